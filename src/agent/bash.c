@@ -60,7 +60,7 @@ int bash_refuse_chdir(const struct nsrun_policy *policy, struct nsrun_error *err
                          "use cd in the command");
 }
 
-static int bash_fill_result(struct nsrun_bash_result *ret, const struct command_source *s,
+static int bash_fill_result(struct nsrun_bash_result *ret, const struct agent_command *c,
                             const struct command_result *seen, const char *command, long timeout,
                             struct nsrun_error *err) {
         struct nsrun_bash_result result = {
@@ -72,10 +72,10 @@ static int bash_fill_result(struct nsrun_bash_result *ret, const struct command_
                 .bytes_total = seen->capture.total,
         };
 
-        if (WIFSIGNALED(s->status))
-                result.signal = WTERMSIG(s->status);
+        if (WIFSIGNALED(c->status))
+                result.signal = WTERMSIG(c->status);
         else
-                result.status = WEXITSTATUS(s->status);
+                result.status = WEXITSTATUS(c->status);
         result.command = strdup(command);
         if (!result.command ||
             capture_finish(&seen->capture, &result.output, &result.output_size, &result.bytes_omitted) < 0) {
@@ -87,7 +87,7 @@ static int bash_fill_result(struct nsrun_bash_result *ret, const struct command_
 }
 
 /* Watches a command that was started until it has ended, and fills in the result. */
-static int follow(struct command_source *s, const struct bash_params *params,
+static int follow(struct agent_command *c, const struct bash_params *params,
                   const struct nsrun_bash_options *options, const char *command,
                   struct nsrun_bash_result *ret, bool *ret_was_held, struct nsrun_error *err) {
         const struct command_params how = {
@@ -101,11 +101,11 @@ static int follow(struct command_source *s, const struct bash_params *params,
 
         if (!seen)
                 return error_oom(err);
-        r = command_watch(s, &how, seen, err);
+        r = command_watch(c, &how, seen, err);
         if (r >= 0 && seen->was_cancelled)
                 r = bash_refuse(err, NSRUN_STAGE_SUPERVISE, -ECANCELED, "the bash command was cancelled.");
         if (r >= 0)
-                r = bash_fill_result(ret, s, seen, command, options->timeout, err);
+                r = bash_fill_result(ret, c, seen, command, options->timeout, err);
         *ret_was_held = seen->was_held;
         return r;
 }
@@ -141,7 +141,7 @@ static int bash_add_reasons(struct nsrun_plan *plan, const struct nsrun_policy *
 
 /* Adds what only a sandbox can tell: whether memory ran out, the notes (of the environment where the
  * command failed), and the calls that were denied. */
-static int agent_bash_add_details(struct contained *c, bool was_held, struct nsrun_bash_result *ret,
+static int agent_bash_add_details(struct agent_command *c, bool was_held, struct nsrun_bash_result *ret,
                                   struct nsrun_error *err) {
         static const char held[] = "the command had ended, but a background process still held its output: "
                                    "start one as 'COMMAND >FILE 2>&1 &'",
@@ -157,7 +157,7 @@ static int agent_bash_add_details(struct contained *c, bool was_held, struct nsr
         ret->oom_killed = run_ran_out_of_memory(&c->run, was_killed);
         if (c->run.denials)
                 r = denials_format(c->run.denials, &ret->report, err);
-        contained_finish(c);
+        command_finish(c);
         /* An agent reads this with each of its commands, of which most do without. */
         if (r >= 0 && (ret->timed_out || ret->signal > 0 || ret->status != 0))
                 r = run_note_environment(&c->run, c->plan, err);
@@ -182,21 +182,21 @@ static int run_contained(const struct policy_request *request, const char *comma
                          struct nsrun_bash_result *ret, struct nsrun_error *err) {
         struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
         struct nsrun_plan *plan = NULL;
-        struct contained contained;
+        struct agent_command running;
         bool was_held = false;
         int r;
 
         r = plan_make(request, &plan, err);
         if (r < 0)
                 return r;
-        r = contained_start(plan, &params->start, &contained, err);
+        r = command_start(plan, &params->start, &running, err);
         if (r >= 0) {
-                r = follow(&contained.source, params, options, command, &result, &was_held, err);
+                r = follow(&running, params, options, command, &result, &was_held, err);
                 if (r >= 0)
-                        r = agent_bash_add_details(&contained, was_held, &result, err);
+                        r = agent_bash_add_details(&running, was_held, &result, err);
                 if (r >= 0)
                         r = bash_add_reasons(plan, request->policy, &result, err);
-                contained.source.end(&contained.source);
+                command_end(&running);
         }
         if (r < 0)
                 probe_explain_bash(plan, err);

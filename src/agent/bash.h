@@ -3,8 +3,8 @@
  * texts are in bash_text.c. */
 #pragma once
 
+#include "command.h"
 #include "confirmer.h"
-#include "contained.h"
 
 struct bash_params {
         const struct nsrun_bash_options *options; /* NULL: the defaults */

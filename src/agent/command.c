@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The loop that watches a running command. */
+/* A captured command: its launch, its reports, the questions about denied calls, its output. */
 #include "command.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "base/file.h"
+#include "base/loop.h"
 #include "base/stream.h"
 #include "base/sys.h"
 #include "run/deadline.h"
@@ -15,24 +18,19 @@
 #define CHUNK ((size_t)64 * 1024)
 #define PIPE  ((size_t)256 * 1024)
 
-enum {
-        AT_OUTPUT,
-        AT_TIMER,
-        AT_CANCEL,
-        AT_SOURCE,
-        N_FDS = AT_SOURCE + COMMAND_SOURCE_FDS,
-};
-
 struct watch {
-        struct command_source *source;
+        struct agent_command *command;
         const struct command_params *params;
         struct command_result *result;
         struct deadline deadline;
         bool is_at_end; /* the output's end was read */
         char *chunk;
+        bool was_told; /* a report or a question, in the round before, */
+        int rounds;    /* of so many behind the command's end */
+        struct nsrun_error *err;
 };
 
-int command_open_stdio(int stdio[3], int *ret_output, struct nsrun_error *err) {
+static int open_captured(int stdio[3], int *ret_output, struct nsrun_error *err) {
         _cleanup_close_ int null = -EBADF, output = -EBADF, input = -EBADF;
         int ends[2], r;
 
@@ -61,7 +59,7 @@ int command_open_stdio(int stdio[3], int *ret_output, struct nsrun_error *err) {
         return 0;
 }
 
-void command_close_stdio(int stdio[3]) {
+static void close_captured(int stdio[3]) {
         close_fdp(&stdio[0]);
         close_fdp(&stdio[1]);
         stdio[2] = -EBADF;
@@ -75,13 +73,13 @@ uint64_t command_now_ms(void) {
 }
 
 /* Reads one chunk of output.  1: got one; 0: there is none now, or the output has ended. */
-static int take_output(struct watch *w, struct nsrun_error *err) {
-        ssize_t n = sys_read(w->source->output_fd, w->chunk, CHUNK);
+static int read_output(struct watch *w) {
+        ssize_t n = sys_read(w->command->output_fd, w->chunk, CHUNK);
 
         if (n == -EAGAIN || n == -EINTR)
                 return 0;
         if (n < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, (int)n, NULL,
+                return error_set(w->err, NSRUN_STAGE_SUPERVISE, (int)n, NULL,
                                  "the command's output can't be read", NULL);
         if (n == 0) {
                 w->is_at_end = true;
@@ -93,120 +91,140 @@ static int take_output(struct watch *w, struct nsrun_error *err) {
         return 1;
 }
 
-/* Ends the command: with SIGTERM at first, with SIGKILL when called again. */
-static int press(struct watch *w, struct nsrun_error *err) {
-        int signal = deadline_press(&w->deadline, err);
+static int take_output(void *data, nsrun_unused short revents) {
+        int r = read_output(data);
 
-        if (signal < 0)
-                return signal;
-        w->source->signal(w->source, signal);
-        return 0;
+        return r < 0 ? r : 0;
 }
 
-static int take_timer(struct watch *w, struct nsrun_error *err) {
+/* Ends the command and all that it started: with SIGTERM at first, with SIGKILL when called again.  If pid 1
+ * ends, so do all others. */
+static int press(struct watch *w) {
+        int signal = deadline_press(&w->deadline, w->err);
+
+        if (signal == SIGKILL)
+                (void)launch_signal(&w->command->run.launch, SIGKILL);
+        else if (signal >= 0)
+                (void)launch_terminate_all(&w->command->run.launch);
+        return signal < 0 ? signal : 0;
+}
+
+static int take_timer(void *data, nsrun_unused short revents) {
+        struct watch *w = data;
+
         if (!deadline_is_over(&w->deadline))
                 return 0;
         if (!w->deadline.was_told) {
                 w->result->timed_out = true;
-                w->result->was_held = w->source->has_ended;
+                w->result->was_held = w->command->has_ended;
         }
-        return press(w, err);
+        return press(w);
 }
 
-static int take_round(struct watch *w, const struct pollfd *fds, struct nsrun_error *err) {
-        int r = 0;
+static int take_cancel(void *data, nsrun_unused short revents) {
+        struct watch *w = data;
 
-        if (fds[AT_OUTPUT].revents)
-                r = take_output(w, err);
+        w->result->was_cancelled = true;
+        return w->deadline.was_told ? 0 : press(w);
+}
+
+/* Handles the end of pid 1's pipe.  If pid 1 has not reported the command's end somebody killed pid
+ * 1, and the kernel killed all other processes with it. */
+static int take_end(struct agent_command *c, struct nsrun_error *err) {
+        siginfo_t info = {.si_code = CLD_KILLED, .si_status = SIGKILL};
+
+        c->is_gone = true;
+        if (c->has_ended)
+                return 0;
+        (void)sys_waitid(P_PIDFD, (id_t)c->run.launch.pidfd, &info, WEXITED | WNOWAIT);
+        if (info.si_code == CLD_EXITED)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, -EIO, NULL, "pid 1 ended without a report",
+                                 NULL);
+        c->status = info.si_status & 0x7f;
+        return 0;
+}
+
+static int command_take_report(void *data, nsrun_unused short revents) {
+        struct watch *w = data;
+        struct agent_command *c = w->command;
+        struct launch_report report;
+        int r = run_take_report(&c->run, &report, w->err);
+
+        w->was_told = true;
+        if (r == 0)
+                return take_end(c, w->err);
         if (r < 0)
                 return r;
-        if (fds[AT_TIMER].revents)
-                r = take_timer(w, err);
-        if (r >= 0 && fds[AT_CANCEL].revents && !w->result->was_cancelled) {
-                w->result->was_cancelled = true;
-                r = w->deadline.was_told ? 0 : press(w, err);
-        }
-        for (size_t i = 0; i < COMMAND_SOURCE_FDS && r >= 0; i++)
-                if (fds[AT_SOURCE + i].revents)
-                        r = w->source->take(w->source, i, fds[AT_SOURCE + i].revents, err);
-        return r;
+        c->has_ended = c->run.has_exited;
+        c->status = c->run.status;
+        return 0;
 }
 
-/* Takes what the command's source still has to report when command and output have ended, since its
- * last report may be a failure.  In at most 8 rounds: processes left in the sandbox may go on
- * asking about denied calls. */
-static int take_last_words(struct command_source *s, struct nsrun_error *err) {
-        for (int round = 0; round < 8; round++) {
-                struct pollfd fds[COMMAND_SOURCE_FDS];
-                int r;
+static int command_take_denial(void *data, short revents) {
+        struct watch *w = data;
 
-                for (size_t i = 0; i < COMMAND_SOURCE_FDS; i++)
-                        fds[i] = (struct pollfd){.fd = s->fds[i], .events = POLLIN};
-                r = s->is_gone ? 0 : sys_poll(fds, COMMAND_SOURCE_FDS, 0);
-                if (r == 0 || r == -EINTR)
-                        return 0;
-                for (size_t i = 0; i < COMMAND_SOURCE_FDS && r >= 0; i++)
-                        if (fds[i].revents)
-                                r = s->take(s, i, fds[i].revents, err);
-                if (r < 0)
-                        return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
-                                         "the command can't be waited for", NULL);
-        }
+        w->was_told = true;
+        run_take_denial(&w->command->run, revents);
+        return 0;
+}
+
+static void add_reports(struct loop *l, const struct agent_command *c) {
+        loop_add(l, c->run.launch.report_fd, POLLIN, command_take_report);
+        loop_add(l, run_denials_fd(&c->run), POLLIN, command_take_denial);
+}
+
+static int tell_watched(struct loop *l, void *data) {
+        struct watch *w = data;
+        const struct agent_command *c = w->command;
+
+        if (c->is_gone || (c->has_ended && w->is_at_end))
+                return 1;
+        loop_add(l, w->is_at_end ? -1 : c->output_fd, POLLIN, take_output);
+        loop_add(l, w->deadline.fd, POLLIN, take_timer);
+        loop_add(l, w->result->was_cancelled ? -1 : w->params->cancel_fd, POLLIN, take_cancel);
+        add_reports(l, c);
+        return 0;
+}
+
+/* What is still reported when command and output have ended, since the last report may be a failure.  In at
+ * most 8 rounds: processes left in the sandbox may go on asking about denied calls. */
+static int tell_last_words(struct loop *l, void *data) {
+        struct watch *w = data;
+
+        if (w->command->is_gone || !w->was_told || w->rounds++ == 8)
+                return 1;
+        w->was_told = false;
+        l->patience_ms = 0;
+        add_reports(l, w->command);
         return 0;
 }
 
 /* Reads what the pipe held when the sandbox was gone (the command may have enlarged it).  If a
  * process outside got the pipe's writing end and goes on writing, that isn't waited for. */
-static int take_rest(struct watch *w, struct nsrun_error *err) {
+static int take_rest(struct watch *w) {
         uint64_t before = w->result->capture.total;
-        int left = 0, r;
+        int left = 0, r = sys_ioctl(w->command->output_fd, FIONREAD, &left);
 
-        r = sys_ioctl(w->source->output_fd, FIONREAD, &left);
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "the command's output can't be read",
-                                 NULL);
-        while (!w->is_at_end && w->result->capture.total - before < (uint64_t)left) {
-                r = take_output(w, err);
-                if (r <= 0)
-                        return r;
+                return error_set(w->err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                 "the command's output can't be read", NULL);
+        while (r >= 0 && !w->is_at_end && w->result->capture.total - before < (uint64_t)left) {
+                r = read_output(w);
+                if (r == 0)
+                        break;
         }
-        return 0;
+        return r < 0 ? r : 0;
 }
 
-static int agent_command_watch(struct watch *w, struct nsrun_error *err) {
-        struct command_source *s = w->source;
-
-        while (!s->is_gone && !(s->has_ended && w->is_at_end)) {
-                struct pollfd fds[N_FDS] = {
-                        [AT_OUTPUT] = {.fd = w->is_at_end ? -1 : s->output_fd, .events = POLLIN},
-                        [AT_TIMER] = {.fd = w->deadline.fd, .events = POLLIN},
-                        [AT_CANCEL] = {.fd = w->result->was_cancelled ? -1 : w->params->cancel_fd,
-                                       .events = POLLIN},
-                };
-                int r;
-
-                for (size_t i = 0; i < COMMAND_SOURCE_FDS; i++)
-                        fds[AT_SOURCE + i] = (struct pollfd){.fd = s->fds[i], .events = POLLIN};
-                r = sys_poll(fds, N_FDS, -1);
-                if (r == -EINTR)
-                        continue;
-                if (r < 0)
-                        return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
-                                         "the command can't be waited for", NULL);
-                r = take_round(w, fds, err);
-                if (r < 0)
-                        return r;
-        }
-        if (!s->is_gone)
-                return take_last_words(s, err);
-        return take_rest(w, err);
-}
-
-int command_watch(struct command_source *s, const struct command_params *params, struct command_result *ret,
+int command_watch(struct agent_command *c, const struct command_params *params, struct command_result *ret,
                   struct nsrun_error *err) {
         _cleanup_free_ char *chunk = malloc(CHUNK);
-        struct watch w = {
-                .source = s, .params = params, .result = ret, .deadline = DEADLINE_INIT, .chunk = chunk};
+        struct watch w = {.command = c,
+                          .params = params,
+                          .result = ret,
+                          .deadline = DEADLINE_INIT,
+                          .chunk = chunk,
+                          .err = err};
         uint64_t begin = command_now_ms();
         int r;
 
@@ -214,8 +232,55 @@ int command_watch(struct command_source *s, const struct command_params *params,
                 return error_oom(err);
         r = deadline_begin(&w.deadline, params->timeout, err);
         if (r >= 0)
-                r = agent_command_watch(&w, err);
+                r = loop_run(tell_watched, &w);
+        w.was_told = true;
+        if (r >= 0)
+                r = c->is_gone ? take_rest(&w) : loop_run(tell_last_words, &w);
         deadline_end(&w.deadline);
         ret->duration_ms = command_now_ms() - begin;
-        return r;
+        return r < 0 ? error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "the command can't be waited for",
+                                 NULL)
+                     : 0;
+}
+
+void command_finish(struct agent_command *c) {
+        if (c->run.is_gone)
+                return;
+        if (!c->has_ended) {
+                run_kill(&c->run);
+                return;
+        }
+        launch_release(&c->run.launch);
+        (void)run_wait(&c->run);
+}
+
+void command_end(struct agent_command *c) {
+        command_finish(c);
+        run_end(&c->run);
+        close_fdp(&c->output_fd);
+}
+
+int command_start(const struct nsrun_plan *plan, const struct run_params *params, struct agent_command *ret,
+                  struct nsrun_error *err) {
+        struct run_params own = *params;
+        struct agent_command c = {.plan = plan, .output_fd = -EBADF};
+        int stdio[3] = {-EBADF, -EBADF, -EBADF}, r;
+
+        r = open_captured(stdio, &c.output_fd, err);
+        if (r < 0)
+                return r;
+        own.launch.stdio = stdio;
+        own.launch.terminal_fd = -1;
+        own.launch.lingers = true;
+        own.watches_all_memory = true;
+        own.shows_plan = true;
+        own.notes_later = true;
+        r = run_begin(plan, &own, &c.run, err);
+        close_captured(stdio);
+        if (r < 0) {
+                close_fdp(&c.output_fd);
+                return r;
+        }
+        *ret = c;
+        return 0;
 }

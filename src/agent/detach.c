@@ -13,30 +13,31 @@
 
 int bash_check_detached(const struct nsrun_policy *policy, const struct nsrun_bash_options *options,
                         const struct bash_params *params, struct nsrun_error *err) {
+        static const char leave_one[] = "leave one of them out";
         bool waits = options->until_port > 0 || options->until_text;
+        const struct {
+                bool is_mistake;
+                const char *what, *hint;
+        } all[] = {
+                {!policy->session, "--detach needs a session, in which the command lives on",
+                 "start one with 'nsrun session start', and give its ID with --session"},
+                {params->start.launch.n_pass_fds > 0,
+                 "--detach takes no --pass-fd: nobody would close the descriptor", leave_one},
+                {options->wants_report,
+                 "--detach takes no --report: denied calls are told when a command has ended", leave_one},
+                {options->until_port > 0 && options->until_text,
+                 "--until-port and --until can't both be waited for", leave_one},
+        };
 
         if (!options->detaches)
                 return !waits ? 0
                               : error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL,
                                           "a port or a text is waited for with --detach alone",
                                           "add --detach and --session ID");
-        if (!policy->session)
-                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL,
-                                 "--detach needs a session, in which the command lives on",
-                                 "start one with 'nsrun session start', and give its ID with --session");
-        if (params->start.launch.n_pass_fds > 0)
-                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL,
-                                 "--detach takes no --pass-fd: nobody would close the descriptor",
-                                 "leave one of them out");
-        if (options->wants_report)
-                return error_set(
-                        err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL,
-                        "--detach takes no --report: denied calls are told when a command has ended",
-                        "leave one of them out");
-        if (options->until_port > 0 && options->until_text)
-                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL,
-                                 "--until-port and --until can't both be waited for",
-                                 "leave one of them out");
+        for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+                if (all[i].is_mistake)
+                        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, all[i].what,
+                                         all[i].hint);
         if (options->until_port > UINT16_MAX)
                 return error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, "1 to 65535",
                                   "%u is no TCP port", options->until_port);

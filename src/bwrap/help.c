@@ -12,10 +12,14 @@ char *bwrap_help(const char *program) {
         strbuf_addf(&b, "usage: %s [OPTIONS...] [--] COMMAND [ARGS...]\n\n", program);
         for (size_t i = 0; i < n_bwrap_options; i++) {
                 const struct bwrap_option *o = &bwrap_options[i];
-                const char *arguments = o->arguments ? o->arguments : "";
-                int n = (int)(strlen(o->name) + 1 + strlen(arguments));
+                size_t begin = b.length;
+                int n;
 
-                strbuf_addf(&b, "    %s %s%*s%s\n", o->name, arguments, n < 29 ? 29 - n : 1, "", o->help);
+                strbuf_addf(&b, "    %s", o->name);
+                for (size_t k = 0; k < bwrap_option_n_arguments(o); k++)
+                        strbuf_addf(&b, " %s", o->arguments[k]);
+                n = (int)(b.length - begin);
+                strbuf_addf(&b, "%*s%s\n", n < 33 ? 33 - n : 1, "", o->help);
         }
         return strbuf_finish(&b);
 }

@@ -46,7 +46,7 @@ static int operation_fill(struct bwrap_parser *p, const struct bwrap_option *opt
 
         if (option->flags & BWRAP_HAS_FD)
                 r = bwrap_read_fd(p, values[0], &op->fd);
-        else if (op->kind == BWRAP_CHMOD)
+        else if (option->flags & BWRAP_HAS_MODE)
                 r = bwrap_read_octal(p, option, values[0], &op->perms);
         else if (n > 1)
                 r = operation_copy(values[0], &op->source);

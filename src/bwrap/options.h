@@ -21,6 +21,7 @@ enum {
         BWRAP_WANTS_LOWERS = 1 << 8, /* --overlay-src comes before it */
         BWRAP_WANTS_PATHS = 1 << 9,  /* its arguments that are paths may not be empty */
         BWRAP_MAKES_SOURCE = 1 << 10,
+        BWRAP_HAS_MODE = 1 << 11, /* an operation's first argument is a mode */
 };
 
 /* A parse that is under way. */
@@ -39,10 +40,10 @@ struct bwrap_parser {
 };
 
 struct bwrap_option {
-        const char *name;      /* "--ro-bind" */
-        const char *arguments; /* "SRC DEST": a word for each; or NULL */
+        const char *name;                            /* "--ro-bind" */
+        const char *arguments[BWRAP_MOST_ARGUMENTS]; /* "SRC", "DEST": as help names them */
         const char *help;
-        /* Called with as many values as there are words.  0, or an error with p->err filled. */
+        /* Called with as many values as there are arguments.  0, or an error with p->err filled. */
         int (*read)(struct bwrap_parser *p, const struct bwrap_option *option, const char *const *values);
         size_t offset; /* the field of struct bwrap_config that the option fills, for options that fill one
                         */

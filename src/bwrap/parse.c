@@ -66,11 +66,8 @@ static int parse_option(struct bwrap_parser *p, struct bwrap_args *args, const c
                                             option->flags & BWRAP_SAYS_ONE ? "one" : numbers[n],
                                             n > 1 ? "s" : "");
         }
-        /* The first argument of some is a descriptor or a mode. */
-        for (size_t i = startswith(option->arguments ? option->arguments : "", "FD ") ||
-                        option->kind == BWRAP_CHMOD;
-             i < n && (option->flags & BWRAP_WANTS_PATHS); i++)
-                if (!*values[i])
+        for (size_t i = 0; i < n && (option->flags & BWRAP_WANTS_PATHS); i++)
+                if (!*values[i] && (i > 0 || !(option->flags & (BWRAP_HAS_FD | BWRAP_HAS_MODE))))
                         return bwrap_refuse(p, -EINVAL, "%s does not take an empty path argument",
                                             option->name);
         r = option->read(p, option, values);
@@ -94,50 +91,56 @@ int bwrap_parse_options(struct bwrap_parser *p, struct bwrap_args *args) {
         return 0;
 }
 
-/* What no command line may ask for, whether it has a command or not. */
+/* What doesn't go together in a command line, with what is told of it. */
+struct mistake {
+        bool is_made;
+        const char *what;
+};
+
+static int refuse_mistakes(struct bwrap_parser *p, const struct mistake *all, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (all[i].is_made)
+                        return bwrap_refuse(p, -EINVAL, "%s", all[i].what);
+        return 0;
+}
+
+/* Whether it has a command or not. */
 static int check_user_namespace(struct bwrap_parser *p) {
         const struct bwrap_config *c = p->config;
+        const struct mistake all[] = {
+                {c->userns_block_fd >= 0 && !c->unshare_user, "--userns-block-fd requires --unshare-user"},
+                {c->userns_block_fd >= 0 && c->info_fd < 0, "--userns-block-fd requires --info-fd"},
+                {c->disable_userns && c->userns_block_fd >= 0,
+                 "--disable-userns is not compatible with --userns-block-fd"},
+                {c->userns_fd >= 0 && c->unshare_user, "--userns not compatible --unshare-user"},
+                {c->userns_fd >= 0 && c->unshare_user_try, "--userns not compatible --unshare-user-try"},
+                {c->disable_userns && !c->unshare_user, "--disable-userns requires --unshare-user"},
+                {c->netns_fd >= 0 && c->unshare_net, "--netns not compatible --unshare-net"},
+                {c->report_fd >= 0 && !c->seccomp_policy, "--report requires --seccomp-policy"},
+        };
 
-        if (c->userns_block_fd >= 0 && !c->unshare_user)
-                return bwrap_refuse(p, -EINVAL, "--userns-block-fd requires --unshare-user");
-        if (c->userns_block_fd >= 0 && c->info_fd < 0)
-                return bwrap_refuse(p, -EINVAL, "--userns-block-fd requires --info-fd");
-        if (c->disable_userns && c->userns_block_fd >= 0)
-                return bwrap_refuse(p, -EINVAL, "--disable-userns is not compatible with --userns-block-fd");
-        if (c->userns_fd >= 0 && c->unshare_user)
-                return bwrap_refuse(p, -EINVAL, "--userns not compatible --unshare-user");
-        if (c->userns_fd >= 0 && c->unshare_user_try)
-                return bwrap_refuse(p, -EINVAL, "--userns not compatible --unshare-user-try");
-        if (c->disable_userns && !c->unshare_user)
-                return bwrap_refuse(p, -EINVAL, "--disable-userns requires --unshare-user");
-        if (c->netns_fd >= 0 && c->unshare_net)
-                return bwrap_refuse(p, -EINVAL, "--netns not compatible --unshare-net");
-        if (c->report_fd >= 0 && !c->seccomp_policy)
-                return bwrap_refuse(p, -EINVAL, "--report requires --seccomp-policy");
-        return 0;
+        return refuse_mistakes(p, all, ARRAY_SIZE(all));
 }
 
 static int check_command(struct bwrap_parser *p) {
         const struct bwrap_config *c = p->config;
         bool has_user_namespace =
                 c->unshare_user || c->unshare_user_try || c->userns_fd >= 0 || c->caller_uid != 0;
+        const struct mistake all[] = {
+                {c->has_uid && c->uid != c->caller_uid && !has_user_namespace,
+                 "Specifying --uid requires --unshare-user or --userns"},
+                {c->has_gid && c->gid != c->caller_gid && !has_user_namespace,
+                 "Specifying --gid requires --unshare-user or --userns"},
+                {c->hostname && !c->unshare_uts, "Specifying --hostname requires --unshare-uts"},
+                {c->as_pid_1 && !c->unshare_pid, "Specifying --as-pid-1 requires --unshare-pid"},
+                {c->as_pid_1 && c->lock_files, "Specifying --as-pid-1 and --lock-file is not permitted"},
+                {c->as_pid_1 && c->report_fd >= 0, "Specifying --as-pid-1 and --report is not permitted"},
+        };
 
-        if (c->has_uid && c->uid != c->caller_uid && !has_user_namespace)
-                return bwrap_refuse(p, -EINVAL, "Specifying --uid requires --unshare-user or --userns");
-        if (c->has_gid && c->gid != c->caller_gid && !has_user_namespace)
-                return bwrap_refuse(p, -EINVAL, "Specifying --gid requires --unshare-user or --userns");
-        if (c->hostname && !c->unshare_uts)
-                return bwrap_refuse(p, -EINVAL, "Specifying --hostname requires --unshare-uts");
-        if (c->as_pid_1 && !c->unshare_pid)
-                return bwrap_refuse(p, -EINVAL, "Specifying --as-pid-1 requires --unshare-pid");
-        if (c->as_pid_1 && c->lock_files)
-                return bwrap_refuse(p, -EINVAL, "Specifying --as-pid-1 and --lock-file is not permitted");
-        if (c->as_pid_1 && c->report_fd >= 0)
-                return bwrap_refuse(p, -EINVAL, "Specifying --as-pid-1 and --report is not permitted");
-        return 0;
+        return refuse_mistakes(p, all, ARRAY_SIZE(all));
 }
 
-static int bwrap_bwrap_parse(struct bwrap_parser *p, char *const *words) {
+static int parse_command_line(struct bwrap_parser *p, char *const *words) {
         struct bwrap_args args = {.words = words};
         int r;
 
@@ -160,7 +163,7 @@ int bwrap_parse(int argc, char *const *argv, struct bwrap_config *config, struct
         struct bwrap_parser p = {.config = config, .err = err};
         int r;
 
-        r = argc > 0 ? bwrap_bwrap_parse(&p, argv + 1) : bwrap_bwrap_parse(&p, argv);
+        r = parse_command_line(&p, argv + (argc > 0));
         strv_free(p.lowers);
         strv_free(p.overlay_options);
         return r == -ENOMEM ? error_oom(err) : r;

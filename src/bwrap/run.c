@@ -40,7 +40,7 @@ struct monitor {
         int status;      /* wait(2)'s */
 };
 
-static int bwrap_run_fail(const struct bwrap_config *config, const char *message) {
+static int fail_run(const struct bwrap_config *config, const char *message) {
         bwrap_report(config, BWRAP_ERROR, message ? message : "Out of memory");
         return EXIT_BWRAP;
 }
@@ -49,7 +49,7 @@ static int fail_errno(const struct bwrap_config *config, const char *what, int r
         char text[256];
 
         (void)snprintf(text, sizeof(text), "%s: %s", what, error_words(-r));
-        return bwrap_run_fail(config, text);
+        return fail_run(config, text);
 }
 
 /* ------------------------------------------------------------------- status */
@@ -130,7 +130,7 @@ static int begin_report(const struct bwrap_config *config, const struct nsrun_pl
                         struct denials **ret) {
         if (config->report_fd < 0 || !plan->seccomp.code)
                 return 0;
-        return denials_new(plan, ret) < 0 ? bwrap_run_fail(config, NULL) : 0;
+        return denials_new(plan, ret) < 0 ? fail_run(config, NULL) : 0;
 }
 
 /* ------------------------------------------------------------------ waiting */
@@ -168,7 +168,7 @@ static int read_reports(struct monitor *m) {
                         return 0;
                 if (report.kind == LAUNCH_FAILED) {
                         message = bwrap_message(m->plan, &report.error, report.operation);
-                        return bwrap_run_fail(m->config, message);
+                        return fail_run(m->config, message);
                 }
                 if (report.kind == LAUNCH_STARTED ||
                     (report.kind == LAUNCH_BUILT && !m->plan->raw->has_reaper))
@@ -195,7 +195,7 @@ static int wait_for_child(struct monitor *m) {
         return 0;
 }
 
-static int monitor(struct monitor *m) {
+static int watch_child(struct monitor *m) {
         int r;
 
         r = bwrap_run_tell_started(m);
@@ -246,9 +246,9 @@ static int enter_given_namespaces(const struct bwrap_config *config) {
         if (config->netns_fd >= 0) {
                 r = sys_setns(config->netns_fd, CLONE_NEWNET);
                 if (r == -EPERM && config->userns_fd < 0)
-                        return bwrap_run_fail(config,
-                                              "Joining specified network namespace failed: Operation not "
-                                              "permitted (--userns with the user namespace that owns it?)");
+                        return fail_run(config,
+                                        "Joining specified network namespace failed: Operation not "
+                                        "permitted (--userns with the user namespace that owns it?)");
                 if (r < 0)
                         return fail_errno(config, "Joining specified network namespace failed", r);
         }
@@ -256,12 +256,12 @@ static int enter_given_namespaces(const struct bwrap_config *config) {
 }
 
 /* The process that the monitor's parent becomes: it ends as the monitor does. */
-static _Noreturn void follow_monitor(pid_t monitor) {
+static _Noreturn void follow_monitor(pid_t pid) {
         int status;
 
         /* Whoever reads --info-fd waits for its end. */
         (void)sys_close_range(3, ~0U);
-        while (waitpid(monitor, &status, 0) < 0)
+        while (waitpid(pid, &status, 0) < 0)
                 if (errno != EINTR)
                         _exit(EXIT_BWRAP);
         _exit(exit_status(status));
@@ -272,21 +272,21 @@ static _Noreturn void follow_monitor(pid_t monitor) {
 static int become_monitor_in_namespace(const struct bwrap_config *config) {
         struct nsrun_error err = {0};
         int self, r;
-        pid_t monitor;
+        pid_t pid;
 
         if (config->pidns_fd < 0 || !config->unshare_pid)
                 return 0;
         self = sys_pidfd_open(getpid());
         if (self < 0)
                 return fail_errno(config, "pidfd_open", self);
-        monitor = fork();
-        if (monitor < 0)
+        pid = fork();
+        if (pid < 0)
                 return fail_errno(config, "fork", -errno);
-        if (monitor > 0)
-                follow_monitor(monitor);
+        if (pid > 0)
+                follow_monitor(pid);
         r = config->die_with_parent ? harden_die_with(self, &err) : 0;
         (void)sys_close(self);
-        return r < 0 ? bwrap_run_fail(config, err.what) : 0;
+        return r < 0 ? fail_run(config, err.what) : 0;
 }
 
 /* The launch's pid in the caller's own namespace, which is that of the mounted /proc. */
@@ -432,11 +432,11 @@ static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
         if (r < 0) {
                 _cleanup_free_ char *message = bwrap_message(plan, &err, -1);
 
-                r = bwrap_run_fail(config, message);
+                r = fail_run(config, message);
         } else {
                 m.child = find_child(config, &m.launch);
                 shed_descriptors_of_command(&m);
-                r = monitor(&m);
+                r = watch_child(&m);
                 launch_close(&m.launch);
         }
         close_fdp(&m.listener);
@@ -453,7 +453,7 @@ int bwrap_run(const struct bwrap_config *config, nsrun_unused const char *progra
                 return fail_errno(config, "prctl(PR_SET_PDEATHSIG)", r);
         r = bwrap_build(config, &plan, &err);
         if (r < 0)
-                return bwrap_run_fail(config, err.what);
+                return fail_run(config, err.what);
         STRV_FOREACH (line, plan->seccomp.warnings)
                 bwrap_report(config, BWRAP_WARNING, *line);
         r = remember_exposed(config, plan);

@@ -8,13 +8,7 @@ struct agents_options {
         bool is_json;
 };
 
-static int cli_agents_apply_json(void *target, nsrun_unused const struct option_spec *spec,
-                                 nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct agents_options *options = target;
-
-        options->is_json = true;
-        return 0;
-}
+OPTION_FLAG(cli_agents_apply_json, struct agents_options, is_json);
 
 const struct option_spec agents_options[] = {
         {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "print JSON", cli_agents_apply_json},
@@ -136,15 +130,14 @@ static int each_agent(const struct nsrun_policy *p, int (*found)(void *data, con
         return r;
 }
 
-static int print_agents(const struct agents_options *options, struct nsrun_error *err) {
-        struct nsrun_policy *policy = NULL;
-        _cleanup_free_ char *text = NULL;
+static int print_agents(struct invocation *i, struct nsrun_error *err) {
+        const struct agents_options *options = i->options;
+        struct nsrun_policy *policy = i->policy;
         struct rows_json j = {0};
-        int r;
+        int r = command_refuse_words(i, "no argument is expected", err);
 
-        if (nsrun_policy_new(&policy) < 0)
-                return error_oom(err);
-        r = nsrun_policy_find_config(policy, err);
+        if (r >= 0)
+                r = nsrun_policy_find_config(policy, err);
         if (r >= 0 && !options->is_json) {
                 r = each_agent(policy, print_text_row, NULL) < 0 ? error_oom(err) : 0;
         } else if (r >= 0 && (r = json_open(&j.d, err)) >= 0) {
@@ -152,29 +145,15 @@ static int print_agents(const struct agents_options *options, struct nsrun_error
                 j.rows = json_add_array(&j.d, j.d.root, "agents");
                 r = each_agent(policy, add_json_row, &j) < 0 ? error_oom(err) : 0;
                 if (r >= 0)
-                        r = json_finish(&j.d, true, &text, err);
-                if (r >= 0)
-                        (void)printf("%s\n", text);
+                        r = option_print_json(&j.d, true, err);
                 json_close(&j.d);
         }
-        (void)nsrun_policy_free(policy);
         return r;
 }
 
 int agents_main(const struct command *command, char **argv) {
         struct agents_options options = {0};
-        struct common_options common = {0};
-        void *const targets[] = {&options, &common};
-        struct nsrun_error err = {0};
-        size_t first = 0;
-        int r;
 
-        r = option_parse(command, argv, targets, &first, &err);
-        if (r > 0)
-                return help_answer(command, &common);
-        if (r == 0 && argv[first])
-                r = option_usage_error(command, argv[first], "no argument is expected", &err);
-        if (r == 0)
-                r = print_agents(&options, &err);
-        return r < 0 ? option_fail(&err) : option_close_stdout();
+        return command_main(&(struct invocation){
+                .command = command, .argv = argv, .options = &options, .run = print_agents});
 }

@@ -53,13 +53,7 @@ static int cli_bash_apply_pass_fd(void *target, const struct option_spec *spec, 
         return option_pass_fd(&o->passed, spec, value, err);
 }
 
-static int apply_description(void *target, nsrun_unused const struct option_spec *spec, const char *value,
-                             nsrun_unused struct nsrun_error *err) {
-        struct bash_options *o = target;
-
-        o->options.description = value;
-        return 0;
-}
+OPTION_TEXT(apply_description, struct bash_options, options.description);
 
 static int cli_bash_apply_json(void *target, nsrun_unused const struct option_spec *spec,
                                nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
@@ -69,21 +63,8 @@ static int cli_bash_apply_json(void *target, nsrun_unused const struct option_sp
         return 0;
 }
 
-static int cli_bash_apply_report(void *target, nsrun_unused const struct option_spec *spec,
-                                 nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct bash_options *o = target;
-
-        o->options.wants_report = 1;
-        return 0;
-}
-
-static int apply_detach(void *target, nsrun_unused const struct option_spec *spec,
-                        nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct bash_options *o = target;
-
-        o->options.detaches = 1;
-        return 0;
-}
+OPTION_FLAG(cli_bash_apply_report, struct bash_options, options.wants_report);
+OPTION_FLAG(apply_detach, struct bash_options, options.detaches);
 
 static int apply_until_port(void *target, const struct option_spec *spec, const char *value,
                             struct nsrun_error *err) {
@@ -106,13 +87,7 @@ static int apply_until(void *target, const struct option_spec *spec, const char 
         return 0;
 }
 
-static int apply_describe(void *target, nsrun_unused const struct option_spec *spec,
-                          nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct bash_options *o = target;
-
-        o->wants_description = true;
-        return 0;
-}
+OPTION_FLAG(apply_describe, struct bash_options, wants_description);
 
 const struct option_spec bash_options[] = {
         {"timeout", 0, "SECONDS", OPTION_COMPLETES_NOTHING, "Command",
@@ -291,58 +266,45 @@ static int print_description(struct nsrun_policy *policy, struct bash_options *o
         return r;
 }
 
-static int cli_bash_parse_and_run(const struct command *command, char **argv, struct nsrun_policy *policy,
-                                  struct common_options *common, int *ret_status, struct nsrun_error *err) {
-        _cleanup_(bash_options_clear) struct bash_options options = {.options = NSRUN_BASH_OPTIONS_INIT,
-                                                                     .format = NSRUN_FORMAT_TEXT};
-        void *const targets[] = {policy, &options, common};
-        size_t first = 0;
-        int r;
+/* A mistake in a configuration is not the agent's: it becomes the result's error text, like any other
+ * refusal. */
+static int answer_in_json(struct invocation *i, struct nsrun_error *err) {
+        const struct bash_options *o = i->options;
+        const struct nsrun_error failure = *err;
 
-        r = option_parse(command, argv, targets, &first, err);
-        if (r < 0 && err->stage != NSRUN_STAGE_USAGE && options.format == NSRUN_FORMAT_JSON) {
-                /* A mistake in a configuration is not the agent's: it becomes the result's error text, like
-                 * any other refusal. */
-                struct nsrun_error failure = *err;
+        if (failure.stage == NSRUN_STAGE_USAGE || o->format != NSRUN_FORMAT_JSON)
+                return -EINVAL;
+        *err = (struct nsrun_error){0};
+        i->status = EXIT_NSRUN;
+        return print_bash_result(NULL, &failure, o->format, err);
+}
 
-                *err = (struct nsrun_error){0};
-                *ret_status = EXIT_NSRUN;
-                return print_bash_result(NULL, &failure, options.format, err);
-        }
-        if (r != 0)
-                return r;
-        if (options.options.wants_report && options.format != NSRUN_FORMAT_JSON)
-                return option_usage_error(command, "--report", "only --json has room for it", err);
-        if (options.wants_description && !argv[first])
-                return print_description(policy, &options, err);
-        if (options.wants_description)
-                return option_usage_error(command, "--describe", "it runs no command", err);
-        if (!argv[first])
-                return option_usage_error(command, NULL, "no command", err);
-        if (argv[first + 1])
-                return option_usage_error(command, argv[first + 1],
+static int check_and_run(struct invocation *i, struct nsrun_error *err) {
+        struct bash_options *o = i->options;
+        char *const *words = i->words;
+
+        if (o->options.wants_report && o->format != NSRUN_FORMAT_JSON)
+                return option_usage_error(i->command, "--report", "only --json has room for it", err);
+        if (o->wants_description && !words[0])
+                return print_description(i->policy, o, err);
+        if (o->wants_description)
+                return option_usage_error(i->command, "--describe", "it runs no command", err);
+        if (!words[0])
+                return option_usage_error(i->command, NULL, "no command", err);
+        if (words[1])
+                return option_usage_error(i->command, words[1],
                                           "one command string is enough, quoted for the shell", err);
-        return cli_run_bash(policy, &options, argv[first], ret_status, err);
+        return cli_run_bash(i->policy, o, words[0], &i->status, err);
 }
 
 int bash_main(const struct command *command, char **argv) {
-        struct nsrun_policy *policy = NULL;
-        struct common_options common = {0};
-        struct nsrun_error err = {0};
-        int status = 0, r, closed;
+        _cleanup_(bash_options_clear) struct bash_options options = {.options = NSRUN_BASH_OPTIONS_INIT,
+                                                                     .format = NSRUN_FORMAT_TEXT};
 
-        r = nsrun_policy_new(&policy);
-        if (r < 0) {
-                (void)error_oom(&err);
-        } else {
-                policy_set_for_agent(policy);
-                r = cli_bash_parse_and_run(command, argv, policy, &common, &status, &err);
-        }
-        (void)nsrun_policy_free(policy);
-        if (r < 0)
-                return option_fail(&err);
-        if (common.wants_help || common.wants_version)
-                return help_answer(command, &common);
-        closed = option_close_stdout();
-        return closed != 0 ? closed : status;
+        return command_main(&(struct invocation){.command = command,
+                                                 .argv = argv,
+                                                 .options = &options,
+                                                 .run = check_and_run,
+                                                 .prepare = policy_set_for_agent,
+                                                 .failed = answer_in_json});
 }

@@ -24,10 +24,6 @@ static void add_choices(struct strbuf *b, const char *choices, const char *separ
         }
 }
 
-static bool has_path_choice(const char *choices) {
-        return strstr(choices, "DIR") != NULL;
-}
-
 /* A shell's command that prints the ids of the sessions there are. */
 #define LIST_AGENTS   "nsrun agents 2>/dev/null | sed -n \"s/^\\([^ ][^ ]*\\) .*/\\1/p\""
 #define LIST_SESSIONS "nsrun session list 2>/dev/null | sed \"1d; s/ .*//\""
@@ -58,48 +54,63 @@ static void add_quoted(struct strbuf *b, const char *text, const char *escaped_q
                         strbuf_add_bytes(b, text, 1);
 }
 
-static void add_bash_values(struct strbuf *b, const struct command *command) {
-        for (size_t t = 0; t < MOST_TABLES && command->tables[t].specs; t++)
-                for (size_t i = 0; i < *command->tables[t].n; i++) {
-                        const struct option_spec *spec = &command->tables[t].specs[i];
+/* What each shell has for an option's value; a choice is spelled out. */
+static const struct {
+        const char *bash, *zsh, *fish;
+} value_kinds[] = {
+        [OPTION_COMPLETES_NOTHING] = {"", ":value:", " -x"},
+        [OPTION_COMPLETES_PATH] = {"files=-f ", ":path:_files", " -r -F"},
+        [OPTION_COMPLETES_FOLDER] = {"files=-d ", ":folder:_files -/",
+                                     " -x -a '(__fish_complete_directories)'"},
+        [OPTION_COMPLETES_VARIABLE] = {"files=-v ", ":variable:_parameters -g \"*export*\"",
+                                       " -x -a '(set -nx)'"},
+        [OPTION_COMPLETES_AGENT] = {"words=$(" LIST_AGENTS ") ", ":agent:{compadd -- $(" LIST_AGENTS ")}",
+                                    " -x -a '(" LIST_AGENTS ")'"},
+        [OPTION_COMPLETES_SESSION] = {"words=$(" LIST_SESSIONS ") ",
+                                      ":session:{compadd -- $(" LIST_SESSIONS ")}",
+                                      " -x -a '(" LIST_SESSIONS ")'"},
+};
 
-                        if (!spec->argument)
-                                continue;
-                        strbuf_addf(b, "        %s:--%s) ", command->name, spec->name);
-                        switch (spec->completes) {
-                        case OPTION_COMPLETES_CHOICE:
-                                strbuf_add(b, "words='");
-                                add_choices(b, spec->argument, " ");
-                                strbuf_addf(b, "'%s ;;\n",
-                                            has_path_choice(spec->argument) ? " files=-d" : "");
-                                break;
-                        case OPTION_COMPLETES_PATH:
-                                strbuf_add(b, "files=-f ;;\n");
-                                break;
-                        case OPTION_COMPLETES_FOLDER:
-                                strbuf_add(b, "files=-d ;;\n");
-                                break;
-                        case OPTION_COMPLETES_VARIABLE:
-                                strbuf_add(b, "files=-v ;;\n");
-                                break;
-                        case OPTION_COMPLETES_AGENT:
-                                strbuf_add(b, "words=$(" LIST_AGENTS ") ;;\n");
-                                break;
-                        case OPTION_COMPLETES_SESSION:
-                                strbuf_add(b, "words=$(" LIST_SESSIONS ") ;;\n");
-                                break;
-                        case OPTION_COMPLETES_NOTHING:
-                                strbuf_add(b, ";;\n");
-                                break;
-                        }
-                }
+/* The choices of an option between what a shell has before them and after them; `after_path` where a folder
+ * may be named, too. */
+static void add_choice(struct strbuf *b, const struct option_spec *spec, const char *before,
+                       const char *after, const char *before_path, const char *after_path) {
+        bool has_path = strstr(spec->argument, "DIR") != NULL;
+
+        strbuf_add(b, has_path ? before_path : before);
+        add_choices(b, spec->argument, " ");
+        strbuf_add(b, has_path ? after_path : after);
+}
+
+/* The next option of a command's tables behind that of *t and *i, which begin as 0; NULL: there is none. */
+static const struct option_spec *next_option(const struct command *command, size_t *t, size_t *i) {
+        for (; *t < MOST_TABLES && command->tables[*t].specs; (*t)++, *i = 0)
+                if (*i < *command->tables[*t].n)
+                        return &command->tables[*t].specs[(*i)++];
+        return NULL;
+}
+
+static void add_bash_values(struct strbuf *b, const struct command *command) {
+        const struct option_spec *spec;
+
+        for (size_t t = 0, i = 0; (spec = next_option(command, &t, &i));) {
+                if (!spec->argument)
+                        continue;
+                strbuf_addf(b, "        %s:--%s) ", command->name, spec->name);
+                if (spec->completes == OPTION_COMPLETES_CHOICE)
+                        add_choice(b, spec, "words='", "' ", "words='", "' files=-d ");
+                else
+                        strbuf_add(b, value_kinds[spec->completes].bash);
+                strbuf_add(b, ";;\n");
+        }
 }
 
 static void add_bash_options(struct strbuf *b, const struct command *command) {
+        const struct option_spec *spec;
+
         strbuf_addf(b, "        %s) options='", command->name);
-        for (size_t t = 0; t < MOST_TABLES && command->tables[t].specs; t++)
-                for (size_t i = 0; i < *command->tables[t].n; i++)
-                        strbuf_addf(b, "%s--%s", t + i > 0 ? " " : "", command->tables[t].specs[i].name);
+        for (size_t t = 0, i = 0, n = 0; (spec = next_option(command, &t, &i)); n++)
+                strbuf_addf(b, "%s--%s", n > 0 ? " " : "", spec->name);
         strbuf_add(b, "' words='");
         if (command->words)
                 add_choices(b, command->words, " ");
@@ -215,34 +226,11 @@ static char *bash_text(void) {
 
 /* What _arguments calls an option's value. */
 static void add_zsh_value(struct strbuf *b, const struct option_spec *spec) {
-        switch (spec->completes) {
-        case OPTION_COMPLETES_CHOICE:
-                strbuf_add(b, has_path_choice(spec->argument)
-                                      ? ":choice:{_alternative \"choices\\:choice\\:("
-                                      : ":choice:(");
-                add_choices(b, spec->argument, " ");
-                strbuf_add(b,
-                           has_path_choice(spec->argument) ? ")\" \"folders\\:folder\\:_files -/\"}" : ")");
-                return;
-        case OPTION_COMPLETES_PATH:
-                strbuf_add(b, ":path:_files");
-                return;
-        case OPTION_COMPLETES_FOLDER:
-                strbuf_add(b, ":folder:_files -/");
-                return;
-        case OPTION_COMPLETES_VARIABLE:
-                strbuf_add(b, ":variable:_parameters -g \"*export*\"");
-                return;
-        case OPTION_COMPLETES_AGENT:
-                strbuf_add(b, ":agent:{compadd -- $(" LIST_AGENTS ")}");
-                break;
-        case OPTION_COMPLETES_SESSION:
-                strbuf_add(b, ":session:{compadd -- $(" LIST_SESSIONS ")}");
-                return;
-        case OPTION_COMPLETES_NOTHING:
-                strbuf_add(b, ":value:");
-                return;
-        }
+        if (spec->completes == OPTION_COMPLETES_CHOICE)
+                add_choice(b, spec, ":choice:(", ")", ":choice:{_alternative \"choices\\:choice\\:(",
+                           ")\" \"folders\\:folder\\:_files -/\"}");
+        else
+                strbuf_add(b, value_kinds[spec->completes].zsh);
 }
 
 /* Text in brackets within single quotes: brackets and colons would end it. */
@@ -258,18 +246,17 @@ static void add_zsh_help(struct strbuf *b, const char *text) {
 }
 
 static void add_zsh_command(struct strbuf *b, const struct command *command) {
-        strbuf_addf(b, "    %s)\n        _arguments -S", command->name);
-        for (size_t t = 0; t < MOST_TABLES && command->tables[t].specs; t++)
-                for (size_t i = 0; i < *command->tables[t].n; i++) {
-                        const struct option_spec *spec = &command->tables[t].specs[i];
+        const struct option_spec *spec;
 
-                        strbuf_addf(b, " \\\n            '*--%s%s[", spec->name, spec->argument ? "=" : "");
-                        add_zsh_help(b, spec->help);
-                        strbuf_add(b, "]");
-                        if (spec->argument)
-                                add_zsh_value(b, spec);
-                        strbuf_add(b, "'");
-                }
+        strbuf_addf(b, "    %s)\n        _arguments -S", command->name);
+        for (size_t t = 0, i = 0; (spec = next_option(command, &t, &i));) {
+                strbuf_addf(b, " \\\n            '*--%s%s[", spec->name, spec->argument ? "=" : "");
+                add_zsh_help(b, spec->help);
+                strbuf_add(b, "]");
+                if (spec->argument)
+                        add_zsh_value(b, spec);
+                strbuf_add(b, "'");
+        }
         if (command->takes_command)
                 strbuf_add(b, " \\\n            '(-)1:command:_command_names -e' '*::argument:_normal'");
         if (takes_paths(command)) {
@@ -316,33 +303,10 @@ static void add_fish_option(struct strbuf *b, const struct command *command,
                     spec->name);
         if (spec->letter)
                 strbuf_addf(b, " -s %c", spec->letter);
-        if (spec->argument)
-                switch (spec->completes) {
-                case OPTION_COMPLETES_CHOICE:
-                        strbuf_addf(b, " -x -a '");
-                        add_choices(b, spec->argument, " ");
-                        strbuf_add(b, has_path_choice(spec->argument) ? " (__fish_complete_directories)'"
-                                                                      : "'");
-                        break;
-                case OPTION_COMPLETES_PATH:
-                        strbuf_add(b, " -r -F");
-                        break;
-                case OPTION_COMPLETES_FOLDER:
-                        strbuf_add(b, " -x -a '(__fish_complete_directories)'");
-                        break;
-                case OPTION_COMPLETES_VARIABLE:
-                        strbuf_add(b, " -x -a '(set -nx)'");
-                        break;
-                case OPTION_COMPLETES_AGENT:
-                        strbuf_add(b, " -x -a '(" LIST_AGENTS ")'");
-                        break;
-                case OPTION_COMPLETES_SESSION:
-                        strbuf_add(b, " -x -a '(" LIST_SESSIONS ")'");
-                        break;
-                case OPTION_COMPLETES_NOTHING:
-                        strbuf_add(b, " -x");
-                        break;
-                }
+        if (spec->argument && spec->completes == OPTION_COMPLETES_CHOICE)
+                add_choice(b, spec, " -x -a '", "'", " -x -a '", " (__fish_complete_directories)'");
+        else if (spec->argument)
+                strbuf_add(b, value_kinds[spec->completes].fish);
         strbuf_add(b, " -d '");
         add_quoted(b, spec->help, "\\'");
         strbuf_add(b, "'\n");
@@ -355,13 +319,13 @@ static char *fish_text(void) {
                    "# fish completion for nsrun; made by 'nsrun completion fish'\ncomplete -c nsrun -f\n");
         for (size_t c = 0; c < n_commands; c++) {
                 const struct command *command = &commands[c];
+                const struct option_spec *spec;
 
                 strbuf_addf(&b, "complete -c nsrun -n __fish_use_subcommand -a %s -d '", command->name);
                 add_quoted(&b, command->summary, "\\'");
                 strbuf_add(&b, "'\n");
-                for (size_t t = 0; t < MOST_TABLES && command->tables[t].specs; t++)
-                        for (size_t i = 0; i < *command->tables[t].n; i++)
-                                add_fish_option(&b, command, &command->tables[t].specs[i]);
+                for (size_t t = 0, i = 0; (spec = next_option(command, &t, &i));)
+                        add_fish_option(&b, command, spec);
                 if (command->takes_command)
                         strbuf_addf(&b,
                                     "complete -c nsrun -n '__fish_seen_subcommand_from %s' -x -a "
@@ -403,25 +367,21 @@ int completion_text(const char *shell, char **ret) {
         return -EINVAL;
 }
 
-int completion_main(const struct command *command, char **argv) {
+static int print_completion(struct invocation *i, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
-        struct nsrun_error err = {0};
-        size_t first = 0;
-        int status = 0, r;
+        int r;
 
-        if (!option_parse_common(command, argv, &first, &status))
-                return status;
-        if (!argv[first] || argv[first + 1]) {
-                (void)option_usage_error(command, NULL, "name one shell: bash, zsh or fish", &err);
-                return option_fail(&err);
-        }
-        r = completion_text(argv[first], &text);
+        if (!i->words[0] || i->words[1])
+                return option_usage_error(i->command, NULL, "name one shell: bash, zsh or fish", err);
+        r = completion_text(i->words[0], &text);
         if (r == -EINVAL)
-                (void)option_usage_error(command, argv[first], "no completion for this shell", &err);
-        else if (r < 0)
-                (void)error_oom(&err);
+                return option_usage_error(i->command, i->words[0], "no completion for this shell", err);
         if (r < 0)
-                return option_fail(&err);
+                return error_oom(err);
         (void)fputs(text, stdout);
-        return option_close_stdout();
+        return 0;
+}
+
+int completion_main(const struct command *command, char **argv) {
+        return command_main(&(struct invocation){.command = command, .argv = argv, .run = print_completion});
 }

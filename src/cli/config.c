@@ -2,10 +2,17 @@
 /* `nsrun config`: the configuration shown, checked, edited, and the schema that editors use. */
 #include "policy/config.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
-#include "config_edit.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "confirm.h"
+#include "learned_file.h"
 #include "option.h"
 #include "plan/plan.h"
 #include "proposal.h"
@@ -14,18 +21,183 @@ struct config_options {
         bool is_json;
 };
 
-static int cli_config_apply_json(void *target, nsrun_unused const struct option_spec *spec,
-                                 nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct config_options *options = target;
-
-        options->is_json = true;
-        return 0;
-}
+OPTION_FLAG(cli_config_apply_json, struct config_options, is_json);
 
 const struct option_spec config_options[] = {
         {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "show: print JSON", cli_config_apply_json},
 };
 const size_t n_config_options = ARRAY_SIZE(config_options);
+
+/* ---------------------------------------------------- edit: a copy beside the file, a check, a rename */
+
+#define MOST_BYTES ((size_t)1 << 20)
+
+static const char template[] = "{\n"
+                               "        \"version\": 1\n"
+                               "}\n";
+
+struct edit {
+        char *file; /* canonical, as far as it exists */
+        char *copy; /* beside it */
+        char *text; /* what the file said; NULL: it isn't there */
+};
+
+static int fail_edit(struct nsrun_error *err, int r, const char *path, const char *what, const char *hint) {
+        return error_set(err, NSRUN_STAGE_USAGE, r, path, what, hint);
+}
+
+/* The file's text; NULL where there is no file. */
+static int read_text(const char *file, char **ret, struct nsrun_error *err) {
+        int r = read_small_file(AT_FDCWD, file, 0, MOST_BYTES, ret);
+
+        return r == -ENOENT ? 0
+               : r < 0      ? fail_edit(err, r, file, "the configuration can't be read", NULL)
+                            : r;
+}
+
+/* A copy of mode 0600, which the rename gives to the file, too: a configuration is nobody else's business.
+ */
+static int make_copy(struct edit *e, struct nsrun_error *err) {
+        _cleanup_free_ char *folder = path_parent(e->file);
+        const char *text = e->text ? e->text : template;
+        _cleanup_close_ int fd = -EBADF;
+        int r;
+
+        r = folder ? learned_file_make_folders(e->file) : -ENOMEM;
+        if (r < 0)
+                return fail_edit(err, r, folder, "the configuration's folder can't be made", NULL);
+        if (asprintf(&e->copy, "%s/edited-XXXXXX.json", folder) < 0) {
+                e->copy = NULL;
+                return error_oom(err);
+        }
+        fd = mkostemps(e->copy, (int)strlen(".json"), O_CLOEXEC);
+        if (fd < 0) {
+                r = -errno;
+                free(TAKE_PTR(e->copy));
+                return fail_edit(err, r, folder, "no file can be made beside the configuration", NULL);
+        }
+        r = write_full(fd, text, strlen(text));
+        return r < 0 ? fail_edit(err, r, e->copy, "the copy can't be written", NULL) : 0;
+}
+
+static const char *find_editor(void) {
+        const char *visual = getenv("VISUAL"), *editor = getenv("EDITOR");
+
+        return visual && *visual ? visual : editor && *editor ? editor : "vi";
+}
+
+/* The editor, which may have arguments, as git runs it: by a shell.  The terminal's signals are the
+ * editor's. */
+static int run_editor(const char *copy, struct nsrun_error *err) {
+        const char *editor = find_editor();
+        _cleanup_free_ char *line = NULL;
+        int status = 0;
+        pid_t pid;
+
+        if (asprintf(&line, "%s \"$1\"", editor) < 0) {
+                line = NULL;
+                return error_oom(err);
+        }
+        (void)fflush(stdout);
+        pid = fork();
+        if (pid < 0)
+                return fail_edit(err, -errno, editor, "the editor can't be started", NULL);
+        if (pid == 0) {
+                (void)execl("/bin/sh", "sh", "-c", line, editor, copy, (char *)NULL);
+                _exit(EXIT_NOT_FOUND);
+        }
+        while (waitpid(pid, &status, 0) < 0)
+                if (errno != EINTR)
+                        return fail_edit(err, -errno, editor, "the editor can't be waited for", NULL);
+        return status == 0
+                       ? 0
+                       : fail_edit(err, UNSAID(-ECANCELED), editor, "the editor failed: nothing is changed",
+                                   "VISUAL and EDITOR name another one");
+}
+
+/* Whether the user, told what is wrong, wants to go on. */
+static bool wants_another_try(const struct nsrun_error *err) {
+        _cleanup_close_ int fd = confirm_open_terminal();
+        _cleanup_free_ char *line = nsrun_error_format(err), *prompt = NULL;
+        char answer[CONFIRM_ANSWER_SIZE];
+
+        if (fd < 0 || !line || asprintf(&prompt, "nsrun: %s\nEdit it again? [Y/n] ", line) < 0) {
+                prompt = NULL;
+                return false;
+        }
+        return confirm_ask(fd, prompt, answer) > 0 &&
+               (streq(answer, "") || streq(answer, "y") || streq(answer, "yes"));
+}
+
+static int edit_until_right(const struct edit *e, struct nsrun_error *err) {
+        int r;
+
+        do {
+                *err = (struct nsrun_error){0};
+                r = run_editor(e->copy, err);
+                if (r < 0)
+                        return r;
+                r = config_check(e->copy, err);
+        } while (r < 0 && wants_another_try(err));
+        return r;
+}
+
+static bool is_same_text(const char *a, const char *b) {
+        return a && b ? streq(a, b) : a == b;
+}
+
+/* Puts the copy in the file's place, unless somebody else was there first. */
+static int install(struct edit *e, struct nsrun_error *err) {
+        _cleanup_free_ char *now = NULL, *edited = NULL;
+        int r = read_text(e->copy, &edited, err);
+
+        if (r >= 0)
+                r = read_text(e->file, &now, err);
+        if (r < 0)
+                return r;
+        if (!is_same_text(now, e->text)) {
+                (void)fail_edit(err, UNSAID(-EAGAIN), e->copy, "the configuration was changed meanwhile",
+                                "your edition is kept there");
+                free(TAKE_PTR(e->copy));
+                return -EAGAIN;
+        }
+        if (is_same_text(edited, e->text)) {
+                (void)printf("%s: not changed\n", e->file);
+                return 0;
+        }
+        if (rename(e->copy, e->file) < 0)
+                return fail_edit(err, -errno, e->file, "the edition can't take the configuration's place",
+                                 NULL);
+        free(TAKE_PTR(e->copy));
+        (void)printf("%s: saved, no mistake in it\n", e->file);
+        return 0;
+}
+
+/* Has the user's editor change a copy of `file` (NULL: the user's configuration), there or not; the copy
+ * takes the file's place when nsrun can read it.  -ECANCELED: the editor failed, or the user gave up;
+ * -EAGAIN: the file was changed meanwhile; config_check()'s. */
+static int config_edit(const struct nsrun_policy *policy, const char *file, struct nsrun_error *err) {
+        struct edit e = {.file = NULL};
+        int r;
+
+        r = config_edit_find(policy, file, &e.file, err);
+        if (r >= 0)
+                r = read_text(e.file, &e.text, err);
+        if (r >= 0)
+                r = make_copy(&e, err);
+        if (r >= 0)
+                r = edit_until_right(&e, err);
+        if (r >= 0)
+                r = install(&e, err);
+        if (e.copy)
+                (void)unlink(e.copy);
+        free(e.file);
+        free(e.copy);
+        free(e.text);
+        return r;
+}
+
+/* --------------------------------------------------------------------- the others */
 
 static int print_shown(const struct policy_said *said, size_t n, struct nsrun_error *err) {
         size_t widest = 0, wide = 0;
@@ -49,7 +221,6 @@ static int print_shown(const struct policy_said *said, size_t n, struct nsrun_er
 
 static int print_shown_json(const struct policy_said *said, size_t n, struct nsrun_error *err) {
         _cleanup_json_ struct json_document document = {0};
-        _cleanup_free_ char *text = NULL;
         struct json_value *settings;
         int r;
 
@@ -65,10 +236,7 @@ static int print_shown_json(const struct policy_said *said, size_t n, struct nsr
                 json_add_string(&document, setting, "value", said[i].value);
                 json_add_string(&document, setting, "from", said[i].from);
         }
-        r = json_finish(&document, true, &text, err);
-        if (r >= 0)
-                (void)printf("%s\n", text);
-        return r;
+        return option_print_json(&document, true, err);
 }
 
 static int config_show(const struct nsrun_policy *policy, bool is_json, struct nsrun_error *err) {
@@ -119,8 +287,11 @@ static int print_schema(struct nsrun_error *err) {
         return r;
 }
 
-static int act(const struct command *command, char *const *words, struct nsrun_policy *policy,
-               const struct config_options *options, struct nsrun_error *err) {
+static int act(struct invocation *i, struct nsrun_error *err) {
+        const struct command *command = i->command;
+        const struct config_options *options = i->options;
+        struct nsrun_policy *policy = i->policy;
+        char *const *words = i->words;
         const char *action = words[0];
 
         if (!action)
@@ -144,32 +315,18 @@ static int act(const struct command *command, char *const *words, struct nsrun_p
         return streq(action, "edit") ? config_edit(policy, words[1], err) : print_schema(err);
 }
 
+static void prepare_config(struct nsrun_policy *policy) {
+        policy->keeps_said = true;
+}
+
 int config_main(const struct command *command, char **argv) {
-        struct nsrun_policy *policy = NULL;
         struct config_options options = {.is_json = false};
-        struct common_options common = {0};
-        struct nsrun_error err = {0};
-        char **words;
-        size_t n = 0;
-        int r;
 
-        while (argv[n])
-                n++;
-        words = calloc(n + 1, sizeof(*words));
-        r = words ? nsrun_policy_new(&policy) : -ENOMEM;
-        if (r < 0) {
-                (void)error_oom(&err);
-        } else {
-                void *const targets[] = {policy, &options, &common};
-
-                policy->keeps_said = true;
-                r = option_parse_words(command, argv, targets, "show", words, &err);
-                if (r == 0)
-                        r = act(command, words, policy, &options, &err);
-        }
-        (void)nsrun_policy_free(policy);
-        free(words);
-        if (r < 0)
-                return option_fail(&err);
-        return r > 0 ? help_answer(command, &common) : option_close_stdout();
+        return command_main(&(struct invocation){.command = command,
+                                                 .argv = argv,
+                                                 .options = &options,
+                                                 .run = act,
+                                                 .prepare = prepare_config,
+                                                 .is_mixed = true,
+                                                 .configured = "show"});
 }

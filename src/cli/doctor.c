@@ -10,27 +10,8 @@ struct doctor_options {
         bool is_for;
 };
 
-/* The words of the command line, from which each trial's policy is made anew. */
-struct doctor_words {
-        const struct command *command;
-        char **argv;
-};
-
-static int cli_doctor_apply_json(void *target, nsrun_unused const struct option_spec *spec,
-                                 nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct doctor_options *options = target;
-
-        options->is_json = true;
-        return 0;
-}
-
-static int apply_for(void *target, nsrun_unused const struct option_spec *spec,
-                     nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct doctor_options *options = target;
-
-        options->is_for = true;
-        return 0;
-}
+OPTION_FLAG(cli_doctor_apply_json, struct doctor_options, is_json);
+OPTION_FLAG(apply_for, struct doctor_options, is_for);
 
 const struct option_spec doctor_options[] = {
         {"for", 0, NULL, OPTION_COMPLETES_NOTHING, "Judged",
@@ -69,7 +50,6 @@ static int doctor_print_text(const struct doctor *d, struct nsrun_error *err) {
 
 static int doctor_print_json(const struct doctor *d, struct nsrun_error *err) {
         _cleanup_json_ struct json_document document = {0};
-        _cleanup_free_ char *text = NULL;
         struct json_value *checks;
         int r;
 
@@ -89,54 +69,16 @@ static int doctor_print_json(const struct doctor *d, struct nsrun_error *err) {
         json_add_bool(&document, document.root, "works", d->works);
         json_add_bool(&document, document.root, "weaker", d->is_weaker);
         json_add_strings(&document, document.root, "options", d->options);
-        r = json_finish(&document, true, &text, err);
-        if (r >= 0)
-                (void)printf("%s\n", text);
-        return r;
-}
-
-static int parse_words(const struct doctor_words *words, struct nsrun_policy *policy,
-                       struct doctor_options *options, struct common_options *common,
-                       struct nsrun_error *err) {
-        void *const targets[] = {policy, options, common};
-        size_t first = 0;
-        int r = option_parse(words->command, words->argv, targets, &first, err);
-
-        return r == 0 && words->argv[first]
-                       ? option_usage_error(words->command, words->argv[first], "unexpected argument", err)
-                       : r;
+        return option_print_json(&document, true, err);
 }
 
 static int apply_words(void *data, struct nsrun_policy *policy, struct nsrun_error *err) {
+        const struct invocation *i = data;
         struct doctor_options options = {.is_json = false};
         struct common_options common = {0};
+        size_t first = 0;
 
-        return parse_words(data, policy, &options, &common, err);
-}
-
-/* Reads the command line once, for what is wrong with it.  What is wrong with the configuration doctor
- * itself tells. */
-static int check_words(const struct doctor_words *words, struct doctor_options *options,
-                       struct common_options *common, struct nsrun_error *err) {
-        struct nsrun_policy *policy = NULL;
-        int r = nsrun_policy_new(&policy);
-
-        if (r < 0)
-                return error_oom(err);
-        r = parse_words(words, policy, options, common, err);
-        if (r < 0 && err->stage != NSRUN_STAGE_USAGE) {
-                *err = (struct nsrun_error){0};
-                r = 0;
-        }
-        if (r == 0 && policy->given && !options->is_for) {
-                char name[64];
-
-                (void)snprintf(name, sizeof(name), "--%s", policy->given[0]);
-                r = option_usage_error(words->command, name,
-                                       "without --for doctor itself looks for the options of a run", err);
-        }
-        (void)nsrun_policy_free(policy);
-        return r;
+        return option_parse(i->command, i->argv, (void *const[]){policy, &options, &common}, &first, err);
 }
 
 /* Sets what doctor found that a run needs here, "--proc=none", and the configuration. */
@@ -221,28 +163,45 @@ static void try_session(struct doctor *d) {
                 doctor_say(d, "session", "can be had");
 }
 
-int doctor_main(const struct command *command, char **argv) {
+static int examine(struct invocation *i, struct nsrun_error *err) {
         _cleanup_doctor_ struct doctor d = {.lines = NULL};
-        struct doctor_words words = {.command = command, .argv = argv};
-        const struct doctor_asked asked = {.apply = apply_words, .data = &words};
-        struct doctor_options options = {.is_json = false};
-        struct common_options common = {0};
-        struct nsrun_error err = {0};
-        int r;
+        const struct doctor_options *options = i->options;
+        const struct doctor_asked asked = {.apply = apply_words, .data = i};
+        int r = command_refuse_words(i, "unexpected argument", err);
 
-        r = check_words(&words, &options, &common, &err);
-        if (r > 0)
-                return help_answer(command, &common);
-        if (r >= 0)
-                r = doctor_examine(options.is_for ? &asked : NULL, &d, &err);
-        if (r >= 0 && !options.is_for) {
-                try_session(&d);
-                r = d.has_failed ? error_oom(&err) : 0;
+        if (r == 0 && i->policy->given && !options->is_for) {
+                char name[64];
+
+                (void)snprintf(name, sizeof(name), "--%s", i->policy->given[0]);
+                r = option_usage_error(i->command, name,
+                                       "without --for doctor itself looks for the options of a run", err);
         }
         if (r >= 0)
-                r = options.is_json ? doctor_print_json(&d, &err) : doctor_print_text(&d, &err);
-        if (r < 0)
-                return option_fail(&err);
-        r = option_close_stdout();
-        return r ? r : !d.works || d.options;
+                r = doctor_examine(options->is_for ? &asked : NULL, &d, err);
+        if (r >= 0 && !options->is_for) {
+                try_session(&d);
+                r = d.has_failed ? error_oom(err) : 0;
+        }
+        if (r >= 0)
+                r = options->is_json ? doctor_print_json(&d, err) : doctor_print_text(&d, err);
+        i->status = !d.works || d.options;
+        return r;
+}
+
+/* What is wrong with the configuration doctor itself tells. */
+static int examine_configuration(struct invocation *i, struct nsrun_error *err) {
+        if (err->stage == NSRUN_STAGE_USAGE)
+                return -EINVAL;
+        *err = (struct nsrun_error){0};
+        return examine(i, err);
+}
+
+int doctor_main(const struct command *command, char **argv) {
+        struct doctor_options options = {.is_json = false};
+
+        return command_main(&(struct invocation){.command = command,
+                                                 .argv = argv,
+                                                 .options = &options,
+                                                 .run = examine,
+                                                 .failed = examine_configuration});
 }

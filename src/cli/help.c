@@ -264,31 +264,28 @@ char *help_topic_text(const char *name) {
         return strbuf_finish(&b);
 }
 
-int help_main(const struct command *command, char **argv) {
-        const struct command *subject = NULL;
-        struct nsrun_error err = {0};
-        bool is_topic, is_known;
-        size_t first = 0;
-        int status = 0;
+static int print_subject(struct invocation *i, struct nsrun_error *err) {
+        const char *const word = i->words[0];
+        const struct command *subject = word ? command_find(word) : NULL;
+        bool is_topic = word && (find_topic(word) || streq(word, topic_all));
 
-        if (!option_parse_common(command, argv, &first, &status))
-                return status;
-        if (!argv[first])
-                return help_print_all();
-        subject = command_find(argv[first]);
-        is_topic = find_topic(argv[first]) || streq(argv[first], topic_all);
-        is_known = subject || is_topic;
-        if (!is_known || argv[first + 1]) {
-                (void)option_usage_error(NULL, is_known ? argv[first + 1] : argv[first],
-                                         is_known ? "one subcommand or topic is enough"
-                                                  : "no such subcommand or topic",
-                                         &err);
-                return option_fail(&err);
+        if (!word) {
+                i->status = help_print_all();
+                return 0;
         }
+        if (!subject && !is_topic)
+                return option_usage_error(NULL, word, "no such subcommand or topic", err);
+        if (i->words[1])
+                return option_usage_error(NULL, i->words[1], "one subcommand or topic is enough", err);
         /* "seccomp" is both. */
-        status = subject ? help_print(help_text(subject)) : 0;
-        if (status != 0 || !is_topic)
-                return status;
+        i->status = subject ? help_print(help_text(subject)) : 0;
+        if (i->status != 0 || !is_topic)
+                return 0;
         (void)fputs(subject ? "\n" : "", stdout);
-        return help_print(help_topic_text(argv[first]));
+        i->status = help_print(help_topic_text(word));
+        return 0;
+}
+
+int help_main(const struct command *command, char **argv) {
+        return command_main(&(struct invocation){.command = command, .argv = argv, .run = print_subject});
 }

@@ -15,34 +15,18 @@ struct learn_options {
         const char *output; /* NULL: standard output, or `update` */
         const char *update;
         int timeout;
+        bool is_read_again; /* the command line, with `update` as the configuration */
 };
 
-static int cli_learn_apply_output(void *target, nsrun_unused const struct option_spec *spec,
-                                  const char *value, nsrun_unused struct nsrun_error *err) {
-        struct learn_options *options = target;
+OPTION_TEXT(cli_learn_apply_output, struct learn_options, output);
 
-        options->output = value;
-        return 0;
-}
-
-/* The file is --config's, too: see learn_main(). */
-static int apply_update(void *target, nsrun_unused const struct option_spec *spec, const char *value,
-                        nsrun_unused struct nsrun_error *err) {
-        struct learn_options *options = target;
-
-        options->update = value;
-        return 0;
-}
+OPTION_TEXT(apply_update, struct learn_options, update);
 
 static int cli_learn_apply_timeout(void *target, const struct option_spec *spec, const char *value,
                                    struct nsrun_error *err) {
         struct learn_options *options = target;
-        int r = option_seconds(&options->timeout, spec, value, err);
 
-        if (r < 0 || options->timeout >= 1)
-                return r;
-        return error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, NULL,
-                          "timeout must be >= 1, got %d", options->timeout);
+        return option_long_timeout(&options->timeout, spec, value, err);
 }
 
 const struct option_spec learn_options[] = {
@@ -162,47 +146,42 @@ static int learn(struct nsrun_policy *policy, const struct learn_options *option
         return r;
 }
 
-/* Parses a command line, with --config=`config` first where that isn't NULL. */
-static int learn_parse(const struct command *command, char **argv, const char *config,
-                       struct nsrun_policy **ret, struct learn_options *options,
-                       struct common_options *common, struct nsrun_error *err) {
-        _cleanup_free_ char **words = NULL;
-        struct nsrun_policy *policy = NULL;
-        size_t n = 0, at = 0;
-
-        while (argv[n])
-                n++;
-        words = calloc(n + 3, sizeof(*words));
-        if (!words || nsrun_policy_new(&policy) < 0)
-                return error_oom(err);
+static void prepare_learning(struct nsrun_policy *policy) {
         policy->keeps_said = true;
-        words[at++] = argv[0];
-        if (config) {
-                words[at++] = (char *)(uintptr_t) "--config";
-                words[at++] = (char *)(uintptr_t)config;
-        }
-        memcpy(words + at, argv + 1, (n - 1) * sizeof(*words));
-        *ret = policy;
-        return option_parse_command(command, words, (void *const[]){policy, options, common}, err);
+}
+
+/* --update's file is --config's, too: then the command line is read again, with that one first. */
+static int read_and_learn(struct invocation *i, struct nsrun_error *err) {
+        struct learn_options *options = i->options;
+        struct invocation again = *i;
+        _cleanup_free_ char **words = NULL;
+        size_t n = strv_length(i->argv);
+        int r = command_set(i, err);
+
+        if (r < 0)
+                return r;
+        if (!options->update || options->is_read_again)
+                return learn(i->policy, options, &i->status, err);
+        words = calloc(n + 3, sizeof(*words));
+        if (!words)
+                return error_oom(err);
+        words[0] = i->argv[0];
+        words[1] = (char *)(uintptr_t) "--config";
+        words[2] = (char *)(uintptr_t)options->update;
+        memcpy(words + 3, i->argv + 1, (n - 1) * sizeof(*words));
+        options->is_read_again = true;
+        again.argv = words;
+        again.policy = NULL;
+        i->status = command_main(&again);
+        return 0;
 }
 
 int learn_main(const struct command *command, char **argv) {
-        struct nsrun_policy *policy = NULL;
         struct learn_options options = {.output = NULL};
-        struct common_options common = {0};
-        struct nsrun_error err = {0};
-        int status = 0, r;
 
-        r = learn_parse(command, argv, NULL, &policy, &options, &common, &err);
-        if (r == 0 && options.update) {
-                (void)nsrun_policy_free(policy);
-                policy = NULL;
-                r = learn_parse(command, argv, options.update, &policy, &options, &common, &err);
-        }
-        if (r == 0)
-                r = learn(policy, &options, &status, &err);
-        (void)nsrun_policy_free(policy);
-        if (r < 0)
-                return option_fail(&err);
-        return common.wants_help || common.wants_version ? help_answer(command, &common) : status;
+        return command_main(&(struct invocation){.command = command,
+                                                 .argv = argv,
+                                                 .options = &options,
+                                                 .run = read_and_learn,
+                                                 .prepare = prepare_learning});
 }

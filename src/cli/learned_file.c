@@ -280,14 +280,14 @@ int learned_file_check(const struct nsrun_plan *plan, const char *file, bool is_
         return 0;
 }
 
-static int learned_make_folders(const char *path) {
+int learned_file_make_folders(const char *path) {
         _cleanup_free_ char *folder = path_parent(path);
 
         if (!folder)
                 return -ENOMEM;
         if (streq(folder, "/") || access(folder, F_OK) == 0)
                 return 0;
-        if (learned_make_folders(folder) < 0)
+        if (learned_file_make_folders(folder) < 0)
                 return -errno;
         return mkdir(folder, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
@@ -299,7 +299,7 @@ int learned_file_write(const char *file, const char *text, struct nsrun_error *e
 
         if (!copy)
                 return error_oom(err);
-        r = learned_make_folders(file);
+        r = learned_file_make_folders(file);
         if (r >= 0) {
                 fd = mkostemp(copy, O_CLOEXEC);
                 r = fd < 0 ? -errno : write_full(fd, text, strlen(text));

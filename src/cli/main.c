@@ -10,7 +10,7 @@
 #include "base/stream.h"
 #include "net/proxy.h"
 #include "option.h"
-#include "sh.h"
+#include "shell.h"
 
 /* A closed standard fd would be given to the next file that is opened, and
  * that file to the command.  Not O_CLOEXEC: the command gets these. */

@@ -22,21 +22,8 @@ static int cli_mcp_apply_timeout(void *target, const struct option_spec *spec, c
         return r;
 }
 
-static int cli_mcp_apply_name(void *target, nsrun_unused const struct option_spec *spec, const char *value,
-                              nsrun_unused struct nsrun_error *err) {
-        struct mcp_options *o = target;
-
-        o->settings.session.name = value;
-        return 0;
-}
-
-static int cli_mcp_apply_listen(void *target, nsrun_unused const struct option_spec *spec, const char *value,
-                                nsrun_unused struct nsrun_error *err) {
-        struct mcp_options *o = target;
-
-        o->listen = value;
-        return 0;
-}
+OPTION_TEXT(cli_mcp_apply_name, struct mcp_options, settings.session.name);
+OPTION_TEXT(cli_mcp_apply_listen, struct mcp_options, listen);
 
 static int apply_commits(void *target, const struct option_spec *spec, nsrun_unused const char *value,
                          struct nsrun_error *err) {
@@ -94,7 +81,7 @@ static int set_output_aside(struct nsrun_error *err) {
         return fd;
 }
 
-static int cli_mcp_run(struct mcp_options *o, struct nsrun_error *err) {
+static int serve(struct mcp_options *o, struct nsrun_error *err) {
         _cleanup_close_ int output = -EBADF;
         _cleanup_json_ struct json_document d = {0};
         int r = json_open(&d, err);
@@ -109,33 +96,27 @@ static int cli_mcp_run(struct mcp_options *o, struct nsrun_error *err) {
         return mcp_serve(&o->settings, STDIN_FILENO, output, err);
 }
 
+static int check_and_serve(struct invocation *i, struct nsrun_error *err) {
+        struct mcp_options *o = i->options;
+        int r = command_refuse_words(i, "it takes no arguments", err);
+
+        o->settings.policy = i->policy;
+        if (r == 0 && i->policy->session && o->settings.session.name)
+                r = option_usage_error(i->command, "--name", "the session that --session names has its own",
+                                       err);
+        if (r == 0 && o->listen && o->settings.session.name)
+                r = option_usage_error(i->command, "--name",
+                                       "with --listen each client has a session of its own", err);
+        return r == 0 ? serve(o, err) : r;
+}
+
 int mcp_main(const struct command *command, char **argv) {
         struct mcp_options options = {
                 .settings = {.session = NSRUN_SESSION_OPTIONS_INIT, .timeout = NSRUN_BASH_TIMEOUT}};
-        struct common_options common = {0};
-        struct nsrun_policy *policy = NULL;
-        struct nsrun_error err = {0};
-        size_t first = 0;
-        int r;
 
-        r = nsrun_policy_new(&policy) < 0 ? error_oom(&err) : 0;
-        options.settings.policy = policy;
-        if (r == 0) {
-                policy_set_for_agent(policy);
-                r = option_parse(command, argv, (void *const[]){policy, &options, &common}, &first, &err);
-        }
-        if (r == 0 && argv[first])
-                r = option_usage_error(command, argv[first], "it takes no arguments", &err);
-        if (r == 0 && policy->session && options.settings.session.name)
-                r = option_usage_error(command, "--name", "the session that --session names has its own",
-                                       &err);
-        if (r == 0 && options.listen && options.settings.session.name)
-                r = option_usage_error(command, "--name",
-                                       "with --listen each client has a session of its own", &err);
-        if (r == 0)
-                r = cli_mcp_run(&options, &err);
-        (void)nsrun_policy_free(policy);
-        if (r > 0)
-                return help_answer(command, &common);
-        return r < 0 ? option_fail(&err) : 0;
+        return command_main(&(struct invocation){.command = command,
+                                                 .argv = argv,
+                                                 .options = &options,
+                                                 .run = check_and_serve,
+                                                 .prepare = policy_set_for_agent});
 }

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/causes.h"
+#include "base/str.h"
 #include "run/supervise.h"
 
 char *program_arguments;
@@ -50,27 +51,33 @@ int option_usage_error(const struct command *command, const char *word, const ch
         return r;
 }
 
+int option_fd(int *to, const struct option_spec *spec, const char *value, struct nsrun_error *err) {
+        uint64_t fd;
+
+        if (str_parse_number(value, false, &fd) < 0 || fd > INT32_MAX)
+                return option_refuse(spec, value, "not the number of a file descriptor", NULL, err);
+        *to = (int)fd;
+        return 0;
+}
+
 int option_pass_fd(struct passed_fds *to, const struct option_spec *spec, const char *value,
                    struct nsrun_error *err) {
-        char *end;
-        long fd;
+        int fd, r = option_fd(&fd, spec, value, err);
 
-        errno = 0;
-        fd = strtol(value, &end, 10);
-        if (errno != 0 || *value < '0' || *value > '9' || *end || fd > INT32_MAX)
-                return option_refuse(spec, value, "not the number of a file descriptor", NULL, err);
+        if (r < 0)
+                return r;
         if (fd <= 2)
                 return option_refuse(spec, value, "the command has descriptors 0, 1 and 2 anyway", NULL,
                                      err);
         /* Also in what nsrun itself may execute before the command. */
-        if (fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
+        if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
                 return option_refuse(spec, value, "no such file descriptor is open", NULL, err);
         for (size_t i = 0; i < to->n; i++)
                 if (to->fds[i] == fd)
                         return 0;
         if (ARRAY_GROW(to->fds, to->n) < 0)
                 return error_oom(err);
-        to->fds[to->n++] = (int)fd;
+        to->fds[to->n++] = fd;
         return 0;
 }
 
@@ -86,6 +93,15 @@ int option_seconds(int *to, const struct option_spec *spec, const char *value, s
                 return option_refuse(spec, value, "not a whole number of seconds", NULL, err);
         *to = (int)seconds;
         return 0;
+}
+
+int option_long_timeout(int *to, const struct option_spec *spec, const char *value,
+                        struct nsrun_error *err) {
+        int r = option_seconds(to, spec, value, err);
+
+        return r < 0 || *to >= 1 ? r
+                                 : error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, NULL,
+                                              "timeout must be >= 1, got %d", *to);
 }
 
 /* The spec that `word` names ("--ro", "--ro=x", "-v") and its target. */
@@ -195,19 +211,6 @@ int option_parse(const struct command *command, char **argv, void *const *target
         return r;
 }
 
-int option_parse_command(const struct command *command, char **argv, void *const *targets,
-                         struct nsrun_error *err) {
-        size_t first = 0;
-        int r;
-
-        r = option_parse(command, argv, targets, &first, err);
-        if (r == 0 && !argv[first])
-                r = option_usage_error(command, NULL, "no command", err);
-        if (r == 0)
-                r = nsrun_policy_set_command(targets[0], (const char *const *)&argv[first], err);
-        return r;
-}
-
 /* Each run of options, and between them the words: `words` gets these, or *ret_word the first. */
 static int parse_between_words(const struct command *command, char **argv, void *const *targets,
                                enum option_turn turn, char **words, const char **ret_word,
@@ -242,19 +245,6 @@ int option_parse_words(const struct command *command, char **argv, void *const *
         return r < 0 ? r : parse_between_words(command, argv, targets, OPTION_TURN_LAST, words, NULL, err);
 }
 
-bool option_parse_common(const struct command *command, char **argv, size_t *ret_first, int *ret_status) {
-        struct common_options common = {0};
-        void *const targets[] = {&common};
-        struct nsrun_error err = {0};
-        int r;
-
-        r = option_parse(command, argv, targets, ret_first, &err);
-        if (r == 0)
-                return true;
-        *ret_status = r > 0 ? help_answer(command, &common) : option_fail(&err);
-        return false;
-}
-
 int option_fail(const struct nsrun_error *err) {
         const struct cause *cause = error_find_cause(err);
         char *line = nsrun_error_format(err);
@@ -268,6 +258,15 @@ int option_fail(const struct nsrun_error *err) {
         return supervise_failure_status(err);
 }
 
+int option_print_json(struct json_document *d, bool is_indented, struct nsrun_error *err) {
+        _cleanup_free_ char *text = NULL;
+        int r = json_finish(d, is_indented, &text, err);
+
+        if (r >= 0)
+                (void)printf("%s\n", text);
+        return r;
+}
+
 int option_close_stdout(void) {
         struct nsrun_error err = {0};
 
@@ -275,4 +274,59 @@ int option_close_stdout(void) {
                 return 0;
         (void)error_set(&err, NSRUN_STAGE_USAGE, -errno, NULL, "the output can't be written", NULL);
         return option_fail(&err);
+}
+
+int command_refuse_words(const struct invocation *i, const char *what, struct nsrun_error *err) {
+        return *i->words ? option_usage_error(i->command, *i->words, what, err) : 0;
+}
+
+int command_set(const struct invocation *i, struct nsrun_error *err) {
+        return *i->words ? nsrun_policy_set_command(i->policy, (const char *const *)i->words, err)
+                         : option_usage_error(i->command, NULL, "no command", err);
+}
+
+/* What each of the tables fills. */
+static int read_command_line(struct invocation *i, struct common_options *common, char **words,
+                             struct nsrun_error *err) {
+        void *targets[MOST_TABLES] = {NULL};
+        size_t first = 0;
+        int r;
+
+        for (size_t t = 0; t < MOST_TABLES; t++)
+                targets[t] = i->command->tables[t].specs == policy_options   ? (void *)i->policy
+                             : i->command->tables[t].specs == common_options ? (void *)common
+                                                                             : i->options;
+        if (i->is_mixed)
+                return option_parse_words(i->command, i->argv, targets, i->configured, words, err);
+        r = option_parse(i->command, i->argv, targets, &first, err);
+        if (r == 0)
+                i->words = i->argv + first;
+        return r;
+}
+
+int command_main(struct invocation *i) {
+        _cleanup_free_ char **words = calloc(strv_length(i->argv) + 1, sizeof(char *));
+        struct common_options common = {0};
+        struct nsrun_error err = {0};
+        int r = 0, status;
+
+        i->words = words;
+        if (!words || nsrun_policy_new(&i->policy) < 0)
+                r = error_oom(&err);
+        else if (i->prepare)
+                i->prepare(i->policy);
+        if (r == 0) {
+                r = read_command_line(i, &common, words, &err);
+                if (r == 0)
+                        r = i->run(i, &err);
+                else if (r < 0 && i->failed)
+                        r = i->failed(i, &err);
+        }
+        i->policy = nsrun_policy_free(i->policy);
+        if (r >= 0 && (common.wants_help || common.wants_version))
+                return help_answer(i->command, &common);
+        status = r < 0 ? option_fail(&err) : option_close_stdout();
+        if (r < 0 && i->failed_status != 0)
+                return i->failed_status;
+        return status != 0 ? status : i->status;
 }

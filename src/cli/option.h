@@ -2,6 +2,7 @@
 /* The subcommands and their option tables, and the one parser of them. */
 #pragma once
 
+#include "base/json.h"
 #include "policy/options.h"
 
 /* What nsrun exits with when it failed itself. */
@@ -82,19 +83,37 @@ int option_parse(const struct command *command, char **argv, void *const *target
 /* The index of the first word behind the options, none of which is obeyed. */
 size_t option_skip(const struct command *command, char *const *argv);
 
-/* The same for a subcommand that is given a command: targets[0] is the policy, which
- * gets it. */
-int option_parse_command(const struct command *command, char **argv, void *const *targets,
-                         struct nsrun_error *err);
-
 /* The same where options may stand among the words, which words[] gets: it has room for all of argv.
  * The configuration that can be found is read where the first word is `configured`; NULL: never. */
 int option_parse_words(const struct command *command, char **argv, void *const *targets,
                        const char *configured, char **words, struct nsrun_error *err);
 
-/* For a subcommand without options of its own, which also answers --help and
- * --version.  False: all is done or has failed, and *ret_status is the exit status. */
-bool option_parse_common(const struct command *command, char **argv, size_t *ret_first, int *ret_status);
+/* How a subcommand is called, and what is its own between the command line and the exit status. */
+struct invocation {
+        const struct command *command;
+        char **argv;
+        void *options; /* what the subcommand's own table fills */
+        /* Before the command line is read; NULL: nothing is to be done. */
+        void (*prepare)(struct nsrun_policy *policy);
+        bool is_mixed;          /* option_parse_words() reads the command line, */
+        const char *configured; /* with this one */
+        int (*run)(struct invocation *i, struct nsrun_error *err);
+        /* Instead of it where the command line is wrong: 0 where that is answered by this; NULL: it isn't.
+         */
+        int (*failed)(struct invocation *i, struct nsrun_error *err);
+        /* What command_main() has for run() and failed(): */
+        struct nsrun_policy *policy; /* filled where the options are a policy's, too */
+        char **words;                /* behind the options; none for failed() */
+        int status;                  /* to be exited with */
+        int failed_status;           /* the same where run() fails; 0: the one that fits the error */
+};
+/* A subcommand from its argv to its exit status: the policy, the options, --help and --version, how an error
+ * is told, and whether standard output took all. */
+int command_main(struct invocation *i);
+/* Refuses a word behind the options; else 0. */
+int command_refuse_words(const struct invocation *i, const char *what, struct nsrun_error *err);
+/* Gives the words to the policy as its command. */
+int command_set(const struct invocation *i, struct nsrun_error *err);
 
 /* Fills *err with "what: word; see 'nsrun NAME --help'"; `command` may be NULL. -EINVAL. */
 int option_usage_error(const struct command *command, const char *word, const char *what,
@@ -102,6 +121,17 @@ int option_usage_error(const struct command *command, const char *word, const ch
 
 /* Prints "nsrun: …" on stderr and returns the exit status that fits. */
 int option_fail(const struct nsrun_error *err);
+
+/* The apply of an option that sets a field of its target: to true, or to its value. */
+#define OPTION_SETS(name, type, field, to)                                                      \
+        static int name(void *target, nsrun_unused const struct option_spec *spec,              \
+                        nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) { \
+                ((type *)target)->field = (to);                                                 \
+                return 0;                                                                       \
+        }                                                                                       \
+        struct option_spec
+#define OPTION_FLAG(name, type, field) OPTION_SETS(name, type, field, true)
+#define OPTION_TEXT(name, type, field) OPTION_SETS(name, type, field, value)
 
 /* --pass-fd of `nsrun run` and `nsrun bash`: descriptors from 3 on that are open. */
 struct passed_fds {
@@ -111,8 +141,15 @@ struct passed_fds {
 int option_pass_fd(struct passed_fds *to, const struct option_spec *spec, const char *value,
                    struct nsrun_error *err);
 
-/* --timeout of both: any whole number of seconds. */
+/* The number of a descriptor. */
+int option_fd(int *to, const struct option_spec *spec, const char *value, struct nsrun_error *err);
+
+/* --timeout where a command may take days, and where it may not: any whole number of seconds. */
+int option_long_timeout(int *to, const struct option_spec *spec, const char *value, struct nsrun_error *err);
 int option_seconds(int *to, const struct option_spec *spec, const char *value, struct nsrun_error *err);
+
+/* Prints a document and a newline. */
+int option_print_json(struct json_document *d, bool is_indented, struct nsrun_error *err);
 
 /* Flushes stdout. Returns 0, or the exit status after saying what went wrong. */
 int option_close_stdout(void);

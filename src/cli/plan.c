@@ -27,13 +27,7 @@ static int cli_plan_apply_format(void *target, const struct option_spec *spec, c
         return 0;
 }
 
-static int cli_plan_apply_bundle(void *target, nsrun_unused const struct option_spec *spec,
-                                 const char *value, nsrun_unused struct nsrun_error *err) {
-        struct plan_options *options = target;
-
-        options->bundle = value;
-        return 0;
-}
+OPTION_TEXT(cli_plan_apply_bundle, struct plan_options, bundle);
 
 const struct option_spec plan_options[] = {
         {"format", 0, "text|json|bwrap|oci", OPTION_COMPLETES_CHOICE, "Output",
@@ -67,38 +61,25 @@ static int cli_print_plan(const struct nsrun_policy *policy, const struct plan_o
         return 0;
 }
 
-static int parse_and_print(const struct command *command, char **argv, struct nsrun_policy *policy,
-                           struct common_options *common, struct nsrun_error *err) {
-        struct plan_options options = {.format = NSRUN_FORMAT_TEXT};
-        void *const targets[] = {policy, &options, common};
-        size_t first = 0;
-        int r;
+static int check_and_print(struct invocation *i, struct nsrun_error *err) {
+        const struct plan_options *options = i->options;
+        const bool has_command = *i->words;
+        int r = 0;
 
-        r = option_parse(command, argv, targets, &first, err);
-        if (r == 0 && argv[first])
-                r = nsrun_policy_set_command(policy, (const char *const *)&argv[first], err);
-        else if (r == 0 && options.format == NSRUN_FORMAT_BWRAP)
-                r = option_usage_error(command, "--format=bwrap", "no command", err);
-        if (r == 0 && !argv[first] && options.is_oci)
-                r = option_usage_error(command, "--format=oci", "no command", err);
-        if (r == 0 && options.bundle && !options.is_oci)
-                r = option_usage_error(command, "--bundle", "it is for --format=oci", err);
-        return r == 0 ? cli_print_plan(policy, &options, err) : r;
+        if (has_command)
+                r = command_set(i, err);
+        else if (options->format == NSRUN_FORMAT_BWRAP)
+                r = option_usage_error(i->command, "--format=bwrap", "no command", err);
+        if (r == 0 && !has_command && options->is_oci)
+                r = option_usage_error(i->command, "--format=oci", "no command", err);
+        if (r == 0 && options->bundle && !options->is_oci)
+                r = option_usage_error(i->command, "--bundle", "it is for --format=oci", err);
+        return r == 0 ? cli_print_plan(i->policy, options, err) : r;
 }
 
 int plan_main(const struct command *command, char **argv) {
-        struct nsrun_policy *policy = NULL;
-        struct common_options common = {0};
-        struct nsrun_error err = {0};
-        int r;
+        struct plan_options options = {.format = NSRUN_FORMAT_TEXT};
 
-        r = nsrun_policy_new(&policy);
-        if (r < 0)
-                (void)error_oom(&err);
-        else
-                r = parse_and_print(command, argv, policy, &common, &err);
-        (void)nsrun_policy_free(policy);
-        if (r < 0)
-                return option_fail(&err);
-        return r > 0 ? help_answer(command, &common) : option_close_stdout();
+        return command_main(&(struct invocation){
+                .command = command, .argv = argv, .options = &options, .run = check_and_print});
 }

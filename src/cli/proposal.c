@@ -11,7 +11,6 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "changes/digest.h"
-#include "config_edit.h"
 #include "confirm.h"
 #include "host/project.h"
 #include "host/user.h"
@@ -309,6 +308,22 @@ static int ask_person(const struct proposal *p, const char *config, size_t n, st
                 return error_oom(err);
         }
         return confirm_ask(fd, prompt, answer) > 0 && (streq(answer, "y") || streq(answer, "yes"));
+}
+
+int config_edit_find(const struct nsrun_policy *policy, const char *file, char **ret,
+                     struct nsrun_error *err) {
+        _cleanup_free_ char *found = file ? strdup(file) : NULL;
+
+        if (!file && config_find_user_file(policy, &found) < 0)
+                return error_oom(err);
+        if (!found)
+                return file ? error_oom(err)
+                            : error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), NULL,
+                                        "nobody knows your home folder", "set HOME");
+        if (path_canonical(found, ret, NULL) >= 0)
+                return 0;
+        *ret = TAKE_PTR(found);
+        return 0;
 }
 
 /* Reads what it says.  A mistake is told with its place. */

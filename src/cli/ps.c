@@ -3,9 +3,10 @@
 #include <signal.h>
 
 #include "base/sys.h"
-#include "inspect.h"
 #include "option.h"
+#include "plan/print.h"
 #include "ps_row.h"
+#include "running/plan_shown.h"
 #include "session/session.h"
 #include "session_ps.h"
 
@@ -16,13 +17,7 @@ struct ps_cli {
         bool wants_json;
 };
 
-static int cli_ps_apply_json(void *target, nsrun_unused const struct option_spec *spec,
-                             nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct ps_cli *cli = target;
-
-        cli->wants_json = true;
-        return 0;
-}
+OPTION_FLAG(cli_ps_apply_json, struct ps_cli, wants_json);
 
 const struct option_spec ps_options[] = {
         {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "print JSON", cli_ps_apply_json},
@@ -65,7 +60,6 @@ static void add_row(struct json_document *d, struct json_value *array, const str
 static int ps_print_list(const struct sandbox_process *list, size_t n, bool wants_json,
                          struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
-        _cleanup_free_ char *text = NULL;
         _cleanup_(known_sessions_free) struct known_sessions known = {0};
         struct json_value *array = NULL;
         int r = known_sessions_read(&known, err);
@@ -92,10 +86,7 @@ static int ps_print_list(const struct sandbox_process *list, size_t n, bool want
         }
         if (r < 0)
                 return error_oom(err);
-        r = wants_json ? json_finish(&d, false, &text, err) : 0;
-        if (text)
-                (void)printf("%s\n", text);
-        return r;
+        return wants_json ? option_print_json(&d, false, err) : 0;
 }
 
 /* ------------------------------------------------------------------- one of them */
@@ -124,13 +115,10 @@ static bool is_session_name(const char *id) {
 }
 
 static bool is_unknown_session(const char *id) {
-        struct record_folder folder = RECORD_FOLDER_INIT;
-        struct plan_record record = {0};
-        int r = session_read(id, &folder, &record, NULL);
+        _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
+        _cleanup_record_ struct plan_record record = {0};
 
-        record_clear(&record);
-        records_close(&folder);
-        return r == -ENOENT;
+        return session_read(id, &folder, &record, NULL) == -ENOENT;
 }
 
 /* The processes to be ended, each by a descriptor of what was looked at. */
@@ -230,6 +218,113 @@ static int stop_one(const struct sandbox_process *p, int pidfd, struct nsrun_err
         return r;
 }
 
+/* ------------------------------------------------------------------ its plan */
+
+static int print_plan_of(const struct nsrun_plan *plan, char *const *degraded, bool wants_json,
+                         struct nsrun_error *err) {
+        _cleanup_free_ char *text = NULL;
+        int r = nsrun_plan_format(plan, wants_json ? NSRUN_FORMAT_JSON : NSRUN_FORMAT_TEXT, &text, err);
+
+        if (r < 0)
+                return r;
+        STRV_FOREACH (entry, (char **)degraded) {
+                _cleanup_free_ char *words = wants_json ? NULL : nsrun_degraded_format(*entry);
+
+                if (words)
+                        (void)printf("degraded: %s\n", words);
+        }
+        (void)printf("%s%s", text, *text && text[strlen(text) - 1] == '\n' ? "" : "\n");
+        return 0;
+}
+
+static int inspect_session(const char *id, bool wants_json, struct nsrun_error *err) {
+        _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
+        _cleanup_record_ struct plan_record record = {0};
+        _cleanup_strv_ char **answers = NULL;
+        int r = session_read(id, &folder, &record, err);
+
+        /* In JSON they are 'session show''s. */
+        if (r >= 0 && !wants_json)
+                (void)nsrun_session_answers(id, &answers, NULL);
+        STRV_FOREACH (answer, answers)
+                (void)printf("answered: %s\n", *answer);
+        return r < 0 ? r : print_plan_of(record.plan, record.plan->degraded, wants_json, err);
+}
+
+/* The plan of a bubblewrap command line is that line. */
+static int inspect_bwrap(const struct sandbox_process *p, bool wants_json, struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        int r = wants_json ? json_open(&d, err) : 0;
+
+        if (r < 0)
+                return r;
+        if (wants_json) {
+                json_add_strings(&d, d.root, "arguments", p->argv);
+                return option_print_json(&d, true, err);
+        }
+        for (char *const *word = p->argv; word && *word; word++) {
+                _cleanup_free_ char *quoted = str_shell_quote(*word), *visible = NULL;
+
+                visible = quoted ? str_visible(quoted) : NULL;
+                if (!visible)
+                        return error_oom(err);
+                (void)printf("%s%s", word == p->argv ? "" : " ", visible);
+        }
+        (void)putchar('\n');
+        return 0;
+}
+
+/* The nsrun program's own loop answers. */
+static int inspect_run(const struct sandbox_process *p, bool wants_json, struct nsrun_error *err) {
+        _cleanup_free_ char *answer = NULL;
+        const char *plan, *at = NULL;
+        char *entry;
+        int r;
+
+        if (p->is_stopped)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, -EBUSY, NULL,
+                                 "the nsrun of this sandbox is stopped, and answers nothing",
+                                 "let it go on: fg, or bg");
+        r = ps_ask(p, wants_json ? QUERY_JSON : QUERY_TEXT, &answer);
+        plan = r < 0 ? NULL : startswith(answer, "\n") ? answer : strstr(answer, "\n\n");
+        if (!plan)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r < 0 ? r : -EBADMSG, NULL,
+                                 "the nsrun of this sandbox doesn't answer",
+                                 "it may be another version, or not have begun yet");
+        while (!wants_json && (entry = query_fact(answer, "degraded", &at))) {
+                _cleanup_free_ char *words = nsrun_degraded_format(entry);
+
+                (void)printf("degraded: %s\n", words ? words : entry);
+                free(entry);
+        }
+        plan += strspn(plan, "\n");
+        (void)printf("%s%s", plan, *plan && plan[strlen(plan) - 1] == '\n' ? "" : "\n");
+        return 0;
+}
+
+static int inspect_sandbox(const struct sandbox_process *p, bool wants_json, struct nsrun_error *err) {
+        _cleanup_plan_ struct nsrun_plan *plan = NULL;
+        _cleanup_strv_ char **degraded = NULL;
+        struct nsrun_error untold = {0};
+        int r;
+
+        if (p->kind == SANDBOX_BWRAP)
+                return inspect_bwrap(p, wants_json, err);
+        r = shown_read(p->supervisor, p->init, &plan, &degraded, &untold);
+        if (r < 0 && r != -EPERM && p->kind == SANDBOX_RUN && p->reads_signals)
+                return inspect_run(p, wants_json, err);
+        if (r < 0) {
+                *err = untold;
+                return r;
+        }
+        /* As text the lines before it have them. */
+        if (wants_json) {
+                strv_freep(&plan->degraded);
+                plan->degraded = TAKE_PTR(degraded);
+        }
+        return print_plan_of(plan, degraded, wants_json, err);
+}
+
 static int stop_session(const char *id, struct nsrun_error *err) {
         _cleanup_strv_ char **notes = NULL;
         int r = nsrun_session_end(id, 0, &notes, err);
@@ -266,53 +361,45 @@ static int do_one(const char *id, bool is_stop, bool wants_json, struct nsrun_er
 
 /* ------------------------------------------------------------------ subcommands */
 
-int ps_main(const struct command *command, char **argv) {
-        struct common_options common = {0};
+static int run_ps(struct invocation *i, struct nsrun_error *err) {
+        const struct ps_cli *cli = i->options;
         struct sandbox_process *list = NULL;
-        struct nsrun_error err = {0};
-        struct ps_cli cli = {0};
-        size_t first = 0, n = 0;
-        int r = option_parse(command, argv, (void *const[]){&cli, &common}, &first, &err);
+        size_t n = 0;
+        int r = command_refuse_words(i, "an argument too many", err);
 
-        if (r == 0 && argv[first])
-                r = option_usage_error(command, argv[first], "an argument too many", &err);
-        if (r > 0)
-                return help_answer(command, &common);
         if (r == 0)
-                r = sandboxes_list(&list, &n, &err);
+                r = sandboxes_list(&list, &n, err);
         if (r == 0)
-                r = ps_print_list(list, n, cli.wants_json, &err);
+                r = ps_print_list(list, n, cli->wants_json, err);
         sandboxes_free(list, n);
-        return r < 0 ? option_fail(&err) : option_close_stdout();
+        return r;
 }
 
-static int one_main(const struct command *command, char **argv, void *const *targets, const bool *wants_json,
-                    const struct common_options *common, bool is_stop) {
-        struct nsrun_error err = {0};
-        size_t first = 0;
-        int r = option_parse(command, argv, targets, &first, &err);
+/* `options` are inspect's: stop has none. */
+static int run_one(struct invocation *i, struct nsrun_error *err) {
+        const struct ps_cli *cli = i->options;
 
-        if (r == 0 && !argv[first])
-                r = option_usage_error(command, NULL, "the id of a sandbox is missing", &err);
-        if (r == 0 && argv[first + 1])
-                r = option_usage_error(command, argv[first + 1], "an argument too many", &err);
-        if (r > 0)
-                return help_answer(command, common);
-        if (r == 0)
-                r = do_one(argv[first], is_stop, *wants_json, &err);
-        return r < 0 ? option_fail(&err) : option_close_stdout();
+        if (!i->words[0])
+                return option_usage_error(i->command, NULL, "the id of a sandbox is missing", err);
+        if (i->words[1])
+                return option_usage_error(i->command, i->words[1], "an argument too many", err);
+        return do_one(i->words[0], !cli, cli && cli->wants_json, err);
+}
+
+int ps_main(const struct command *command, char **argv) {
+        struct ps_cli options = {0};
+
+        return command_main(
+                &(struct invocation){.command = command, .argv = argv, .options = &options, .run = run_ps});
 }
 
 int inspect_main(const struct command *command, char **argv) {
-        struct common_options common = {0};
-        struct ps_cli cli = {0};
+        struct ps_cli options = {0};
 
-        return one_main(command, argv, (void *const[]){&cli, &common}, &cli.wants_json, &common, false);
+        return command_main(
+                &(struct invocation){.command = command, .argv = argv, .options = &options, .run = run_one});
 }
 
 int stop_main(const struct command *command, char **argv) {
-        struct common_options common = {0};
-        const bool wants_json = false;
-
-        return one_main(command, argv, (void *const[]){&common}, &wants_json, &common, true);
+        return command_main(&(struct invocation){.command = command, .argv = argv, .run = run_one});
 }

@@ -7,6 +7,7 @@
 #include "option.h"
 #include "running/plan_shown.h"
 #include "session/session.h"
+#include "session_ps.h"
 
 /* More of a command line is for --json. */
 #define SHOWN_MOST 100
@@ -62,8 +63,8 @@ static int known_sessions_add(char *const *ids, struct known_sessions *known) {
         int r = 0;
 
         STRV_FOREACH (id, ids) {
-                struct record_folder folder = RECORD_FOLDER_INIT;
-                struct plan_record record = {0};
+                _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
+                _cleanup_record_ struct plan_record record = {0};
 
                 if (session_read(*id, &folder, &record, NULL) >= 0) {
                         struct known_session one = {.init = record.init.pid, .net = record.plan->net};
@@ -81,8 +82,6 @@ static int known_sessions_add(char *const *ids, struct known_sessions *known) {
                                 free(one.project);
                         }
                 }
-                record_clear(&record);
-                records_close(&folder);
                 if (r < 0)
                         return r;
         }
@@ -177,21 +176,14 @@ void ps_row_clear(struct ps_row *row) {
 
 static char *shown_words(char *const *words) {
         _cleanup_strbuf_ struct strbuf b = {0};
-        _cleanup_free_ char *text = NULL, *visible = NULL;
-        size_t n = SHOWN_MOST;
+        _cleanup_free_ char *text = NULL;
 
         for (char *const *word = words; word && *word; word++) {
                 strbuf_add(&b, word == words ? "" : " ");
                 strbuf_add(&b, *word);
         }
         text = strbuf_finish(&b);
-        if (!text || strlen(text) <= n)
-                return text ? str_visible(text) : NULL;
-        while (n > SHOWN_MOST - 4 && ((unsigned char)text[n] & 0xc0) == 0x80)
-                n--;
-        text[n] = '\0';
-        visible = str_visible(text);
-        return visible ? str_concat(visible, "...", "") : NULL;
+        return text ? short_text(text, SHOWN_MOST) : NULL;
 }
 
 char *ps_row_words(const struct ps_row *row) {

@@ -119,41 +119,24 @@ static int resolve_all(struct nsrun_policy *policy, enum workspace_access access
         return r;
 }
 
-static int parse_and_resolve(const struct command *command, char **argv, struct nsrun_policy *policy,
-                             struct common_options *common, bool *ret_has_refused, struct nsrun_error *err) {
-        struct resolve_options options = {0};
-        void *const targets[] = {policy, &options, common};
-        size_t first = 0;
+static int check_and_resolve(struct invocation *i, struct nsrun_error *err) {
+        const struct resolve_options *options = i->options;
+        bool has_refused = false;
         int r;
 
-        r = option_parse(command, argv, targets, &first, err);
-        if (r != 0)
-                return r;
-        if (options.is_read == options.is_write)
-                return option_usage_error(command, NULL, "one of --read and --write is needed", err);
-        if (!argv[first])
-                return option_usage_error(command, NULL, "no path", err);
-        return resolve_all(policy, options.is_write ? WORKSPACE_WRITE : WORKSPACE_READ, &argv[first],
-                           ret_has_refused, err);
+        if (options->is_read == options->is_write)
+                return option_usage_error(i->command, NULL, "one of --read and --write is needed", err);
+        if (!*i->words)
+                return option_usage_error(i->command, NULL, "no path", err);
+        r = resolve_all(i->policy, options->is_write ? WORKSPACE_WRITE : WORKSPACE_READ, i->words,
+                        &has_refused, err);
+        i->status = has_refused;
+        return r;
 }
 
 int resolve_main(const struct command *command, char **argv) {
-        struct nsrun_policy *policy = NULL;
-        struct common_options common = {0};
-        struct nsrun_error err = {0};
-        bool has_refused = false;
-        int r, status;
+        struct resolve_options options = {0};
 
-        r = nsrun_policy_new(&policy);
-        if (r < 0)
-                (void)error_oom(&err);
-        else
-                r = parse_and_resolve(command, argv, policy, &common, &has_refused, &err);
-        (void)nsrun_policy_free(policy);
-        if (r < 0)
-                return option_fail(&err);
-        if (r > 0)
-                return help_answer(command, &common);
-        status = option_close_stdout();
-        return status ? status : has_refused;
+        return command_main(&(struct invocation){
+                .command = command, .argv = argv, .options = &options, .run = check_and_resolve});
 }

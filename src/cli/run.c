@@ -17,21 +17,17 @@
 
 static int apply_descriptor(int *to, const struct option_spec *spec, const char *value,
                             struct nsrun_error *err) {
-        int flags;
-        char *end;
-        long fd;
+        int fd, flags, r = option_fd(&fd, spec, value, err);
 
-        errno = 0;
-        fd = strtol(value, &end, 10);
-        if (errno != 0 || *value < '0' || *value > '9' || *end || fd > INT32_MAX)
-                return option_refuse(spec, value, "not the number of a file descriptor", NULL, err);
-        flags = fcntl((int)fd, F_GETFL);
+        if (r < 0)
+                return r;
+        flags = fcntl(fd, F_GETFL);
         if (flags >= 0 && ((flags & FILE_ACCESS) == O_RDONLY || (flags & O_PATH)))
                 return option_refuse(spec, value, "this file descriptor is not open for writing", NULL, err);
         /* The status descriptor is nsrun's own: close-on-exec keeps it from the command. */
-        if (fd > 2 && fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
+        if (fd > 2 && fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
                 return option_refuse(spec, value, "no such file descriptor is open", NULL, err);
-        *to = (int)fd;
+        *to = fd;
         return 0;
 }
 
@@ -82,45 +78,14 @@ static int cli_run_apply_pass_fd(void *target, const struct option_spec *spec, c
 static int cli_run_apply_timeout(void *target, const struct option_spec *spec, const char *value,
                                  struct nsrun_error *err) {
         struct run_options *options = target;
-        int r = option_seconds(&options->timeout, spec, value, err);
 
-        if (r < 0 || options->timeout >= 1)
-                return r;
-        return error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, NULL,
-                          "timeout must be >= 1, got %d", options->timeout);
+        return option_long_timeout(&options->timeout, spec, value, err);
 }
 
-static int apply_pty(void *target, nsrun_unused const struct option_spec *spec,
-                     nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct run_options *options = target;
-
-        options->wants_terminal = true;
-        return 0;
-}
-
-static int apply_explain(void *target, nsrun_unused const struct option_spec *spec,
-                         nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct run_options *options = target;
-
-        options->explains = true;
-        return 0;
-}
-
-static int apply_verbose(void *target, nsrun_unused const struct option_spec *spec,
-                         nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct run_options *options = target;
-
-        options->is_verbose = true;
-        return 0;
-}
-
-static int apply_debug(void *target, nsrun_unused const struct option_spec *spec,
-                       nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct run_options *options = target;
-
-        options->is_debugging = true;
-        return 0;
-}
+OPTION_FLAG(apply_pty, struct run_options, wants_terminal);
+OPTION_FLAG(apply_explain, struct run_options, explains);
+OPTION_FLAG(apply_verbose, struct run_options, is_verbose);
+OPTION_FLAG(apply_debug, struct run_options, is_debugging);
 
 const struct option_spec run_options[] = {
         {"timeout", 0, "SECONDS", OPTION_COMPLETES_NOTHING, "Command",
@@ -213,8 +178,7 @@ static int run_with_terminal(const struct nsrun_policy *policy, const struct run
         if (r >= 0 && options->is_debugging)
                 r = print_log(plan, err);
         if (r < 0) {
-                if (options->status_fd >= 0)
-                        supervise_report_failure(options->status_fd, err);
+                supervise_report_failure(options->status_fd, err);
                 return r;
         }
         proposal_note(policy, plan->project);
@@ -234,7 +198,7 @@ int run_sandbox(const struct nsrun_policy *policy, const struct run_options *opt
                                     : 0;
         if (r >= 0)
                 r = run_with_terminal(policy, options, &pty, ret_status, err);
-        else if (options->status_fd >= 0)
+        else
                 supervise_report_failure(options->status_fd, err);
         pty_close(&pty);
         return r;
@@ -258,40 +222,27 @@ void run_options_clear(struct run_options *options) {
         *options = RUN_OPTIONS_INIT;
 }
 
-static int cli_run_parse_and_run(const struct command *command, char **argv, struct nsrun_policy *policy,
-                                 struct common_options *common, int *ret_status, struct nsrun_error *err) {
-        struct run_options options = RUN_OPTIONS_INIT;
-        void *const targets[] = {policy, &options, common};
-        int r;
+static int report_to_status_fd(struct invocation *i, struct nsrun_error *err) {
+        const struct run_options *options = i->options;
 
-        r = option_parse_command(command, argv, targets, err);
-        if (r == 0)
-                r = check_passed(command, &options, err);
-        if (r == 0)
-                r = run_sandbox(policy, &options, ret_status, err);
-        else if (r < 0 && options.status_fd >= 0)
-                supervise_report_failure(options.status_fd, err);
-        run_options_clear(&options);
-        return r;
+        supervise_report_failure(options->status_fd, err);
+        return -EINVAL;
 }
 
-int run_main_with(const struct command *command, char **argv, run_parser *parse) {
-        struct nsrun_policy *policy = NULL;
-        struct common_options common = {0};
-        struct nsrun_error err = {0};
-        int status = 0, r;
+static int set_and_run(struct invocation *i, struct nsrun_error *err) {
+        int r = command_set(i, err);
 
-        r = nsrun_policy_new(&policy);
-        if (r < 0)
-                (void)error_oom(&err);
-        else
-                r = parse(command, argv, policy, &common, &status, &err);
-        (void)nsrun_policy_free(policy);
-        if (r < 0)
-                return option_fail(&err);
-        return common.wants_help || common.wants_version ? help_answer(command, &common) : status;
+        if (r == 0)
+                r = check_passed(i->command, i->options, err);
+        return r < 0 ? report_to_status_fd(i, err) : run_sandbox(i->policy, i->options, &i->status, err);
 }
 
 int run_main(const struct command *command, char **argv) {
-        return run_main_with(command, argv, cli_run_parse_and_run);
+        _cleanup_(run_options_clear) struct run_options options = RUN_OPTIONS_INIT;
+
+        return command_main(&(struct invocation){.command = command,
+                                                 .argv = argv,
+                                                 .options = &options,
+                                                 .run = set_and_run,
+                                                 .failed = report_to_status_fd});
 }

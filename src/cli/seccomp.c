@@ -41,13 +41,7 @@ static int apply_arch(void *target, const struct option_spec *spec, const char *
         return 0;
 }
 
-static int apply_strict(void *target, nsrun_unused const struct option_spec *spec,
-                        nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct seccomp_options *options = target;
-
-        options->is_strict = true;
-        return 0;
-}
+OPTION_FLAG(apply_strict, struct seccomp_options, is_strict);
 
 const struct option_spec seccomp_options[] = {
         {"format", 0, "json|pfc|bpf", OPTION_COMPLETES_CHOICE, "Output",
@@ -86,7 +80,7 @@ static int load_policy(const char *name, const struct seccomp_options *options, 
 }
 
 static int list_policies(nsrun_unused char **words, nsrun_unused const struct seccomp_options *options,
-                         nsrun_unused struct nsrun_error *err) {
+                         nsrun_unused int *ret_status, nsrun_unused struct nsrun_error *err) {
         for (size_t i = 0; i < n_seccomp_shipped; i++)
                 (void)printf("%-8s %s\n", seccomp_shipped[i].name, seccomp_shipped[i].description);
         return 0;
@@ -105,7 +99,8 @@ static int add_pfc(struct strbuf *b, const char *name, const char *text, struct 
         return r;
 }
 
-static int show_policy(char **words, const struct seccomp_options *options, struct nsrun_error *err) {
+static int show_policy(char **words, const struct seccomp_options *options, nsrun_unused int *ret_status,
+                       struct nsrun_error *err) {
         _cleanup_loaded_ struct seccomp_loaded loaded = {0};
         _cleanup_strbuf_ struct strbuf b = {0};
         _cleanup_free_ char *text = NULL, *out = NULL;
@@ -155,8 +150,8 @@ static int read_call(const char *word, enum syscall_arch arch, struct seccomp_da
         return 0;
 }
 
-/* Prints what the filter answers; *ret_is_allowed. */
-static int check_call(char **words, const struct seccomp_options *options, bool *ret_is_allowed,
+/* Prints what the filter answers; the status is 1 where that denies the call. */
+static int check_call(char **words, const struct seccomp_options *options, int *ret_status,
                       struct nsrun_error *err) {
         _cleanup_loaded_ struct seccomp_loaded loaded = {0};
         struct seccomp_data data = {.arch = syscall_arch_audit(options->arch)};
@@ -180,12 +175,13 @@ static int check_call(char **words, const struct seccomp_options *options, bool 
                 return r;
         action = seccomp_simulate(loaded.code, loaded.n, &data);
         (void)printf("%s\n", seccomp_action_format(text, action));
-        *ret_is_allowed = (action & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ALLOW ||
-                          (action & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_LOG;
+        *ret_status = (action & SECCOMP_RET_ACTION_FULL) != SECCOMP_RET_ALLOW &&
+                      (action & SECCOMP_RET_ACTION_FULL) != SECCOMP_RET_LOG;
         return 0;
 }
 
-static int compile(char **words, const struct seccomp_options *options, struct nsrun_error *err) {
+static int compile(char **words, const struct seccomp_options *options, nsrun_unused int *ret_status,
+                   struct nsrun_error *err) {
         _cleanup_loaded_ struct seccomp_loaded loaded = {0};
         int r;
 
@@ -202,17 +198,18 @@ static int compile(char **words, const struct seccomp_options *options, struct n
 static const struct {
         const char *name;
         size_t fewest, most; /* words that follow */
-        int (*run)(char **words, const struct seccomp_options *options, struct nsrun_error *err);
+        int (*run)(char **words, const struct seccomp_options *options, int *ret_status,
+                   struct nsrun_error *err);
 } actions[] = {
         {"list", 0, 0, list_policies},
         {"show", 1, 1, show_policy},
-        {"check", 2, 8, NULL},
+        {"check", 2, 8, check_call},
         {"compile", 1, 1, compile},
 };
 
-static int seccomp_run_action(const struct command *command, char **words,
-                              const struct seccomp_options *options, bool *ret_is_allowed,
-                              struct nsrun_error *err) {
+static int seccomp_run_action(struct invocation *invocation, struct nsrun_error *err) {
+        const struct command *command = invocation->command;
+        char **words = invocation->words;
         size_t n = strv_length(words);
 
         if (n == 0)
@@ -225,28 +222,17 @@ static int seccomp_run_action(const struct command *command, char **words,
                 if (n - 1 > actions[i].most)
                         return option_usage_error(command, words[actions[i].most + 1],
                                                   "an argument too many", err);
-                return actions[i].run ? actions[i].run(words + 1, options, err)
-                                      : check_call(words + 1, options, ret_is_allowed, err);
+                return actions[i].run(words + 1, invocation->options, &invocation->status, err);
         }
         return option_usage_error(command, words[0], "neither list, show, check nor compile", err);
 }
 
 int seccomp_main(const struct command *command, char **argv) {
         struct seccomp_options options = {.arch = SYSCALL_ARCH_NATIVE};
-        struct common_options common = {0};
-        void *const targets[] = {&options, &common};
-        _cleanup_free_ char **words = calloc(strv_length(argv) + 1, sizeof(char *));
-        struct nsrun_error err = {0};
-        bool is_allowed = true;
-        int r, status;
 
-        r = words ? option_parse_words(command, argv, targets, NULL, words, &err) : error_oom(&err);
-        if (r > 0)
-                return help_answer(command, &common);
-        if (r == 0)
-                r = seccomp_run_action(command, words, &options, &is_allowed, &err);
-        if (r < 0)
-                return option_fail(&err);
-        status = option_close_stdout();
-        return status != 0 || is_allowed ? status : 1;
+        return command_main(&(struct invocation){.command = command,
+                                                 .argv = argv,
+                                                 .options = &options,
+                                                 .run = seccomp_run_action,
+                                                 .is_mixed = true});
 }

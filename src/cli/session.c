@@ -5,13 +5,14 @@
 
 #include "base/names.h"
 #include "base/str.h"
+#include "base/sys.h"
 #include "option.h"
 #include "plan/print.h"
 #include "session/log.h"
-#include "session_ask.h"
-#include "session_logs.h"
+#include "session/questions.h"
 #include "session_ps.h"
 #include "shell.h"
+#include "terminal/asking.h"
 
 /* The status of a commit that --expect refused. */
 #define STATUS_OTHER_STATE 123
@@ -93,45 +94,11 @@ static int apply_form(void *target, const struct option_spec *spec, nsrun_unused
         return 0;
 }
 
-static int apply_force(void *target, nsrun_unused const struct option_spec *spec,
-                       nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct session_cli *cli = target;
-
-        cli->is_forced = true;
-        return 0;
-}
-
-static int apply_ignored(void *target, nsrun_unused const struct option_spec *spec,
-                         nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct session_cli *cli = target;
-
-        cli->with_ignored = true;
-        return 0;
-}
-
-static int apply_digest(void *target, nsrun_unused const struct option_spec *spec,
-                        nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct session_cli *cli = target;
-
-        cli->wants_digest = true;
-        return 0;
-}
-
-static int apply_follow(void *target, nsrun_unused const struct option_spec *spec,
-                        nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct session_cli *cli = target;
-
-        cli->follows = true;
-        return 0;
-}
-
-static int apply_expect(void *target, nsrun_unused const struct option_spec *spec, const char *value,
-                        nsrun_unused struct nsrun_error *err) {
-        struct session_cli *cli = target;
-
-        cli->expected = value;
-        return 0;
-}
+OPTION_FLAG(apply_force, struct session_cli, is_forced);
+OPTION_FLAG(apply_ignored, struct session_cli, with_ignored);
+OPTION_FLAG(apply_digest, struct session_cli, wants_digest);
+OPTION_FLAG(apply_follow, struct session_cli, follows);
+OPTION_TEXT(apply_expect, struct session_cli, expected);
 
 static int apply_signal(void *target, const struct option_spec *spec, const char *value,
                         struct nsrun_error *err) {
@@ -208,15 +175,6 @@ static void add_info(struct json_document *d, struct json_value *o, const struct
         session_add_usage(d, o, info, usage);
 }
 
-static int cli_session_print_json(struct json_document *d, struct nsrun_error *err) {
-        _cleanup_free_ char *text = NULL;
-        int r = json_finish(d, false, &text, err);
-
-        if (r >= 0)
-                (void)printf("%s\n", text);
-        return r;
-}
-
 /* What a session takes; a session that is ending takes nothing. */
 static struct nsrun_session_usage usage_of(const char *id) {
         struct nsrun_session_usage usage = NSRUN_SESSION_USAGE_INIT;
@@ -256,7 +214,7 @@ static int list_sessions(struct session_cli *cli, nsrun_unused char **words, str
                         session_print_row(info, &usage);
                 (void)nsrun_session_info_free(info);
         }
-        return cli->wants_json ? cli_session_print_json(&d, err) : 0;
+        return cli->wants_json ? option_print_json(&d, false, err) : 0;
 }
 
 static int show_session(struct session_cli *cli, char **words, struct nsrun_error *err) {
@@ -279,7 +237,7 @@ static int show_session(struct session_cli *cli, char **words, struct nsrun_erro
                         add_info(&d, d.root, info, &usage);
                         json_add_strings(&d, d.root, "published", ports);
                         json_add_strings(&d, d.root, "answers", answers);
-                        r = cli_session_print_json(&d, err);
+                        r = option_print_json(&d, false, err);
                 }
         } else {
                 _cleanup_free_ char *project = str_visible(info->project ? info->project : "none");
@@ -340,8 +298,37 @@ static int publish(nsrun_unused struct session_cli *cli, char **words, struct ns
         return r;
 }
 
+/* Asks at this terminal until the session's network ends. */
+static int answer_questions(struct asking *asking, int fd, struct nsrun_error *err) {
+        (void)question_write(
+                asking, "nsrun: names that no rule covers are asked about here, until the session ends\n");
+        while (!asking->has_ended) {
+                struct pollfd fds[] = {{.fd = fd, .events = POLLIN},
+                                       {.fd = asking->is_open ? asking->tty : -1, .events = POLLIN}};
+                int r = sys_poll(fds, ARRAY_SIZE(fds), -1);
+
+                if (r < 0 && r != -EINTR)
+                        return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
+                if (r > 0 && fds[1].revents)
+                        question_take_line(asking);
+                if (r > 0 && fds[0].revents)
+                        question_take(asking, fd);
+        }
+        return 0;
+}
+
 static int ask_here(nsrun_unused struct session_cli *cli, char **words, struct nsrun_error *err) {
-        return session_ask_person(words[0], err);
+        struct asking asking = ASKING_INIT;
+        _cleanup_close_ int fd = -EBADF;
+        int r = question_begin(&asking, ASKED_NAME, err);
+
+        asking.is_session = true;
+        if (r >= 0)
+                r = session_join_questions(words[0], &fd, &asking.init, err);
+        if (r >= 0)
+                r = answer_questions(&asking, fd, err);
+        question_end(&asking);
+        return r;
 }
 
 static int enter(struct session_cli *cli, char **words, struct nsrun_error *err) {
@@ -353,7 +340,24 @@ static int list_processes(struct session_cli *cli, char **words, struct nsrun_er
 }
 
 static int logs(struct session_cli *cli, char **words, struct nsrun_error *err) {
-        return session_print_logs(words[0], words[1], cli->wants_json, cli->follows, err);
+        const char *id = words[0], *name = words[1];
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        if (name && cli->wants_json)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), name,
+                                 "--json is for the list of logs: one of them is printed as it is",
+                                 "leave it out");
+        if (!name && cli->follows)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL,
+                                 "--follow needs the NAME of a log",
+                                 "'nsrun session logs ID' shows those there are");
+        if (name)
+                return nsrun_session_log(id, name, cli->follows, STDOUT_FILENO, err);
+        r = nsrun_session_logs(id, cli->wants_json ? NSRUN_FORMAT_JSON : NSRUN_FORMAT_TEXT, &text, err);
+        if (r >= 0)
+                (void)printf(cli->wants_json ? "%s\n" : "%s", text);
+        return r;
 }
 
 static int diff(struct session_cli *cli, char **words, struct nsrun_error *err) {
@@ -429,7 +433,7 @@ static int discard(struct session_cli *cli, char **words, struct nsrun_error *er
 struct action {
         const char *name;
         size_t fewest, most; /* words that follow */
-        bool takes_json, takes_form, takes_force;
+        bool takes_json;
         int (*run)(struct session_cli *cli, char **words, struct nsrun_error *err);
 };
 
@@ -444,8 +448,8 @@ static const struct action actions[] = {
         {"publish", 1, SIZE_MAX, .run = publish},
         {"ask", 1, 1, .run = ask_here},
         {"logs", 1, 2, .takes_json = true, .run = logs},
-        {"diff", 1, SIZE_MAX, .takes_json = true, .takes_form = true, .run = diff},
-        {"commit", 1, SIZE_MAX, .takes_force = true, .run = commit},
+        {"diff", 1, SIZE_MAX, .takes_json = true, .run = diff},
+        {"commit", 1, SIZE_MAX, .run = commit},
         {"discard", 1, SIZE_MAX, .run = discard},
 };
 
@@ -454,38 +458,40 @@ static const struct action actions[] = {
 /* What an action has no use for is a mistake: `commit --stat` would commit. */
 static int check_options(const struct command *command, const struct action *action, size_t n_words,
                          const struct session_cli *cli, struct nsrun_error *err) {
-        if (action->run != cli_start_session && (cli->has_start_options || cli->policy->given))
-                return option_usage_error(command, action->name,
-                                          "options of a policy are for 'session start' alone", err);
-        if (cli->output && streq(cli->output, "json") && !action->takes_json)
-                return option_usage_error(command, action->name,
-                                          "--json is for list, show, ps, logs and diff alone", err);
-        if (cli->output && !streq(cli->output, "json") && !action->takes_form)
-                return option_usage_error(command, action->name, "--stat and --patch are for diff alone",
-                                          err);
-        if (cli->is_forced && !action->takes_force)
-                return option_usage_error(command, action->name, "--force is for commit alone", err);
-        if (cli->with_ignored && action->run != diff && action->run != commit)
-                return option_usage_error(command, action->name, "--ignored is for diff and commit alone",
-                                          err);
-        if (cli->wants_digest && action->run != diff)
-                return option_usage_error(command, action->name, "--digest is for diff alone", err);
-        /* 'session kill ID' ends the session, and a PID that is an empty variable's is none. */
-        if (cli->signal > 0 && (action->run != kill_session || n_words < 2))
-                return option_usage_error(command, action->name,
-                                          "--signal is for 'session kill ID PID|NAME' alone", err);
-        if (cli->follows && action->run != logs)
-                return option_usage_error(command, action->name, "--follow is for logs alone", err);
-        if (cli->expected && action->run != commit)
-                return option_usage_error(command, action->name, "--expect is for commit alone", err);
+        bool is_diff = action->run == diff, is_commit = action->run == commit;
+        bool is_json = cli->output && streq(cli->output, "json");
+        const struct {
+                bool is_mistake;
+                const char *why;
+        } all[] = {
+                {action->run != cli_start_session && (cli->has_start_options || cli->policy->given),
+                 "options of a policy are for 'session start' alone"},
+                {is_json && !action->takes_json, "--json is for list, show, ps, logs and diff alone"},
+                {cli->output && !is_json && !is_diff, "--stat and --patch are for diff alone"},
+                {cli->is_forced && !is_commit, "--force is for commit alone"},
+                {cli->with_ignored && !is_diff && !is_commit, "--ignored is for diff and commit alone"},
+                {cli->wants_digest && !is_diff, "--digest is for diff alone"},
+                /* 'session kill ID' ends the session, and a PID that is an empty variable's is none. */
+                {cli->signal > 0 && (action->run != kill_session || n_words < 2),
+                 "--signal is for 'session kill ID PID|NAME' alone"},
+                {cli->follows && action->run != logs, "--follow is for logs alone"},
+                {cli->expected && !is_commit, "--expect is for commit alone"},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+                if (all[i].is_mistake)
+                        return option_usage_error(command, action->name, all[i].why, err);
         return 0;
 }
 
-static int cli_session_run_action(const struct command *command, char **words, struct session_cli *cli,
-                                  struct nsrun_error *err) {
+static int run_action(struct invocation *invocation, struct nsrun_error *err) {
+        const struct command *command = invocation->command;
+        struct session_cli *cli = invocation->options;
+        char **words = invocation->words;
         size_t n = strv_length(words);
         int r;
 
+        cli->policy = invocation->policy;
         if (n == 0)
                 return option_usage_error(command, NULL, ACTION_NAMES " is missing", err);
         for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
@@ -497,36 +503,27 @@ static int cli_session_run_action(const struct command *command, char **words, s
                         return option_usage_error(command, words[actions[i].most + 1],
                                                   "an argument too many", err);
                 r = check_options(command, &actions[i], n - 1, cli, err);
-                if (r < 0)
-                        return r;
-                return actions[i].run(cli, words + 1, err);
+                if (r >= 0)
+                        r = actions[i].run(cli, words + 1, err);
+                invocation->status = cli->status;
+                invocation->failed_status = r == -ECANCELED ? STATUS_OTHER_STATE : 0;
+                return r;
         }
         return option_usage_error(command, words[0], "neither " ACTION_NAMES, err);
 }
 
 int session_main(const struct command *command, char **argv) {
-        struct session_cli cli = {.options = NSRUN_SESSION_OPTIONS_INIT};
-        struct common_options common = {0};
-        _cleanup_free_ char **words = calloc(strv_length(argv) + 1, sizeof(char *));
-        struct nsrun_error err = {0};
-        int r, status;
+        struct session_cli options = {.options = NSRUN_SESSION_OPTIONS_INIT};
+        int status;
 
-        (void)sigemptyset(&cli.held);
-        r = words && nsrun_policy_new(&cli.policy) >= 0 ? 0 : error_oom(&err);
-        if (r == 0)
-                r = option_parse_words(command, argv, (void *const[]){cli.policy, &cli, &common}, "start",
-                                       words, &err);
-        if (r == 0)
-                r = cli_session_run_action(command, words, &cli, &err);
-        (void)nsrun_policy_free(cli.policy);
-        if (r > 0)
-                return help_answer(command, &common);
-        status = r < 0 ? option_fail(&err) : option_close_stdout();
-        if (status == 0)
-                status = cli.status;
-        if (r == -ECANCELED)
-                status = STATUS_OTHER_STATE;
+        (void)sigemptyset(&options.held);
+        status = command_main(&(struct invocation){.command = command,
+                                                   .argv = argv,
+                                                   .options = &options,
+                                                   .run = run_action,
+                                                   .is_mixed = true,
+                                                   .configured = "start"});
         /* Everything has been printed: a signal that came during the commit ends nsrun now. */
-        (void)sigprocmask(SIG_UNBLOCK, &cli.held, NULL);
+        (void)sigprocmask(SIG_UNBLOCK, &options.held, NULL);
         return status;
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/str.h"
+#include "option.h"
 
 /* More of a command line is for --json. */
 #define COMMAND_LINE_SHOWN 160
@@ -47,23 +48,25 @@ const char *short_size(unsigned long long bytes, bool is_more, char to[SHORT_SIZ
 
 /* ---------------------------------------------------------------- processes */
 
-/* As much of a command line as a line of a table has room for, in brackets the name of what has none. */
-static char *shown_command(const struct nsrun_session_process *p) {
-        _cleanup_free_ char *text =
-                *p->command_line ? strdup(p->command_line) : str_concat("[", p->name, "]");
-        _cleanup_free_ char *visible = NULL;
-        size_t n = COMMAND_LINE_SHOWN;
+char *short_text(const char *text, size_t most) {
+        _cleanup_free_ char *visible = NULL, *head = NULL;
+        size_t n = most;
 
-        if (!text)
-                return NULL;
         if (strlen(text) <= n)
                 return str_visible(text);
         /* Not in the middle of a character of UTF-8. */
-        while (n > COMMAND_LINE_SHOWN - 4 && ((unsigned char)text[n] & 0xc0) == 0x80)
+        while (n > most - 4 && ((unsigned char)text[n] & 0xc0) == 0x80)
                 n--;
-        text[n] = '\0';
-        visible = str_visible(text);
+        head = strndup(text, n);
+        visible = str_visible(head);
         return visible ? str_concat(visible, "...", "") : NULL;
+}
+
+/* The command line, in brackets the name of what has none. */
+static char *shown_command(const struct nsrun_session_process *p) {
+        _cleanup_free_ char *name = str_concat("[", p->name, "]");
+
+        return name ? short_text(*p->command_line ? p->command_line : name, COMMAND_LINE_SHOWN) : NULL;
 }
 
 static int print_process(const struct nsrun_session_process *p, struct nsrun_error *err) {
@@ -95,7 +98,6 @@ static void add_process(struct json_document *d, struct json_value *array,
 
 static int print_processes_json(struct nsrun_session_process *const *list, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
-        _cleanup_free_ char *text = NULL;
         struct json_value *array;
         int r = json_open(&d, err);
 
@@ -104,10 +106,7 @@ static int print_processes_json(struct nsrun_session_process *const *list, struc
         array = json_add_array(&d, d.root, "processes");
         for (size_t i = 0; list[i]; i++)
                 add_process(&d, array, list[i]);
-        r = json_finish(&d, false, &text, err);
-        if (r >= 0)
-                (void)printf("%s\n", text);
-        return r;
+        return option_print_json(&d, false, err);
 }
 
 int session_print_processes(const char *id, bool wants_json, struct nsrun_error *err) {

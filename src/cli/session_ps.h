@@ -11,6 +11,10 @@ enum {
 const char *short_age(unsigned long long seconds, char to[SHORT_SIZE]);
 const char *short_size(unsigned long long bytes, bool is_more, char to[SHORT_SIZE]);
 
+/* As much of `text` as a line of a table has room for, `most` bytes, fit to print; for the caller to free.
+ */
+char *short_text(const char *text, size_t most);
+
 int session_print_processes(const char *id, bool wants_json, struct nsrun_error *err);
 /* Sends a signal to one process of a session (`who` is a number) or to those of a name. */
 int session_send_signal(const char *id, const char *who, int signal, struct nsrun_error *err);

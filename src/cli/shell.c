@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `nsrun shell`, and `nsrun session enter`: a person's own shell in a sandbox, with a terminal of its own.
- */
+/* `nsrun shell`, and `nsrun session enter`: a person's own shell in a sandbox, with a terminal of its own;
+ * and nsrun-sh. */
 #include "shell.h"
 
+#include "base/array.h"
+#include "base/path.h"
 #include "base/str.h"
+#include "host/program.h"
 #include "host/user.h"
 #include "policy/policy.h"
 
@@ -61,25 +64,82 @@ int shell_enter(const char *id, int *ret_status, struct nsrun_error *err) {
         return r;
 }
 
-static int parse_and_run(const struct command *command, char **argv, struct nsrun_policy *policy,
-                         struct common_options *common, int *ret_status, struct nsrun_error *err) {
-        struct run_options options = RUN_OPTIONS_INIT;
-        size_t first = 0;
-        int r = option_parse(command, argv, (void *const[]){policy, &options, common}, &first, err);
+static int start_shell(struct invocation *i, struct nsrun_error *err) {
+        int r = command_refuse_words(
+                i, "a shell is all that it starts: take 'nsrun run --pty' for a command", err);
 
-        options.wants_terminal = options.is_shell = true;
-        if (r == 0 && argv[first])
-                r = option_usage_error(command, argv[first],
-                                       "a shell is all that it starts: take 'nsrun run --pty' for a command",
-                                       err);
         if (r == 0)
-                r = shell_choose(policy, policy->session, err);
-        if (r == 0)
-                r = run_sandbox(policy, &options, ret_status, err);
-        run_options_clear(&options);
-        return r;
+                r = shell_choose(i->policy, i->policy->session, err);
+        return r == 0 ? run_sandbox(i->policy, i->options, &i->status, err) : r;
 }
 
 int shell_main(const struct command *command, char **argv) {
-        return run_main_with(command, argv, parse_and_run);
+        _cleanup_(run_options_clear) struct run_options options = RUN_OPTIONS_INIT;
+
+        options.wants_terminal = options.is_shell = true;
+        return command_main(&(struct invocation){
+                .command = command, .argv = argv, .options = &options, .run = start_shell});
+}
+
+/* ----------------------------------------------------------------- nsrun-sh(1) */
+
+#define SESSION_VARIABLE "NSRUN_SH_SESSION"
+
+static const char *called_as(const char *name) {
+        const char *base = path_basename(name);
+
+        return *base == '-' ? base + 1 : base;
+}
+
+bool sh_is_called(const char *name) {
+        return streq(called_as(name), "nsrun-sh");
+}
+
+/* The shell inside.  What it starts finds it in SHELL, and not nsrun-sh, which isn't there. */
+static int find_shell(char **ret) {
+        int r = program_find("bash", ret);
+
+        if (r == -ENOENT)
+                *ret = strdup("/bin/sh");
+        return r == -ENOMEM || !*ret ? -ENOMEM : 0;
+}
+
+static int push(char ***words, const char *word) {
+        return strv_consume(words, strdup(word));
+}
+
+static int push_run(char ***words, const char *shell, bool is_login) {
+        const char *session = getenv(SESSION_VARIABLE);
+        int r = push(words, "run");
+
+        if (r >= 0 && session)
+                r = push(words, "--session");
+        if (r >= 0 && session)
+                r = push(words, session);
+        if (r >= 0)
+                r = push(words, "--unsetenv=" SESSION_VARIABLE);
+        if (r >= 0)
+                r = strv_consume(words, str_concat("--env=SHELL=", shell, ""));
+        if (r >= 0)
+                r = push(words, "--");
+        if (r >= 0)
+                r = push(words, shell);
+        return r >= 0 && is_login ? push(words, "-l") : r;
+}
+
+int sh_main(char **argv) {
+        _cleanup_strv_ char **words = NULL;
+        _cleanup_free_ char *shell = NULL;
+        struct nsrun_error err = {0};
+        int r = find_shell(&shell);
+
+        if (r >= 0)
+                r = push_run(&words, shell, *path_basename(argv[0]) == '-');
+        for (char **word = argv + 1; *word && r >= 0; word++)
+                r = push(&words, *word);
+        if (r < 0) {
+                (void)error_oom(&err);
+                return option_fail(&err);
+        }
+        return run_main(command_find("run"), words);
 }

@@ -25,15 +25,15 @@ struct run_options {
 /* Runs the policy's command; *ret_status is what nsrun is to exit with. */
 int run_sandbox(const struct nsrun_policy *policy, const struct run_options *options, int *ret_status,
                 struct nsrun_error *err);
-/* A subcommand that runs the policy's command, from argv to nsrun's exit status; `parse` sets the status. */
-typedef int run_parser(const struct command *command, char **argv, struct nsrun_policy *policy,
-                       struct common_options *common, int *ret_status, struct nsrun_error *err);
-int run_main_with(const struct command *command, char **argv, run_parser *parse);
 /* Closes what the options opened. */
 void run_options_clear(struct run_options *options);
 
 /* Makes a person's shell the policy's command, with a prompt that says where it runs: in the session `id`,
  * or NULL. */
 int shell_choose(struct nsrun_policy *policy, const char *id, struct nsrun_error *err);
+/* Whether the program is called as nsrun-sh: argv[0] is its name, or that with a dash before it. */
+bool sh_is_called(const char *name);
+/* Runs the shell in a sandbox.  The exit status. */
+int sh_main(char **argv);
 /* `nsrun session enter ID`. */
 int shell_enter(const char *id, int *ret_status, struct nsrun_error *err);

@@ -11,21 +11,8 @@ struct toolchains_options {
         bool wants_all;
 };
 
-static int cli_toolchains_apply_json(void *target, nsrun_unused const struct option_spec *spec,
-                                     nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct toolchains_options *options = target;
-
-        options->is_json = true;
-        return 0;
-}
-
-static int apply_all(void *target, nsrun_unused const struct option_spec *spec,
-                     nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct toolchains_options *options = target;
-
-        options->wants_all = true;
-        return 0;
-}
+OPTION_FLAG(cli_toolchains_apply_json, struct toolchains_options, is_json);
+OPTION_FLAG(apply_all, struct toolchains_options, wants_all);
 
 const struct option_spec toolchains_options[] = {
         {"all", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "print the whole table instead", apply_all},
@@ -101,7 +88,6 @@ static void add_toolchain_object(struct json_document *d, struct json_value *to,
 
 static int cli_toolchains_print_json(const struct resolved *s, bool wants_all, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
-        _cleanup_free_ char *text = NULL;
         struct json_value *entries;
         int r;
 
@@ -115,10 +101,7 @@ static int cli_toolchains_print_json(const struct resolved *s, bool wants_all, s
         entries = wants_all ? json_add_array(&d, d.root, "table") : NULL;
         for (size_t i = 0; wants_all && i < n_toolchain_entries; i++)
                 add_table_row(&d, entries, &toolchain_entries[i]);
-        r = json_finish(&d, true, &text, err);
-        if (r >= 0)
-                (void)printf("%s\n", text);
-        return r;
+        return option_print_json(&d, true, err);
 }
 
 /* Resolves what `nsrun run` would have here; where the current folder can be no project, what it would
@@ -139,41 +122,28 @@ static int resolve_here(struct nsrun_policy *policy, struct resolved *s, struct 
         return r < 0 ? r : policy_resolve(&request, s, err);
 }
 
-static int print_toolchains(const struct toolchains_options *options, struct nsrun_error *err) {
+static int print_toolchains(struct invocation *i, struct nsrun_error *err) {
+        const struct toolchains_options *options = i->options;
         _cleanup_resolved_ struct resolved resolved = {0};
-        struct nsrun_policy *policy = NULL;
-        int r;
+        int r = command_refuse_words(i, "no argument is expected", err);
 
+        if (r < 0)
+                return r;
         if (options->wants_all && !options->is_json) {
                 print_table();
                 return 0;
         }
-        if (nsrun_policy_new(&policy) < 0)
-                return error_oom(err);
-        r = resolve_here(policy, &resolved, err);
+        r = resolve_here(i->policy, &resolved, err);
         if (r >= 0 && options->is_json)
                 r = cli_toolchains_print_json(&resolved, options->wants_all, err);
         else if (r >= 0)
                 cli_toolchains_print_text(&resolved);
-        resolved_clear(&resolved);
-        (void)nsrun_policy_free(policy);
         return r;
 }
 
 int toolchains_main(const struct command *command, char **argv) {
         struct toolchains_options options = {0};
-        struct common_options common = {0};
-        void *const targets[] = {&options, &common};
-        struct nsrun_error err = {0};
-        size_t first = 0;
-        int r;
 
-        r = option_parse(command, argv, targets, &first, &err);
-        if (r > 0)
-                return help_answer(command, &common);
-        if (r == 0 && argv[first])
-                r = option_usage_error(command, argv[first], "no argument is expected", &err);
-        if (r == 0)
-                r = print_toolchains(&options, &err);
-        return r < 0 ? option_fail(&err) : option_close_stdout();
+        return command_main(&(struct invocation){
+                .command = command, .argv = argv, .options = &options, .run = print_toolchains});
 }

@@ -65,11 +65,6 @@ int tool_open_file(const struct call *c, const char *path, int flags, int *ret_f
         return 0;
 }
 
-/* The answer's structure, as JSON. */
-static int finish_structure(struct json_document *d, struct tool_answer *ret, struct nsrun_error *err) {
-        return json_finish(d, false, &ret->structure, err);
-}
-
 /* ------------------------------------------------------------------------- read */
 
 struct reading {
@@ -160,7 +155,7 @@ int tool_read(struct call *c, struct tool_answer *ret, struct nsrun_error *err) 
                             k.last);
         else if (has_more)
                 strbuf_addf(&ret->text, "... [more follows: go on with offset %" PRIu64 "] ...", k.last + 1);
-        return finish_structure(&d, ret, err);
+        return json_finish(&d, false, &ret->structure, err);
 }
 
 /* ---------------------------------------------------------------- write and edit */
@@ -207,7 +202,7 @@ int tool_write(struct call *c, struct tool_answer *ret, struct nsrun_error *err)
         json_add_number(&d, d.root, "bytes", strlen(content));
         json_add_bool(&d, d.root, "is_new", is_new);
         strbuf_addf(&ret->text, "%s %s: %zu bytes", is_new ? "made" : "wrote", path, strlen(content));
-        return finish_structure(&d, ret, err);
+        return json_finish(&d, false, &ret->structure, err);
 }
 
 static size_t count_text(const char *text, const char *old) {
@@ -277,7 +272,7 @@ int tool_edit(struct call *c, struct tool_answer *ret, struct nsrun_error *err) 
         json_add_string(&d, d.root, "path", path);
         json_add_number(&d, d.root, "replaced", n);
         strbuf_addf(&ret->text, "edited %s: %zu replaced", path, n);
-        return finish_structure(&d, ret, err);
+        return json_finish(&d, false, &ret->structure, err);
 }
 
 /* ------------------------------------------------------------------------- list */
@@ -327,7 +322,7 @@ int tool_list(struct call *c, struct tool_answer *ret, struct nsrun_error *err) 
                 if (l.is_cut)
                         strbuf_addf(&ret->text, "... [the folder has more than %d entries] ...",
                                     FILE_ENTRIES_MOST);
-                r = finish_structure(&d, ret, err);
+                r = json_finish(&d, false, &ret->structure, err);
         }
         strv_free(l.names);
         return r;

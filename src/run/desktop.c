@@ -20,63 +20,29 @@
 
 _Static_assert(SSH_FD_SANDBOX == SPAWN_FIRST_FD, "the first that is given");
 #define FIRST_FREE (SSH_FD_AGENT + 1) /* above the numbers that the filter's descriptors get */
-#define N_GIVEN    (SSH_FD_AGENT - SSH_FD_SANDBOX + 1)
 
 static int desktop_fail(int r, struct nsrun_error *err) {
         return error_set(err, NSRUN_STAGE_POLICY, r, NULL,
                          "the filter before the SSH agent can't be prepared", NULL);
 }
 
-/* A descriptor that is above those that the filter gets; takes over `fd`, or the error that stands for it.
- */
-static int desktop_lift(int fd) {
-        int lifted = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
-        int r = lifted >= 0 || fd < 0 ? lifted : -errno;
-
-        if (fd >= 0)
-                (void)close(fd);
-        return r;
-}
-
-static int desktop_pair(int *ret_own, int *ret_given) {
-        int ends[2], r = sys_socketpair(ends);
-
-        if (r < 0)
-                return r;
-        *ret_own = ends[0];
-        *ret_given = desktop_lift(ends[1]);
-        r = fd_lift(ret_own);
-        return *ret_given < 0 ? *ret_given : r;
-}
-
-static int give_keys(char *const *keys, int *ret) {
-        _cleanup_close_ int fd = sys_memfd("nsrun-keys");
-        int r = fd < 0 ? fd : 0;
-
-        STRV_FOREACH (key, keys) {
-                if (r >= 0)
-                        r = write_full(fd, *key, strlen(*key));
-                if (r >= 0)
-                        r = write_full(fd, "\n", 1);
-        }
-        if (r >= 0 && lseek(fd, 0, SEEK_SET) < 0)
-                r = -errno;
-        if (r < 0)
-                return r;
-        *ret = desktop_lift(TAKE_FD(fd));
-        return *ret;
-}
-
-/* What the filter says of itself, and of the agent. */
-static int await_filter(const struct nsrun_plan *plan, const struct desktop *d, struct nsrun_error *err) {
-        int32_t answer = 0;
+/* What a filter says of itself when it is ready. */
+static int await_answer(int fd, int32_t *ret) {
         ssize_t n;
 
         do
-                n = sys_read(d->socket, &answer, sizeof(answer));
+                n = sys_read(fd, ret, sizeof(*ret));
         while (n == -EINTR);
-        if (n != (ssize_t)sizeof(answer))
-                return desktop_fail(n < 0 ? (int)n : -EPIPE, err);
+        return n == (ssize_t)sizeof(*ret) ? 0 : n < 0 ? (int)n : -EPIPE;
+}
+
+/* And of the agent. */
+static int await_filter(const struct nsrun_plan *plan, const struct desktop *d, struct nsrun_error *err) {
+        int32_t answer = 0;
+        int r = await_answer(d->socket, &answer);
+
+        if (r < 0)
+                return desktop_fail(r, err);
         if (answer == 0)
                 return 0;
         if (answer > 0)
@@ -89,24 +55,21 @@ static int await_filter(const struct nsrun_plan *plan, const struct desktop *d, 
 }
 
 static int begin_filter(const struct nsrun_plan *plan, struct desktop *d, struct nsrun_error *err) {
-        int fds[N_GIVEN] = {-EBADF, -EBADF, -EBADF, -EBADF};
+        _cleanup_(given_clear) struct given g = {.above = FIRST_FREE};
+        _cleanup_close_ int agent = desktop_connect(plan->ssh_agent);
         int r;
 
-        r = fds[SSH_FD_AGENT - SSH_FD_SANDBOX] = desktop_lift(desktop_connect(plan->ssh_agent));
-        if (r < 0)
-                r = error_set(err, NSRUN_STAGE_POLICY, r, plan->ssh_agent,
-                              "--ssh-agent: the agent can't be connected to", NULL);
-        else {
-                r = desktop_pair(&d->socket, &fds[0]);
-                if (r >= 0)
-                        r = give_keys(plan->ssh_keys, &fds[SSH_FD_KEYS - SSH_FD_SANDBOX]);
-                if (r >= 0)
-                        r = desktop_pair(&d->life_fd, &fds[SSH_FD_LIFE - SSH_FD_SANDBOX]);
-                r = r < 0 ? desktop_fail(r, err)
-                          : network_spawn(SSH_AGENT_ROLE, NULL, fds, N_GIVEN, &d->pidfd, err);
-        }
-        for (size_t i = 0; i < N_GIVEN; i++)
-                close_fdp(&fds[i]);
+        if (agent < 0)
+                return error_set(err, NSRUN_STAGE_POLICY, agent, plan->ssh_agent,
+                                 "--ssh-agent: the agent can't be connected to", NULL);
+        r = give_pair(&g, &d->socket);
+        if (r >= 0)
+                r = give_lines(&g, "nsrun-keys", plan->ssh_keys, NULL);
+        if (r >= 0)
+                r = give_pair(&g, &d->life_fd);
+        if (r >= 0)
+                r = give(&g, TAKE_FD(agent));
+        r = r < 0 ? desktop_fail(r, err) : network_spawn(SSH_AGENT_ROLE, NULL, &g, &d->pidfd, err);
         return r < 0 ? r : await_filter(plan, d, err);
 }
 
@@ -139,44 +102,41 @@ static int begin_display(const struct nsrun_plan *plan, struct desktop *d, struc
 }
 
 static int begin_browser(struct desktop *d, struct nsrun_error *err) {
-        int fds[] = {-EBADF, -EBADF}, r;
+        _cleanup_(given_clear) struct given g = {.above = FIRST_FREE};
         int32_t answer = 0;
-        ssize_t n;
+        int r = give_pair(&g, &d->browser);
 
-        r = desktop_pair(&d->browser, &fds[0]);
         if (r >= 0)
-                r = desktop_pair(&d->links_fd, &fds[BROWSER_FD_LIFE - BROWSER_FD_SANDBOX]);
+                r = give_pair(&g, &d->links_fd);
         if (r >= 0)
-                r = network_spawn(BROWSER_ROLE, NULL, fds, ARRAY_SIZE(fds), &d->browser_pidfd, err);
-        for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-                close_fdp(&fds[i]);
-        if (r >= 0) {
-                do
-                        n = sys_read(d->browser, &answer, sizeof(answer));
-                while (n == -EINTR);
-                r = n == (ssize_t)sizeof(answer) ? answer : n < 0 ? (int)n : -EPIPE;
-        }
+                r = network_spawn(BROWSER_ROLE, NULL, &g, &d->browser_pidfd, err);
+        given_clear(&g);
+        if (r >= 0)
+                r = await_answer(d->browser, &answer);
+        if (r >= 0)
+                r = answer;
         return r < 0 ? error_set(err, NSRUN_STAGE_POLICY, r, NULL, "the filter of links can't be prepared",
                                  NULL)
                      : 0;
 }
 
 static int begin_bus(const struct nsrun_plan *plan, struct desktop *d, struct nsrun_error *err) {
+        _cleanup_(given_clear) struct given g = {.above = FIRST_FREE};
+        _cleanup_close_ int socket = -EBADF;
         const char *bus = plan->dbus[1];
-        int fds[] = {-EBADF, -EBADF}, r = 0;
+        int r;
 
         if (*bus == '/') {
-                r = fds[DBUS_FD_BUS - DBUS_FD_SANDBOX] = desktop_lift(desktop_place(bus));
+                r = socket = desktop_place(bus);
                 if (r < 0)
                         return error_set(err, NSRUN_STAGE_POLICY, r, bus,
                                          "--dbus: the bus's socket can't be opened", NULL);
         }
-        r = desktop_pair(&d->bus, &fds[0]);
-        r = r < 0 ? error_set(err, NSRUN_STAGE_POLICY, r, NULL, "xdg-dbus-proxy can't be prepared", NULL)
-                  : network_spawn(DBUS_PROXY_ROLE, plan->dbus, fds, ARRAY_SIZE(fds), &d->bus_pidfd, err);
-        for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-                close_fdp(&fds[i]);
-        return r;
+        r = give_pair(&g, &d->bus);
+        if (r >= 0 && socket >= 0)
+                r = give(&g, TAKE_FD(socket));
+        return r < 0 ? error_set(err, NSRUN_STAGE_POLICY, r, NULL, "xdg-dbus-proxy can't be prepared", NULL)
+                     : network_spawn(DBUS_PROXY_ROLE, plan->dbus, &g, &d->bus_pidfd, err);
 }
 
 int desktop_begin(const struct nsrun_plan *plan, struct desktop *d, struct launch_params *params,

@@ -23,20 +23,13 @@ _Static_assert(NET_FD_SANDBOX == SPAWN_FIRST_FD, "the first that is given");
 
 /* ------------------------------------------------------------------ its start */
 
-/* What nsrun-net is started with, in the order of its descriptors. */
-struct given {
-        int fds[NET_PUBLISHES_MOST + 5];
-        size_t n;
-};
-
-static void given_clear(struct given *g) {
+void given_clear(struct given *g) {
         for (size_t i = 0; i < g->n; i++)
                 close_fdp(&g->fds[i]);
 }
 
-/* Takes over a descriptor, or the error that stands for it. */
-static int give(struct given *g, int fd) {
-        int lifted = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
+int give(struct given *g, int fd) {
+        int lifted = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, g->above);
         int r = lifted >= 0 || fd < 0 ? lifted
                 : errno == EINVAL     ? -EMFILE
                                       : -errno; /* above RLIMIT_NOFILE */
@@ -48,7 +41,7 @@ static int give(struct given *g, int fd) {
         return r < 0 ? r : 0;
 }
 
-static int give_pair(struct given *g, int *ret_other) {
+int give_pair(struct given *g, int *ret_other) {
         int ends[2], r = sys_socketpair(ends);
 
         if (r < 0)
@@ -62,9 +55,8 @@ static int give_pair(struct given *g, int *ret_other) {
         return give(g, ends[1]);
 }
 
-/* Of the proxy's line the plan has what may be shown alone. */
-static int give_rules(struct given *g, char *const *lines, const char *via) {
-        _cleanup_close_ int fd = sys_memfd("nsrun-rules");
+int give_lines(struct given *g, const char *name, char *const *lines, const char *via) {
+        _cleanup_close_ int fd = sys_memfd(name);
         int r = fd < 0 ? fd : 0;
 
         STRV_FOREACH (line, lines) {
@@ -173,7 +165,7 @@ static int give_control(struct given *g, int dir, struct nsrun_error *err) {
                      : 0;
 }
 
-int network_spawn(const char *role, char *const *words, const int *fds, size_t n_fds, int *ret_pidfd,
+int network_spawn(const char *role, char *const *words, const struct given *g, int *ret_pidfd,
                   struct nsrun_error *err) {
         _cleanup_free_ char **argv = calloc(strv_length(words) + 3, sizeof(*argv));
         /* Nothing of the caller's environment: where libraries are looked for could be a folder of the
@@ -197,8 +189,8 @@ int network_spawn(const char *role, char *const *words, const int *fds, size_t n
                                         .env = env,
                                         .folder = "/",
                                         .null_fd = null_fd,
-                                        .fds = fds,
-                                        .n_fds = n_fds},
+                                        .fds = g->fds,
+                                        .n_fds = g->n},
                         &pid);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_NETWORK, r, program_net(), "nsrun-net can't be executed",
@@ -218,7 +210,8 @@ static int network_open(const struct nsrun_plan *plan, int journal_dir, struct n
         if (r >= 0)
                 r = give_pair(g, &n->launch.socket);
         if (r >= 0)
-                r = give_rules(g, plan->network, plan->via);
+                /* Of the proxy's line the plan has what may be shown alone. */
+                r = give_lines(g, "nsrun-rules", plan->network, plan->via);
         if (r >= 0)
                 r = give_pair(g, &n->life_fd);
         if (r >= 0)
@@ -240,7 +233,7 @@ static int look_into_session(const struct nsrun_plan *plan, struct network *n) {
 
 int network_begin(const struct nsrun_plan *plan, int journal_dir, struct network *n,
                   struct launch_params *params, struct nsrun_error *err) {
-        _cleanup_(given_clear) struct given g = {.n = 0};
+        _cleanup_(given_clear) struct given g = {.above = FIRST_FREE};
         int r;
 
         if (plan->net != POLICY_NET_ALLOW || plan->plain || plan->raw)
@@ -249,7 +242,7 @@ int network_begin(const struct nsrun_plan *plan, int journal_dir, struct network
                 return look_into_session(plan, n) < 0 ? error_oom(err) : 0;
         r = network_open(plan, journal_dir, n, &g, err);
         if (r >= 0)
-                r = network_spawn(NULL, NULL, g.fds, g.n, &n->pidfd, err);
+                r = network_spawn(NULL, NULL, &g, &n->pidfd, err);
         n->launch.layout = &n->layout;
         params->network = &n->launch;
         return r;

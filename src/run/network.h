@@ -27,10 +27,22 @@ struct network {
                 .launch = {.socket = -EBADF}, .pidfd = -EBADF, .life_fd = -EBADF \
         }
 
-/* Starts nsrun-net with these descriptors, from SPAWN_FIRST_FD on; `role` is its word where it does
- * something else than networks, or NULL; `words` are those behind it.  The caller has it ended, and waits
- * for *ret_pidfd. */
-int network_spawn(const char *role, char *const *words, const int *fds, size_t n_fds, int *ret_pidfd,
+/* What nsrun-net is started with, in the order of its descriptors. */
+struct given {
+        int above; /* the descriptors lie here from the number on that nsrun-net has none of */
+        int fds[NET_PUBLISHES_MOST + 5];
+        size_t n;
+};
+void given_clear(struct given *g);
+/* Takes over a descriptor, or the error that stands for it. */
+int give(struct given *g, int fd);
+/* One end of a pair of sockets. */
+int give_pair(struct given *g, int *ret_other);
+/* A file in memory with these lines; `via` (may be NULL) takes the place of the line that begins so. */
+int give_lines(struct given *g, const char *name, char *const *lines, const char *via);
+/* Starts nsrun-net with these, from SPAWN_FIRST_FD on; `role` is its word where it does something else than
+ * networks, or NULL; `words` are those behind it.  The caller has it ended, and waits for *ret_pidfd. */
+int network_spawn(const char *role, char *const *words, const struct given *g, int *ret_pidfd,
                   struct nsrun_error *err);
 /* Starts nsrun-net if the plan wants it, and fills in params->network.  A session's journal is made in
  * `journal_dir`, the folder of its record, so that its commands find it; else -1. */

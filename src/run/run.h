@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* One launch with all that surrounds it: its run directory, its cgroup, the watch for OOM kills,
  * the questions about denied calls, its reports.  Used by the nsrun program (supervise.c), the
- * library (sandbox.c), an agent's command (agent/contained.c) and a session's monitor.  Changes no
+ * library (sandbox.c), an agent's command (agent/command.c) and a session's monitor.  Changes no
  * signals and no globals. */
 #pragma once
 

@@ -10,6 +10,8 @@
 
 #include "base/degraded.h"
 #include "base/json.h"
+#include "base/loop.h"
+#include "base/str.h"
 #include "base/sys.h"
 #include "deadline.h"
 #include "explain/watch.h"
@@ -48,7 +50,8 @@ static void passed_on(sigset_t *set) {
                 (void)sigdelset(set, own[i]);
 }
 
-static void take_signals(struct supervised *s) {
+static int take_signals(void *data, nsrun_unused short revents) {
+        struct supervised *s = data;
         struct signalfd_siginfo info;
 
         while (sys_read(s->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
@@ -78,6 +81,7 @@ static void take_signals(struct supervised *s) {
                 }
                 (void)launch_signal(&s->run.launch, signal);
         }
+        return 0;
 }
 
 /* Warns that a status line couldn't be written.  The command has started, so that nsrun's exit
@@ -151,28 +155,40 @@ static void tell_started(const struct supervised *s, const struct launch_report 
                                                 NULL));
 }
 
+static void print_note(const char *kind, const struct nsrun_error *note) {
+        _cleanup_free_ char *path = str_visible(note->path), *hint = str_visible(note->hint), *line = NULL;
+        bool is_remedy = note->stage == NSRUN_STAGE_NETWORK || note->stage == NSRUN_STAGE_SUPERVISE;
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        strbuf_addf(&b, "nsrun: %s: %s", kind, note->what);
+        if (*note->path)
+                strbuf_addf(&b, ": %s", path ? path : "?");
+        if (is_remedy && *note->hint)
+                strbuf_addf(&b, "; %s", hint ? hint : "?");
+        line = strbuf_finish(&b);
+        (void)fprintf(stderr, "%s\n", line ? line : note->what);
+}
+
 /* Prints a note.  What the environment points at in vain is left out, which --verbose prints with the plan,
  * and so is what is degraded and changes nothing that a command does: the `started` line has it. */
 static int tell_note(void *data, const struct nsrun_error *note) {
         const struct supervised *s = data;
         const struct degraded *row = degraded_find(note);
-        _cleanup_free_ char *path = str_visible(note->path), *hint = str_visible(note->hint);
-        bool is_remedy =
-                (note->stage == NSRUN_STAGE_NETWORK || note->stage == NSRUN_STAGE_SUPERVISE) && *note->hint;
 
         if (row && row->is_quiet && !s->params->is_verbose)
                 return 0;
         if (note->stage != NSRUN_STAGE_PLAN)
-                (void)fprintf(stderr, "nsrun: %s: %s%s%s%s%s\n", s->plan->plain ? "warning" : "note",
-                              note->what, *note->path ? ": " : "", path ? path : "?", is_remedy ? "; " : "",
-                              is_remedy && hint ? hint : "");
+                print_note(s->plan->plain ? "warning" : "note", note);
         if (s->params->status_fd >= 0 && !(row && row->is_quiet))
                 warn_unless_told(status_note(s->params->status_fd, note, NULL));
         return 0;
 }
 
+/* ------------------------------------------------------------------- the wait */
+
 /* Ends the command and all that it started when its time is up. */
-static int take_deadline(struct supervised *s) {
+static int take_deadline(void *data, nsrun_unused short revents) {
+        struct supervised *s = data;
         int signal = deadline_is_over(&s->deadline) ? deadline_press(&s->deadline, s->err) : 0;
 
         if (signal == SIGTERM)
@@ -182,97 +198,128 @@ static int take_deadline(struct supervised *s) {
         return signal < 0 ? signal : 0;
 }
 
-/* While a person is asked (--net=ask) nothing that the command prints is shown, and nothing that is typed is
- * the command's. */
-static void watch_terminal(struct supervised *s, struct pollfd fds[PTY_POLLED]) {
-        bool is_free = s->pty && !s->asking.is_open;
+static int take_denial(void *data, short revents) {
+        struct supervised *s = data;
 
-        if (is_free && (s->wants_terminal || pty_waits_behind(s->pty))) {
-                s->wants_terminal = false;
-                pty_take_terminal(s->pty);
-        }
-        if (is_free)
-                pty_polled(s->pty, fds);
-        else
-                fds[0].fd = fds[1].fd = fds[2].fd = -1;
+        run_take_denial(&s->run, revents);
+        return 0;
 }
 
-static void pass_on_terminal(struct supervised *s, const struct pollfd fds[PTY_POLLED]) {
-        int signal = pty_pass_on(s->pty, fds);
+static int take_typed_answer(void *data, nsrun_unused short revents) {
+        struct supervised *s = data;
+
+        question_take_line(&s->asking);
+        return 0;
+}
+
+/* nsrun-net, and its filters of the SSH agent and of links, have something to ask; the filters wait while
+ * another question is open. */
+static int take_name(void *data, nsrun_unused short revents) {
+        struct supervised *s = data;
+
+        question_take(&s->asking, s->run.network.life_fd);
+        return 0;
+}
+
+static int take_key(void *data, nsrun_unused short revents) {
+        struct supervised *s = data;
+
+        if (!s->asking.is_open)
+                question_take_key(&s->asking, s->run.desktop.life_fd);
+        return 0;
+}
+
+static int take_link(void *data, nsrun_unused short revents) {
+        struct supervised *s = data;
+
+        if (!s->asking.is_open)
+                question_take_link(&s->asking, s->run.desktop.links_fd);
+        return 0;
+}
+
+static int take_report(void *data, nsrun_unused short revents) {
+        struct supervised *s = data;
+        struct launch_report report;
+        int r = run_take_report(&s->run, &report, s->err);
+
+        if (r <= 0)
+                return r < 0 ? r : 1;
+        if (report.kind == LAUNCH_STARTED)
+                tell_started(s, &report);
+        if (report.kind == LAUNCH_STARTED && s->pty)
+                s->wants_terminal = true;
+        if (report.kind == LAUNCH_STOPPED && s->pty)
+                stop_with_terminal(s);
+        else if (report.kind == LAUNCH_STOPPED)
+                stop_too(s, report.status);
+        return 0;
+}
+
+static int pass_typed(void *data, nsrun_unused short revents) {
+        struct supervised *s = data;
+        int signal = pty_take_input(s->pty);
 
         if (signal != 0)
                 (void)launch_signal(&s->run.launch, signal);
-        pty_keep_end(s->pty);
-}
-
-/* Waits until pid 1 has reported how the command ended, or its pipe ends, which means that pid 1 is
- * gone. */
-static int supervise_watch(struct supervised *s) {
-        struct pollfd fds[] = {{.fd = s->run.launch.report_fd, .events = POLLIN},
-                               {.fd = s->signal_fd, .events = POLLIN},
-                               {.fd = s->deadline.fd, .events = POLLIN},
-                               {.events = POLLIN},
-                               {.events = POLLIN},
-                               {.events = POLLIN},
-                               {.events = POLLIN},
-                               {.events = POLLIN},
-                               {.fd = -1},
-                               {.fd = -1},
-                               {.fd = -1}};
-        struct pollfd *own = fds + ARRAY_SIZE(fds) - PTY_POLLED;
-
-        /* After the report of the command's end no other follows, and there is nobody to pass
-         * signals on to. */
-        while (!s->run.has_exited) {
-                struct launch_report report;
-                int r;
-
-                fds[3].fd = run_denials_fd(&s->run);
-                fds[4].fd = s->asking.tty < 0 || s->asking.has_ended ? -1 : s->run.network.life_fd;
-                fds[5].fd = s->asking.is_open ? s->asking.tty : -1;
-                fds[6].fd = s->asking.tty < 0 || s->asking.is_open || s->asking.has_no_keys
-                                    ? -1
-                                    : s->run.desktop.life_fd;
-                fds[7].fd = s->asking.tty < 0 || s->asking.is_open || s->asking.has_no_links
-                                    ? -1
-                                    : s->run.desktop.links_fd;
-                watch_terminal(s, own);
-                r = sys_poll(fds, ARRAY_SIZE(fds), s->pty && !s->asking.is_open ? pty_patience(s->pty) : -1);
-                if (r < 0 && r != -EINTR)
-                        return error_set(s->err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
-                if (s->pty && r >= 0 && !s->asking.is_open)
-                        pass_on_terminal(s, own);
-                if (fds[1].revents)
-                        take_signals(s);
-                r = fds[2].revents ? take_deadline(s) : 0;
-                if (r < 0)
-                        return r;
-                if (fds[3].revents)
-                        run_take_denial(&s->run, fds[3].revents);
-                if (fds[5].revents)
-                        question_take_line(&s->asking);
-                if (fds[4].revents)
-                        question_take(&s->asking, s->run.network.life_fd);
-                if (fds[6].revents && !s->asking.is_open)
-                        question_take_key(&s->asking, s->run.desktop.life_fd);
-                if (fds[7].revents && !s->asking.is_open)
-                        question_take_link(&s->asking, s->run.desktop.links_fd);
-                if (!fds[0].revents)
-                        continue;
-                r = run_take_report(&s->run, &report, s->err);
-                if (r <= 0)
-                        return r;
-                if (report.kind == LAUNCH_STARTED)
-                        tell_started(s, &report);
-                if (report.kind == LAUNCH_STARTED && s->pty)
-                        s->wants_terminal = true;
-                if (report.kind == LAUNCH_STOPPED && s->pty)
-                        stop_with_terminal(s);
-                else if (report.kind == LAUNCH_STOPPED)
-                        stop_too(s, report.status);
-        }
         return 0;
 }
+
+static int pass_printed(void *data, nsrun_unused short revents) {
+        struct supervised *s = data;
+
+        if (pty_put_output(s->pty) != 0)
+                (void)launch_signal(&s->run.launch, SIGHUP);
+        return 0;
+}
+
+static int exchange(void *data, short revents) {
+        struct supervised *s = data;
+
+        pty_exchange(s->pty, revents);
+        return 0;
+}
+
+/* While a person is asked (--net=ask) nothing that the command prints is shown, and nothing that is typed is
+ * the command's. */
+static void await_terminal(struct loop *l, struct supervised *s) {
+        struct pty_events wanted;
+
+        if (!s->pty || s->asking.is_open)
+                return;
+        pty_keep_end(s->pty);
+        if (s->wants_terminal || pty_waits_behind(s->pty)) {
+                s->wants_terminal = false;
+                pty_take_terminal(s->pty);
+        }
+        wanted = pty_wanted(s->pty);
+        loop_add(l, wanted.input ? s->pty->input : -1, POLLIN, pass_typed);
+        loop_add(l, wanted.output ? s->pty->output : -1, POLLOUT, pass_printed);
+        loop_add(l, wanted.master ? s->pty->master : -1, wanted.master, exchange);
+        l->patience_ms = pty_patience(s->pty);
+}
+
+/* Until pid 1 has reported how the command ended, or its pipe ends, which means that pid 1 is gone: after
+ * the report of the command's end no other follows, and there is nobody to pass signals on to. */
+static int tell_supervised(struct loop *l, void *data) {
+        struct supervised *s = data;
+        const struct asking *a = &s->asking;
+        bool asks = a->tty >= 0, is_free = asks && !a->is_open;
+
+        if (s->run.has_exited)
+                return 1;
+        await_terminal(l, s);
+        loop_add(l, s->signal_fd, POLLIN, take_signals);
+        loop_add(l, s->deadline.fd, POLLIN, take_deadline);
+        loop_add(l, run_denials_fd(&s->run), POLLIN, take_denial);
+        loop_add(l, a->is_open ? a->tty : -1, POLLIN, take_typed_answer);
+        loop_add(l, asks && !a->has_ended ? s->run.network.life_fd : -1, POLLIN, take_name);
+        loop_add(l, is_free && !a->has_no_keys ? s->run.desktop.life_fd : -1, POLLIN, take_key);
+        loop_add(l, is_free && !a->has_no_links ? s->run.desktop.links_fd : -1, POLLIN, take_link);
+        loop_add(l, s->run.launch.report_fd, POLLIN, take_report);
+        return 0;
+}
+
+/* ----------------------------------------------------------- what is told behind it */
 
 /* Writes --report's lines.  The command has run, so that a failure only gives a warning. */
 static void tell_denials(const struct supervised *s) {
@@ -314,7 +361,9 @@ static int run_plan(struct supervised *s, const struct run_params *params, int *
         if (r >= 0 && s->params->timeout > 0)
                 r = deadline_begin(&s->deadline, s->params->timeout, s->err);
         if (r >= 0)
-                r = supervise_watch(s);
+                r = loop_run(tell_supervised, s);
+        if (r < 0)
+                (void)error_set(s->err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
         question_end(&s->asking);
         if (s->pty)
                 pty_finish(s->pty);

@@ -6,28 +6,26 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/array.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "process_files.h"
 
 #define STATUS_FILE_MOST (1U << 16)
 #define ARGV_MOST        (1U << 17)
 
 /* One process of the host's /proc. */
 struct seen {
-        pid_t pid, parent;
+        pid_t pid;
         size_t depth;    /* in how many pid namespaces it is */
         pid_t innermost; /* its number in the last of them */
         uid_t uid;
-        char state;
+        struct process_stat stat;
         bool reads_signals;
-        uint64_t start, ticks; /* `ticks`: of its own and of those that it has waited for */
         uint64_t memory;
-        char name[64];
         size_t owner; /* 1 + the index of the sandbox that it belongs to; 0: none */
 };
 
@@ -39,23 +37,9 @@ struct sight {
 
 static int read_of(int proc, pid_t pid, const char *name, size_t most, char **ret, size_t *ret_n) {
         char path[64];
-        _cleanup_close_ int fd = -EBADF;
-        _cleanup_free_ char *text = malloc(most + 1);
-        size_t n = 0;
-        int r;
 
         (void)snprintf(path, sizeof(path), "%d/%s", (int)pid, name);
-        fd = sys_open(proc, path, O_RDONLY, 0);
-        if (fd < 0 || !text)
-                return fd < 0 ? fd : -ENOMEM;
-        r = read_full(fd, text, most, &n);
-        if (r < 0)
-                return r;
-        text[n] = '\0';
-        if (ret_n)
-                *ret_n = n;
-        *ret = TAKE_PTR(text);
-        return 0;
+        return process_file_read(proc, path, most, ret, ret_n);
 }
 
 static int seen_status(int proc, struct seen *p) {
@@ -74,48 +58,21 @@ static int seen_status(int proc, struct seen *p) {
         return 0;
 }
 
-static int seen_stat(int proc, struct seen *p) {
-        _cleanup_free_ char *text = NULL;
-        int r = read_of(proc, p->pid, "stat", 1024, &text, NULL);
-        char *name = r < 0 ? NULL : strchr(text, '('), *at = r < 0 ? NULL : strrchr(text, ')');
-
-        if (r < 0 || !name || !at || at[1] != ' ' || !at[2])
-                return r < 0 ? r : -EBADMSG;
-        *at = '\0';
-        (void)snprintf(p->name, sizeof(p->name), "%s", name + 1);
-        p->state = at[2];
-        at += 3;
-        for (int field = 4; field <= 22; field++) {
-                unsigned long long number = strtoull(at, &at, 10);
-
-                if (field == 4)
-                        p->parent = (pid_t)number;
-                else if (field >= 14 && field <= 17)
-                        p->ticks += number;
-                else if (field == 22)
-                        p->start = number;
-        }
-        return 0;
-}
-
 static int see_process(void *data, int proc, const struct dirent *entry) {
         struct sight *s = data;
         struct seen p = {0};
         uint64_t number;
-        _cleanup_free_ char *statm = NULL;
+        char path[32];
 
         if (str_parse_number(entry->d_name, false, &number) < 0 || number > INT32_MAX)
                 return 0;
         p.pid = (pid_t)number;
+        (void)snprintf(path, sizeof(path), "%d/stat", (int)p.pid);
         /* One that has ended meanwhile is skipped. */
-        if (seen_status(proc, &p) < 0 || p.uid != getuid() || seen_stat(proc, &p) < 0)
+        if (seen_status(proc, &p) < 0 || p.uid != getuid() || process_stat_read(proc, path, &p.stat) < 0)
                 return 0;
-        if (read_of(proc, p.pid, "statm", 128, &statm, NULL) >= 0) {
-                char *at = statm;
-
-                (void)strtoull(at, &at, 10);
-                p.memory = strtoull(at, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
-        }
+        (void)snprintf(path, sizeof(path), "%d/statm", (int)p.pid);
+        p.memory = process_memory_read(proc, path);
         if (ARRAY_GROW(s->items, s->n) < 0)
                 return -ENOMEM;
         s->items[s->n++] = p;
@@ -163,7 +120,7 @@ static bool find_kind(const struct sight *s, const struct seen *init, const stru
                 *ret = SANDBOX_BWRAP;
         else if (streq(program, "nsrun-monitor"))
                 *ret = SANDBOX_SESSION;
-        else if (init && streq(init->name, "nsrun-init"))
+        else if (init && streq(init->stat.name, "nsrun-init"))
                 *ret = SANDBOX_LIBRARY;
         else
                 return false;
@@ -192,22 +149,13 @@ static char *read_cwd(int proc, pid_t pid) {
         return n > 0 ? strndup(to, (size_t)n) : NULL;
 }
 
-static uint64_t age_of_start(uint64_t start) {
-        uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK), now_ticks;
-        struct timespec now = {0};
-
-        (void)clock_gettime(CLOCK_BOOTTIME, &now);
-        now_ticks = (uint64_t)now.tv_sec * per_second + (uint64_t)now.tv_nsec * per_second / 1000000000;
-        return now_ticks > start ? (now_ticks - start) / per_second : 0;
-}
-
 static int add_member(struct sandbox_process *to, const struct seen *p, uint64_t cpu_ms) {
         to->cpu_ms += cpu_ms;
-        if (p->pid == to->supervisor || p->state == 'Z' || p->state == 'X')
+        if (p->pid == to->supervisor || p->stat.state == 'Z' || p->stat.state == 'X')
                 return 0;
         if (ARRAY_GROW(to->members, to->n_members) < 0)
                 return -ENOMEM;
-        to->members[to->n_members++] = (struct sandbox_member){.pid = p->pid, .start = p->start};
+        to->members[to->n_members++] = (struct sandbox_member){.pid = p->pid, .start = p->stat.start};
         if (p->pid != to->init) {
                 to->memory += p->memory;
                 to->n_processes++;
@@ -225,10 +173,10 @@ static int add_up(struct sight *s, struct sandbox_process *list) {
                 struct seen *p = &s->items[i], *at = p;
 
                 for (size_t steps = 0; at && at->owner == 0 && steps < s->n; steps++)
-                        at = seen_find(s, at->parent);
+                        at = seen_find(s, at->stat.parent);
                 if (!at || at->owner == 0)
                         continue;
-                r = add_member(&list[at->owner - 1], p, p->ticks * 1000 / per_second);
+                r = add_member(&list[at->owner - 1], p, p->stat.ticks * 1000 / per_second);
         }
         return r;
 }
@@ -240,10 +188,10 @@ static int add_sandbox(struct sight *s, struct seen *head, struct seen *supervis
         (*list)[(*n)++] = (struct sandbox_process){.supervisor = supervisor->pid,
                                                    .init = head == supervisor ? 0 : head->pid,
                                                    .kind = kind,
-                                                   .is_stopped = supervisor->state == 'T',
+                                                   .is_stopped = supervisor->stat.state == 'T',
                                                    .reads_signals = supervisor->reads_signals,
-                                                   .start = supervisor->start,
-                                                   .age = age_of_start(supervisor->start),
+                                                   .start = supervisor->stat.start,
+                                                   .age = process_age(supervisor->stat.start),
                                                    .argv = read_argv(s->proc, supervisor->pid),
                                                    .cwd = read_cwd(s->proc, supervisor->pid)};
         head->owner = *n;
@@ -256,20 +204,20 @@ static int find_all(struct sight *s, size_t depth, struct sandbox_process **list
         int r = 0;
 
         for (size_t i = 0; i < s->n && r >= 0; i++) {
-                struct seen *init = &s->items[i], *parent = seen_find(s, init->parent);
+                struct seen *init = &s->items[i], *parent = seen_find(s, init->stat.parent);
 
                 if (init->depth == depth + 1 && init->innermost == 1 && parent && parent->depth == depth &&
-                    init->state != 'Z' && find_kind(s, init, parent, &kind))
+                    init->stat.state != 'Z' && find_kind(s, init, parent, &kind))
                         r = add_sandbox(s, init, parent, kind, list, n);
         }
         for (size_t i = 0; i < s->n && r >= 0; i++) {
-                struct seen *p = &s->items[i], *parent = seen_find(s, p->parent);
+                struct seen *p = &s->items[i], *parent = seen_find(s, p->stat.parent);
                 bool has_init = false;
 
                 for (size_t j = 0; j < *n; j++)
                         has_init |= (*list)[j].supervisor == p->pid;
                 /* Its own child, which becomes the command, is no second one. */
-                if (p->depth == depth && p->state != 'Z' && !has_init && find_kind(s, NULL, p, &kind) &&
+                if (p->depth == depth && p->stat.state != 'Z' && !has_init && find_kind(s, NULL, p, &kind) &&
                     kind == SANDBOX_BWRAP &&
                     !(parent && find_kind(s, NULL, parent, &kind) && kind == SANDBOX_BWRAP))
                         r = add_sandbox(s, p, p, SANDBOX_BWRAP, list, n);

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
+#include "base/loop.h"
 #include "base/programs.h"
 #include "base/str.h"
 #include "base/sys.h"
@@ -277,17 +278,20 @@ static void keeper_end_command(struct keeper *k) {
                 (void)launch_signal(&k->run.launch, SIGKILL);
 }
 
-static void keeper_take_report(struct keeper *k) {
+static int keeper_take_report(void *data, nsrun_unused short revents) {
+        struct keeper *k = data;
         struct launch_report report;
         int r = run_take_report(&k->run, &report, &k->error);
 
         if (r > 0 && !k->run.has_exited)
-                return;
+                return 0;
         /* A reaper that was killed has reported nothing: what it kept was killed, too. */
         k->log.state.status = k->run.has_exited ? k->run.status : SIGKILL;
         k->run.has_exited = true;
         k->log.state.has_ended = 1;
         log_save(&k->log);
+        keep_rest(k);
+        return 0;
 }
 
 static void keep_looking(struct keeper *k) {
@@ -300,70 +304,78 @@ static void keep_looking(struct keeper *k) {
         keeper_answer(k, DETACHED_RUNS, NULL);
 }
 
-static void keep_round(struct keeper *k) {
-        enum {
-                AT_OUTPUT,
-                AT_REPORT,
-                AT_SIGNAL,
-                AT_TIMER,
-                AT_CANCEL,
-                AT_SESSION,
-                N_FDS
-        };
-        struct pollfd fds[N_FDS] = {
-                [AT_OUTPUT] = {.fd = k->is_at_end ? -1 : k->output_fd, .events = POLLIN},
-                [AT_REPORT] = {.fd = k->run.has_exited ? -1 : k->run.launch.report_fd, .events = POLLIN},
-                [AT_SIGNAL] = {.fd = k->signal_fd, .events = POLLIN},
-                [AT_TIMER] = {.fd = k->deadline.fd, .events = POLLIN},
-                [AT_CANCEL] = {.fd = k->cancel_fd, .events = POLLIN},
-                [AT_SESSION] = {.fd = k->run.has_exited ? k->session_fd : -1, .events = POLLIN}};
+static int keeper_take_output(void *data, nsrun_unused short revents) {
+        (void)keep_output(data);
+        return 0;
+}
+
+static int keeper_take_signal(void *data, nsrun_unused short revents) {
+        struct keeper *k = data;
         struct signalfd_siginfo info;
 
-        if (sys_poll(fds, N_FDS, k->is_waiting && k->port > 0 ? LOOK_MS : -1) < 0)
-                return;
-        if (fds[AT_OUTPUT].revents)
-                (void)keep_output(k);
-        if (fds[AT_REPORT].revents) {
-                keeper_take_report(k);
-                if (k->run.has_exited)
-                        keep_rest(k);
-        }
-        if (fds[AT_SIGNAL].revents && sys_read(k->signal_fd, &info, sizeof(info)) > 0 && !k->was_ended)
+        if (sys_read(k->signal_fd, &info, sizeof(info)) > 0 && !k->was_ended)
                 keeper_end_command(k);
-        if (fds[AT_TIMER].revents && deadline_is_over(&k->deadline)) {
+        return 0;
+}
+
+static int keeper_take_deadline(void *data, nsrun_unused short revents) {
+        struct keeper *k = data;
+
+        if (deadline_is_over(&k->deadline)) {
                 k->timed_out |= !k->was_ended;
                 keeper_end_command(k);
         }
-        if (fds[AT_CANCEL].revents) {
-                /* Without a byte the other end was closed: the command goes on. */
-                if (fds[AT_CANCEL].revents & POLLIN && !k->was_ended)
-                        keeper_end_command(k);
-                k->cancel_fd = -1;
-        }
-        if (fds[AT_SESSION].revents)
-                k->is_at_end = true;
+        return 0;
+}
+
+/* Without a byte the other end was closed: the command goes on. */
+static int keeper_take_cancel(void *data, short revents) {
+        struct keeper *k = data;
+
+        if (revents & POLLIN && !k->was_ended)
+                keeper_end_command(k);
+        k->cancel_fd = -1;
+        return 0;
+}
+
+static int keeper_take_session_end(void *data, nsrun_unused short revents) {
+        struct keeper *k = data;
+
+        k->is_at_end = true;
+        return 0;
+}
+
+/* Until the command has ended and nobody has its output open, or nobody shall have. */
+static int tell_kept(struct loop *l, void *data) {
+        struct keeper *k = data;
+        bool has_exited = k->run.has_exited;
+
         keep_looking(k);
+        if (has_exited && (k->is_at_end || k->is_waiting || k->was_ended || k->plan->join->kills_leftovers))
+                return 1;
+        loop_add(l, k->is_at_end ? -1 : k->output_fd, POLLIN, keeper_take_output);
+        loop_add(l, has_exited ? -1 : k->run.launch.report_fd, POLLIN, keeper_take_report);
+        loop_add(l, k->signal_fd, POLLIN, keeper_take_signal);
+        loop_add(l, k->deadline.fd, POLLIN, keeper_take_deadline);
+        loop_add(l, k->cancel_fd, POLLIN, keeper_take_cancel);
+        loop_add(l, has_exited ? k->session_fd : -1, POLLIN, keeper_take_session_end);
+        l->patience_ms = k->is_waiting && k->port > 0 ? LOOK_MS : -1;
+        return 0;
 }
 
 /* Nothing is left of a command that was ended, or that wasn't what was waited for.  run_wait() doesn't wait
  * for a reaper that is pid 1 of its command's namespace. */
 static void keeper_kill_rest(const struct keeper *k) {
-        struct pollfd end = {.fd = k->run.launch.pidfd, .events = POLLIN};
-
         (void)launch_signal(&k->run.launch, SIGKILL);
-        while (sys_poll(&end, 1, -1) == -EINTR)
-                ;
+        (void)loop_await(k->run.launch.pidfd, POLLIN, -1);
 }
 
-/* Until the command has ended and nobody has its output open, or nobody shall have. */
 static void keep_command(struct keeper *k) {
         if (!k->is_waiting) {
                 deadline_end(&k->deadline);
                 keeper_answer(k, DETACHED_RUNS, NULL);
         }
-        while (!k->run.has_exited ||
-               (!k->is_at_end && !k->is_waiting && !k->was_ended && !k->plan->join->kills_leftovers))
-                keep_round(k);
+        (void)loop_run(tell_kept, k);
         if (k->is_waiting || k->was_ended)
                 keeper_kill_rest(k);
         else

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/loop.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "log.h"
@@ -194,10 +195,6 @@ nsrun_public int nsrun_session_end_detached(const char *id, const char *name, st
                 return error_set(error, NSRUN_STAGE_SUPERVISE, r, name, "the command has ended", NULL);
         if (r < 0)
                 return error_set(error, NSRUN_STAGE_SUPERVISE, r, name, "the command can't be ended", NULL);
-        for (;;) {
-                struct pollfd end = {.fd = keeper, .events = POLLIN};
-
-                if (sys_poll(&end, 1, -1) > 0)
-                        return 0;
-        }
+        (void)loop_await(keeper, POLLIN, -1);
+        return 0;
 }

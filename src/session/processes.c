@@ -35,23 +35,6 @@ static uint64_t namespace_inode(int folder, const char *path) {
         return number ? strtoull(number + 1, NULL, 10) : 0;
 }
 
-/* A file of /proc, whose size nobody knows before.  The caller frees *ret. */
-static int read_status_file(int folder, const char *name, char **ret) {
-        _cleanup_close_ int fd = sys_open(folder, name, O_RDONLY, 0);
-        _cleanup_free_ char *text = fd < 0 ? NULL : malloc(STATUS_MOST);
-        size_t n = 0;
-        int r;
-
-        if (!text)
-                return fd < 0 ? fd : -ENOMEM;
-        r = read_full(fd, text, STATUS_MOST - 1, &n);
-        if (r < 0)
-                return r;
-        text[n] = '\0';
-        *ret = TAKE_PTR(text);
-        return 0;
-}
-
 static uint64_t descriptor_inode(int fd) {
         struct stat st;
 
@@ -59,46 +42,6 @@ static uint64_t descriptor_inode(int fd) {
 }
 
 /* ------------------------------------------------------------- one process */
-
-/* Reads proc_pid_stat(5).  The program's name, the second field, may have any character in it. */
-static int process_read_stat(int folder, struct process *ret) {
-        _cleanup_free_ char *text = NULL;
-        int r = read_status_file(folder, "stat", &text);
-        char *name = r < 0 ? NULL : strchr(text, '('), *at = r < 0 ? NULL : strrchr(text, ')');
-
-        if (r < 0)
-                return r;
-        if (!name || !at || at[1] != ' ' || !at[2])
-                return -EBADMSG;
-        *at = '\0';
-        (void)snprintf(ret->name, sizeof(ret->name), "%s", name + 1);
-        ret->state = at[2];
-        at += 3;
-        for (int field = 4; field <= 22; field++) {
-                unsigned long long number = strtoull(at, &at, 10);
-
-                if (field == 4)
-                        ret->parent_number = (pid_t)number;
-                else if (field == 20)
-                        ret->n_threads = number;
-                else if (field == 22)
-                        ret->start = number;
-        }
-        return 0;
-}
-
-/* Bytes in memory, of proc_pid_statm(5): since 6.17 the kernel adds up there what its processors count,
- * while in "stat" a small process may have no memory at all.  A process that has ended has none. */
-static uint64_t read_memory(int folder) {
-        _cleanup_close_ int fd = sys_open(folder, "statm", O_RDONLY, 0);
-        char text[128] = "", *at = text;
-        size_t n = 0;
-
-        if (fd < 0 || read_full(fd, text, sizeof(text) - 1, &n) < 0)
-                return 0;
-        (void)strtoull(text, &at, 10);
-        return strtoull(at, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
-}
 
 struct thread_search {
         struct process *process;
@@ -108,14 +51,14 @@ struct thread_search {
 static bool look_for_living(void *data, int task, const char *name) {
         struct thread_search *t = data;
         _cleanup_close_ int folder = sys_open(task, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-        struct process thread = {.state = 'X'};
+        struct process_stat thread;
         uint64_t number;
 
         if (folder < 0 || str_parse_number(name, false, &number) < 0 ||
-            process_read_stat(folder, &thread) < 0 || thread.state == 'Z' || thread.state == 'X')
+            process_stat_read(folder, "stat", &thread) < 0 || thread.state == 'Z' || thread.state == 'X')
                 return true;
         t->process->thread = (pid_t)number;
-        t->process->state = thread.state;
+        t->process->stat.state = thread.state;
         t->folder = TAKE_FD(folder);
         return false;
 }
@@ -127,7 +70,7 @@ static int open_living(int folder, struct process *p) {
         struct thread_search t = {.process = p, .folder = -EBADF};
         _cleanup_close_ int task = -EBADF;
 
-        if (p->state == 'Z' && p->n_threads > 1)
+        if (p->stat.state == 'Z' && p->stat.n_threads > 1)
                 task = sys_open(folder, "task", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
         if (task >= 0)
                 (void)names_each(task, look_for_living, &t);
@@ -138,7 +81,7 @@ static int open_living(int folder, struct process *p) {
  * mounted /proc on.  Returns how many there are, or -errno. */
 static int read_numbers(int folder, pid_t *numbers, size_t most) {
         _cleanup_free_ char *text = NULL;
-        int r = read_status_file(folder, "status", &text), n = 0;
+        int r = process_file_read(folder, "status", STATUS_MOST - 1, &text, NULL), n = 0;
         char *at = r < 0 ? NULL : strstr(text, "\nNSpid:");
 
         if (r < 0)
@@ -202,7 +145,7 @@ bool process_is_nsruns(const struct process_view *v, const struct process *p) {
         if (v->record.is_nested)
                 return p->depth == 0 || (p->depth == 1 && p->innermost == 1);
         /* A reaper is a child of nsrun's, outside; none of its command's can become one. */
-        return v->record.plan->isolates_commands && p->parent_number == 0;
+        return v->record.plan->isolates_commands && p->stat.parent == 0;
 }
 
 /* 0; -ENOENT: the process is none of the session's, or has ended. */
@@ -212,14 +155,14 @@ static int process_read(const struct process_view *v, int folder, int number, st
         int n = read_numbers(folder, numbers, ARRAY_SIZE(numbers));
         _cleanup_close_ int living = -EBADF;
 
-        if (n < 0 || (size_t)n <= v->level || process_read_stat(folder, &p) < 0)
+        if (n < 0 || (size_t)n <= v->level || process_stat_read(folder, "stat", &p.stat) < 0)
                 return -ENOENT;
         living = open_living(folder, &p);
         if (living < 0 || (!v->is_own && !is_in_namespace(v, living, number)))
                 return -ENOENT;
-        if (!v->is_own && !is_number_in_namespace(v, p.parent_number))
-                p.parent_number = 0;
-        p.memory = read_memory(living);
+        if (!v->is_own && !is_number_in_namespace(v, p.stat.parent))
+                p.stat.parent = 0;
+        p.memory = process_memory_read(living, "statm");
         p.pid = numbers[v->level];
         p.innermost = numbers[n - 1];
         p.depth = (size_t)n - 1 - v->level;
@@ -263,7 +206,7 @@ bool process_has_name(int folder, const struct process *process, const char *nam
         const char *slash;
         char text[4096];
 
-        if (streq(process->name, name))
+        if (streq(process->stat.name, name))
                 return true;
         (void)read_command_line(folder, process, text, sizeof(text));
         slash = strrchr(text, '/');

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "plan/record.h"
+#include "running/process_files.h"
 
 /* A /proc in which the session's processes are listed, by numbers that need not be the session's. */
 struct process_view {
@@ -27,18 +28,16 @@ void processes_close(struct process_view *v);
 #define _cleanup_process_view_ _cleanup_(processes_close)
 
 struct process {
-        pid_t number, parent_number; /* in the view's /proc; of a parent that isn't the session's 0 */
-        pid_t pid;                   /* in the session's pid namespace */
-        pid_t innermost;             /* in its own */
-        size_t depth;                /* how far below the session's pid namespace its own is */
-        char state;
+        pid_t number; /* in the view's /proc, as the parent's in `stat`, which is 0 where it isn't the
+                         session's */
+        struct process_stat stat;
+        pid_t pid;       /* in the session's pid namespace */
+        pid_t innermost; /* in its own */
+        size_t depth;    /* how far below the session's pid namespace its own is */
         pid_t thread; /* where the first thread has ended, one that lives, of which the state and the memory
                        * are; else 0 */
-        uint64_t n_threads;
-        uint64_t start; /* in ticks since the machine's start */
         uint64_t memory;
         uint64_t mark; /* the same for all that one command started; 0: unknown */
-        char name[64];
 };
 
 /* Calls `each` for every process of the session's pid namespace and of those below, nsrun's own among them.

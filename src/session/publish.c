@@ -5,6 +5,7 @@
 
 #include <sys/socket.h>
 
+#include "base/loop.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "net/control.h"
@@ -18,7 +19,6 @@ int publish_ask(int folder_fd, const struct net_control *question, int fd, struc
         _cleanup_close_ int to = sys_socket(AF_UNIX, SOCK_DGRAM, 0), mine = -EBADF, other = -EBADF;
         struct net_control_answer answer;
         struct sockaddr_un address;
-        struct pollfd wait;
         int pair[2], r = to < 0 ? to : sys_socketpair(pair);
 
         if (r < 0)
@@ -31,10 +31,7 @@ int publish_ask(int folder_fd, const struct net_control *question, int fd, struc
         if (r < 0)
                 return r;
         close_fdp(&other);
-        wait = (struct pollfd){.fd = mine, .events = POLLIN};
-        do
-                r = sys_poll(&wait, 1, ANSWER_MS);
-        while (r == -EINTR);
+        r = loop_await(mine, POLLIN, ANSWER_MS);
         if (r <= 0)
                 return r < 0 ? r : -ETIMEDOUT;
         if (recv(mine, &answer, sizeof(answer), 0) != (ssize_t)sizeof(answer) ||

@@ -5,6 +5,7 @@
 
 #include <sys/socket.h>
 
+#include "base/loop.h"
 #include "base/sys.h"
 #include "publish.h"
 #include "session.h"
@@ -35,18 +36,15 @@ nsrun_public int nsrun_session_ask(const char *id,
                                    int (*ask)(const char *name, const char *program, void *data), void *data,
                                    struct nsrun_error *error) {
         _cleanup_close_ int fd = -EBADF;
-        struct pollfd wait;
         pid_t init = 0;
         int r = session_join_questions(id, &fd, &init, error);
 
-        wait = (struct pollfd){.fd = fd, .events = POLLIN};
         while (r >= 0) {
-                r = sys_poll(&wait, 1, -1);
-                if (r < 0 && r != -EINTR)
+                r = loop_await(fd, POLLIN, -1);
+                if (r < 0)
                         return error_set(error, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
-                if (r > 0 && question_call(fd, init, 0, ask, data) < 0)
+                if (question_call(fd, init, 0, ask, data) < 0)
                         return 0;
-                r = 0;
         }
         return r;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What runs in a session, for those outside: listed, sent signals, counted. */
 #include <fcntl.h>
-#include <time.h>
 
 #include "base/array.h"
 #include "base/file.h"
@@ -81,16 +80,16 @@ static void find_marks(const struct running *l) {
                 uint64_t mark;
 
                 for (size_t steps = 0; p && p->mark == 0 && steps < l->n; steps++)
-                        p = running_find(l, p->parent_number);
+                        p = running_find(l, p->stat.parent);
                 mark = p && p->mark != 0 && p->pid != 1 ? p->mark : MARK_UNKNOWN;
                 /* All on the way have it, too, and aren't walked through again. */
-                for (p = &l->items[i].process; p && p->mark == 0; p = running_find(l, p->parent_number))
+                for (p = &l->items[i].process; p && p->mark == 0; p = running_find(l, p->stat.parent))
                         p->mark = mark;
         }
 }
 
 static bool is_alive(const struct process *p) {
-        return p->state != 'Z' && p->state != 'X';
+        return p->stat.state != 'Z' && p->stat.state != 'X';
 }
 
 static bool is_listed(const struct running *l, const struct process *p) {
@@ -105,8 +104,8 @@ static int compare_ages(const void *a, const void *b) {
                 return p->mark < q->mark ? -1 : 1;
         if (is_alive(p) != is_alive(q))
                 return is_alive(p) ? -1 : 1;
-        if (p->start != q->start)
-                return p->start < q->start ? -1 : 1;
+        if (p->stat.start != q->stat.start)
+                return p->stat.start < q->stat.start ? -1 : 1;
         return p->pid < q->pid ? -1 : p->pid > q->pid;
 }
 
@@ -131,17 +130,9 @@ static int find_firsts(const struct running *l) {
 }
 
 static pid_t parent_of(const struct running *l, const struct process *p) {
-        const struct process *parent = running_find(l, p->parent_number);
+        const struct process *parent = running_find(l, p->stat.parent);
 
         return parent ? parent->pid : 0;
-}
-
-static uint64_t ticks_now(void) {
-        uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK);
-        struct timespec now = {0};
-
-        (void)clock_gettime(CLOCK_BOOTTIME, &now);
-        return (uint64_t)now.tv_sec * per_second + (uint64_t)now.tv_nsec * per_second / 1000000000;
 }
 
 static int look_at_running(struct running *l, struct nsrun_error *err) {
@@ -157,7 +148,6 @@ static int look_at_running(struct running *l, struct nsrun_error *err) {
 
 static int describe_process(const struct running *l, size_t i, struct nsrun_session_process **ret) {
         const struct process *p = &l->items[i].process;
-        uint64_t now = ticks_now();
         struct nsrun_session_process *o = calloc(1, sizeof(*o));
 
         if (!o)
@@ -165,10 +155,10 @@ static int describe_process(const struct running *l, size_t i, struct nsrun_sess
         o->pid = p->pid;
         o->parent = parent_of(l, p);
         o->command = l->items[i].first;
-        o->state = p->state;
-        o->age = now > p->start ? (now - p->start) / (uint64_t)sysconf(_SC_CLK_TCK) : 0;
+        o->state = p->stat.state;
+        o->age = process_age(p->stat.start);
         o->memory = p->memory;
-        o->name = strdup(p->name);
+        o->name = strdup(p->stat.name);
         o->command_line = TAKE_PTR(l->items[i].command_line);
         *ret = o;
         return o->name ? 0 : -ENOMEM;
@@ -288,7 +278,7 @@ static bool is_command(const struct running *l, const struct process *p) {
                 return false;
         if (l->view->record.is_nested)
                 return p->depth == 1 && p->innermost == 2;
-        return p->parent_number == 0 && is_listed(l, p) != l->view->record.plan->isolates_commands;
+        return p->stat.parent == 0 && is_listed(l, p) != l->view->record.plan->isolates_commands;
 }
 
 /* 0: there is no cgroup that counts memory. */

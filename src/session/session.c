@@ -9,6 +9,7 @@
 #include "base/causes.h"
 #include "base/degraded.h"
 #include "base/file.h"
+#include "base/loop.h"
 #include "base/programs.h"
 #include "base/stream.h"
 #include "base/sys.h"
@@ -272,10 +273,8 @@ nsrun_public struct nsrun_session_info *nsrun_session_info_free(struct nsrun_ses
 
 /* Waits until the monitor has ended, and with it the session. */
 static void await_monitor(int monitor) {
-        struct pollfd end = {.fd = monitor, .events = POLLIN};
-
-        while (monitor >= 0 && sys_poll(&end, 1, -1) == -EINTR)
-                ;
+        if (monitor >= 0)
+                (void)loop_await(monitor, POLLIN, -1);
 }
 
 nsrun_public int nsrun_session_end(const char *id, int is_kill, char ***ret_notes,

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "base/file.h"
+#include "base/loop.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "desktop/ssh_agent.h"
@@ -53,13 +54,9 @@ void question_answer(int fd, uint32_t number, enum net_verdict verdict) {
 
 /* Waits until nsrun-net knows of it: what the command asks for comes later. */
 static int await_hello(int fd) {
-        struct pollfd wait = {.fd = fd, .events = POLLIN};
         struct net_question q;
-        int r;
+        int r = loop_await(fd, POLLIN, HELLO_MS);
 
-        do
-                r = sys_poll(&wait, 1, HELLO_MS);
-        while (r == -EINTR);
         if (r <= 0)
                 return r < 0 ? r : -ETIMEDOUT;
         return recv(fd, &q, sizeof(q), MSG_DONTWAIT) == (ssize_t)sizeof(q) && q.kind == NET_QUESTION_HELLO

@@ -321,21 +321,15 @@ static bool pty_is_drained(const struct pty_buffer *b) {
         return b->from == b->to;
 }
 
-void pty_polled(const struct pty *p, struct pollfd fds[PTY_POLLED]) {
-        bool reads =
-                p->is_active && !p->has_input_ended && pty_is_drained(&p->typed) && !pty_waits_behind(p);
+struct pty_events pty_wanted(const struct pty *p) {
+        bool types = !pty_is_drained(&p->typed), prints = !pty_is_drained(&p->printed);
 
-        fds[0] = (struct pollfd){.fd = reads ? p->input : -1, .events = POLLIN};
-        fds[1] = (struct pollfd){.fd = p->master};
-        if (!pty_is_drained(&p->typed))
-                fds[1].events |= POLLOUT;
         /* What is printed shows a person that the command runs, who then types: by then the terminal is the
          * command's, whose echo may be off. */
-        if (p->is_active && pty_is_drained(&p->printed))
-                fds[1].events |= POLLIN;
-        if (fds[1].events == 0)
-                fds[1].fd = -1;
-        fds[2] = (struct pollfd){.fd = pty_is_drained(&p->printed) ? -1 : p->output, .events = POLLOUT};
+        return (struct pty_events){
+                .input = p->is_active && !p->has_input_ended && !types && !pty_waits_behind(p),
+                .output = prints,
+                .master = (short)((types ? POLLOUT : 0) | (p->is_active && !prints ? POLLIN : 0))};
 }
 
 /* 1: there is something in it; 0: the end; -errno. */
@@ -423,7 +417,7 @@ static bool is_enough(struct pty *p) {
         return false;
 }
 
-static int pty_take_input(struct pty *p) {
+int pty_take_input(struct pty *p) {
         int r = pty_fill(&p->typed, p->input);
 
         if (r > 0) {
@@ -441,7 +435,7 @@ static int pty_take_input(struct pty *p) {
         return 0;
 }
 
-static int pty_put_output(struct pty *p) {
+int pty_put_output(struct pty *p) {
         size_t from = p->printed.from;
         int r = pty_put(&p->printed, p->output);
 
@@ -454,16 +448,11 @@ static int pty_put_output(struct pty *p) {
         return SIGHUP;
 }
 
-int pty_pass_on(struct pty *p, const struct pollfd fds[PTY_POLLED]) {
-        int signal = fds[0].revents ? pty_take_input(p) : 0;
-
-        if (fds[2].revents && pty_put_output(p) != 0 && signal == 0)
-                signal = SIGHUP;
-        if (fds[1].revents & POLLIN)
+void pty_exchange(struct pty *p, short revents) {
+        if (revents & POLLIN)
                 read_printed(p);
-        if (fds[1].revents & POLLOUT)
+        if (revents & POLLOUT)
                 (void)pty_put(&p->typed, p->master);
-        return signal;
 }
 
 void pty_drain(struct pty *p) {

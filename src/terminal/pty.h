@@ -4,7 +4,6 @@
  * of its modes, and read nothing once nsrun is stopped or has ended. */
 #pragma once
 
-#include <poll.h>
 #include <termios.h>
 
 #include "base/error.h"
@@ -59,13 +58,19 @@ int pty_open_for_asking(struct pty *p, struct nsrun_error *err);
 void pty_take_terminal(struct pty *p);
 /* The caller's terminal is as it was; what was typed and not read is forgotten. */
 void pty_leave_terminal(struct pty *p);
-/* The descriptors to poll, and what to do when that is done. */
-#define PTY_POLLED 3
-void pty_polled(const struct pty *p, struct pollfd fds[PTY_POLLED]);
-/* 0, or a signal for the command: SIGHUP when nobody reads or types any more, SIGKILL when a person has had
- * enough of it: PTY_ENOUGH thrice within a second, whatever the command makes of its terminal. */
+/* What is to be waited for: the input; the output, to be written to; poll(2)'s events of `master`. */
+struct pty_events {
+        bool input, output;
+        short master;
+};
+struct pty_events pty_wanted(const struct pty *p);
+/* Each when that is ready.  0, or a signal for the command: SIGHUP when nobody reads or types any more,
+ * SIGKILL when a person has had enough of it: PTY_ENOUGH thrice within a second, whatever the command makes
+ * of its terminal. */
 #define PTY_ENOUGH '\035' /* ^] */
-int pty_pass_on(struct pty *p, const struct pollfd fds[PTY_POLLED]);
+int pty_take_input(struct pty *p);
+int pty_put_output(struct pty *p);
+void pty_exchange(struct pty *p, short revents);
 /* How long to poll at most, in milliseconds; -1: for ever.  A file's end is there for each read, a
  * terminal's for one: whenever a reader has taken it, or lost it with a change of the terminal's modes,
  * pty_keep_end() types it again. */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The one loop of whoever waits for several things: descriptors (a child's is its pidfd, a deadline's a
+ * timerfd, a signal's a signalfd), each with what is done when it is ready, and a time to wait at most.
+ * Allocates nothing and touches no signal, so that the library may use it in any thread. */
+#pragma once
+
+#include <poll.h>
+
+#include "macro.h"
+
+#define LOOP_MOST 12
+
+/* `revents` as poll(2) has them.  0: the wait goes on; anything else ends it. */
+typedef int loop_ready(void *data, short revents);
+
+/* What one round waits for, told anew for each. */
+struct loop {
+        struct pollfd fds[LOOP_MOST];
+        loop_ready *ready[LOOP_MOST];
+        size_t n;
+        int patience_ms; /* -1: for ever */
+};
+
+/* Adds a descriptor; one below 0 is left out. */
+void loop_add(struct loop *l, int fd, short events, loop_ready *ready);
+
+/* Has `tell` fill in a round, waits, and calls what is ready, in the order in which it was added; a signal
+ * that was handled, and the end of patience, begin another round.  Returns what `tell` or one that was
+ * called returned, once that isn't 0; -errno where the kernel refuses the wait. */
+int loop_run(int (*tell)(struct loop *l, void *data), void *data);
+
+/* Waits for one descriptor, whatever signals are handled meanwhile.  1; 0: it wasn't ready within
+ * `timeout_ms`
+ * (-1: for ever); -errno. */
+int loop_await(int fd, short events, int timeout_ms);
