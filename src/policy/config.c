@@ -40,6 +40,24 @@ static int refuse_key(struct config_reader *c, size_t node, bool is_unknown) {
         return config_fail(c, c->map.nodes[node].key_at, key, what, hint);
 }
 
+/* Shapes that are applied item by item: of an array, or of an object. */
+static const enum json_kind of_items[] = {
+        [CONFIG_TOOLCHAINS] = JSON_ARRAY, [CONFIG_EXPOSE_PATHS] = JSON_ARRAY, [CONFIG_ENV] = JSON_OBJECT,
+        [CONFIG_LIMITS] = JSON_OBJECT,    [CONFIG_AGENTS] = JSON_OBJECT,      [CONFIG_NEVER] = JSON_NULL,
+};
+
+static int apply_each(struct config_reader *c, size_t node, enum json_kind kind,
+                      int (*apply)(struct config_reader *c, size_t node)) {
+        const struct json_node *nodes = c->map.nodes;
+        int r = 0;
+
+        if (json_kind(nodes[node].value) != kind)
+                return config_fail_type(c, node, kind == JSON_ARRAY ? "an array" : "an object");
+        for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end)
+                r = apply(c, i);
+        return r;
+}
+
 static int apply_keys(struct config_reader *c, size_t node, bool in_section, const char *except,
                       const struct config_key *keys, size_t n_keys) {
         const struct json_node *nodes = c->map.nodes;
@@ -57,7 +75,9 @@ static int apply_keys(struct config_reader *c, size_t node, bool in_section, con
                 if (k == n_keys || (in_section && !keys[k].in_sections))
                         r = refuse_key(c, i, k == n_keys);
                 else
-                        r = keys[k].apply(c, i);
+                        r = of_items[keys[k].shape] != JSON_NULL
+                                    ? apply_each(c, i, of_items[keys[k].shape], keys[k].apply)
+                                    : keys[k].apply(c, i);
         }
         return r;
 }
@@ -296,14 +316,6 @@ static int apply_limit(struct config_reader *c, size_t node) {
         return config_set(c, node, "limit", entry);
 }
 
-static int policy_config_apply_env(struct config_reader *c, size_t node) {
-        return config_each(c, node, JSON_OBJECT, apply_variable);
-}
-
-static int apply_limits(struct config_reader *c, size_t node) {
-        return config_each(c, node, JSON_OBJECT, apply_limit);
-}
-
 static int apply_enabled(struct config_reader *c, size_t node) {
         const struct json_node *n = &c->map.nodes[node];
 
@@ -336,10 +348,6 @@ static int apply_expose_path(struct config_reader *c, size_t node) {
         return expose_check(&list->items[list->n - 1], c->err);
 }
 
-static int apply_expose_paths(struct config_reader *c, size_t node) {
-        return config_each(c, node, JSON_ARRAY, apply_expose_path);
-}
-
 static int apply_workspace(struct config_reader *c, size_t node) {
         _cleanup_free_ char *path = NULL;
         int r;
@@ -358,7 +366,7 @@ static int refuse_windows(struct config_reader *c, size_t node) {
 const struct config_key config_isolation_keys[] = {
         {"enabled", apply_enabled, CONFIG_SWITCH, false,
          "whether the instance profile isolates; false: nsrun run refuses to start"},
-        {"expose_paths", apply_expose_paths, CONFIG_EXPOSE_PATHS, false,
+        {"expose_paths", apply_expose_path, CONFIG_EXPOSE_PATHS, false,
          "what of the host the instance sees, as picoclaw has it"},
         {"workspace", apply_workspace, CONFIG_PATH, false, "the instance's workspace"},
         {"access_rules", refuse_windows, CONFIG_NEVER, false, NULL},
@@ -413,14 +421,14 @@ const struct config_key config_keys[] = {
         {"temp", apply_temp, CONFIG_TEXT, true, NULL},
         {"tmpfs_size", policy_config_apply_number, CONFIG_NUMBER, true, NULL},
         {"overlay_backing", apply_text, CONFIG_TEXT, true, NULL},
-        {"toolchains", config_apply_toolchains, CONFIG_TOOLCHAINS, true,
+        {"toolchains", config_apply_toolchain, CONFIG_TOOLCHAINS, true,
          "folders of tools beside nsrun's own list, which are left out where they are missing"},
-        {"agents", config_apply_agents, CONFIG_AGENTS, false,
+        {"agents", config_apply_agent, CONFIG_AGENTS, false,
          "agents beside nsrun's own table, for --agent: their folders, keys and hosts"},
         {"protect", apply_protect, CONFIG_PROTECT, true, NULL},
         {"no_protect", apply_globs, CONFIG_TEXTS, true, NULL},
         {"hide", apply_globs, CONFIG_TEXTS, true, NULL},
-        {"env", policy_config_apply_env, CONFIG_ENV, true,
+        {"env", apply_variable, CONFIG_ENV, true,
          "variables: a string sets one, true passes the caller's, null doesn't"},
         {"clean_env", apply_switch, CONFIG_SWITCH, true, NULL},
         {"net", apply_text, CONFIG_TEXT, true, NULL},
@@ -442,7 +450,7 @@ const struct config_key config_keys[] = {
         {"seccomp_log", apply_switch, CONFIG_SWITCH, true, NULL},
         {"strict_policy", apply_switch, CONFIG_SWITCH, true, NULL},
         {"landlock", apply_text, CONFIG_TEXT, true, NULL},
-        {"limits", apply_limits, CONFIG_LIMITS, true,
+        {"limits", apply_limit, CONFIG_LIMITS, true,
          "bounds of resources by name: memory, pids, cpu, or a limit of setrlimit(2)"},
         {"uid", policy_config_apply_number, CONFIG_NUMBER, true, NULL},
         {"gid", policy_config_apply_number, CONFIG_NUMBER, true, NULL},

@@ -28,7 +28,7 @@ enum config_shape {
 
 struct config_key {
         const char *name;
-        int (*apply)(struct config_reader *c, size_t node);
+        int (*apply)(struct config_reader *c, size_t node); /* of some shapes for each item */
         enum config_shape shape;
         bool in_sections; /* a profile and a project's section may have it */
         const char *help; /* NULL: that of the option of the same name */
@@ -45,9 +45,9 @@ const char *config_option_name(const char *key, char to[64]);
 /* What stands in some of them. */
 extern const struct config_object config_exposed, config_expose_path, config_toolchain, config_agent;
 
-/* Rows of nsrun's tables (config_tables.c). */
-int config_apply_toolchains(struct config_reader *c, size_t node);
-int config_apply_agents(struct config_reader *c, size_t node);
+/* One row of nsrun's tables (config_tables.c). */
+int config_apply_toolchain(struct config_reader *c, size_t node);
+int config_apply_agent(struct config_reader *c, size_t node);
 
 /* Applies the members of one profile or project's section, but for the key `except`. */
 int config_apply_section(struct config_reader *c, size_t node, const char *except);

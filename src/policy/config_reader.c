@@ -115,18 +115,6 @@ int config_note(struct config_reader *c, size_t node, const char *key, const cha
         return 0;
 }
 
-int config_each(struct config_reader *c, size_t node, enum json_kind kind,
-                int (*apply)(struct config_reader *c, size_t node)) {
-        const struct json_node *nodes = c->map.nodes;
-        int r = 0;
-
-        if (json_kind(nodes[node].value) != kind)
-                return config_fail_type(c, node, kind == JSON_ARRAY ? "an array" : "an object");
-        for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end)
-                r = apply(c, i);
-        return r;
-}
-
 int config_members(struct config_reader *c, size_t node, const struct config_object *object,
                    size_t at[CONFIG_MEMBERS_MOST]) {
         const struct json_node *nodes = c->map.nodes;

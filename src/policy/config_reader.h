@@ -45,9 +45,6 @@ struct config_object {
 /* Finds the members of an object: `at`, by their index, is the node of each; 0: it isn't there. */
 int config_members(struct config_reader *c, size_t node, const struct config_object *object,
                    size_t at[CONFIG_MEMBERS_MOST]);
-/* Calls `apply` for each item of an array (JSON_ARRAY) or member of an object (JSON_OBJECT). */
-int config_each(struct config_reader *c, size_t node, enum json_kind kind,
-                int (*apply)(struct config_reader *c, size_t node));
 
 /* Takes the comments out of the map: members whose key begins with two slashes, in whatever object.  The
  * value of one is a string, or an array of strings. */

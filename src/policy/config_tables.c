@@ -15,7 +15,7 @@ static bool is_variable(const char *text) {
 }
 
 /* Adds one of "toolchains". */
-static int apply_toolchain(struct config_reader *c, size_t node) {
+int config_apply_toolchain(struct config_reader *c, size_t node) {
         const struct json_node *nodes = c->map.nodes;
         _cleanup_free_ char *path = NULL, *shown = NULL;
         const char *variable, *label;
@@ -41,10 +41,6 @@ static int apply_toolchain(struct config_reader *c, size_t node) {
         if (variable && !shown)
                 return error_oom(c->err);
         return config_note(c, node, "toolchains", shown ? shown : path, "");
-}
-
-int config_apply_toolchains(struct config_reader *c, size_t node) {
-        return config_each(c, node, JSON_ARRAY, apply_toolchain);
 }
 
 /* Whether an agent's name can be typed, and printed in a list. */
@@ -108,7 +104,7 @@ const struct config_object config_agent = {
         .hint = "an agent has writable, overlay, readable, protect, keys, hosts and nested",
 };
 
-static int apply_agent(struct config_reader *c, size_t node) {
+int config_apply_agent(struct config_reader *c, size_t node) {
         const struct json_node *nodes = c->map.nodes;
         size_t at[CONFIG_MEMBERS_MOST];
         struct policy_agent *agent;
@@ -142,8 +138,4 @@ static int apply_agent(struct config_reader *c, size_t node) {
         agent->entry.keys = (const char *const *)agent->keys;
         agent->entry.hosts = (const char *const *)agent->hosts;
         return r;
-}
-
-int config_apply_agents(struct config_reader *c, size_t node) {
-        return config_each(c, node, JSON_OBJECT, apply_agent);
 }
