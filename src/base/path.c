@@ -154,7 +154,7 @@ static int canonical_slow(const char *path, char **ret_path, struct stat *ret_st
         return *ret_path ? 0 : -errno;
 }
 
-int path_canonical(const char *path, char **ret_path, unsigned *ret_mode) {
+static int canonical_looked_up(const char *path, char **ret_path, unsigned *ret_mode) {
         _cleanup_close_ int fd = -EBADF;
         char *result = NULL;
         struct stat st;
@@ -180,6 +180,46 @@ int path_canonical(const char *path, char **ret_path, unsigned *ret_mode) {
         if (ret_mode)
                 *ret_mode = st.st_mode;
         return 0;
+}
+
+/* What a symlink leads to, whose folder is canonical: so that ".." at the beginning of its text is what it
+ * says. */
+static int canonical_of_link(const char *link, char **ret_path, unsigned *ret_mode) {
+        char text[PATH_MAX], *rest = text;
+        _cleanup_free_ char *folder = path_parent(link), *path = NULL;
+        ssize_t n = readlink(link, text, sizeof(text) - 1);
+
+        text[n < 0 ? 0 : n] = '\0';
+        while (startswith(rest, "../"))
+                rest += 3;
+        if (n <= 0 || strstr(rest, ".."))
+                return canonical_looked_up(link, ret_path, ret_mode);
+        path = folder ? path_join(folder, text) : NULL;
+        return path ? canonical_looked_up(path, ret_path, ret_mode) : -ENOMEM;
+}
+
+int path_canonical_in(const char *path, char **ret_path, unsigned *ret_mode) {
+        struct stat st;
+        char *result;
+
+        if (lstat(path, &st) < 0)
+                return errno == ENOENT ? -ENOENT : canonical_looked_up(path, ret_path, ret_mode);
+        if (S_ISLNK(st.st_mode))
+                return canonical_of_link(path, ret_path, ret_mode);
+        result = strdup(path);
+        if (!result)
+                return -ENOMEM;
+        *ret_path = result;
+        if (ret_mode)
+                *ret_mode = st.st_mode;
+        return 0;
+}
+
+int path_canonical(const char *path, char **ret_path, unsigned *ret_mode) {
+        bool is_at_root = *path == '/' && path[1] && path[1] != '.' && !strchr(path + 1, '/');
+
+        return is_at_root ? path_canonical_in(path, ret_path, ret_mode)
+                          : canonical_looked_up(path, ret_path, ret_mode);
 }
 
 int path_canonical_to_be(const char *path, char **ret_path) {

@@ -33,6 +33,8 @@ char *path_parent(const char *path);
 /* What realpath(3) says, through one open: 0 and *ret_path owned by the caller,
  * or -errno.  *ret_mode (may be NULL) gets the st_mode of what was found. */
 int path_canonical(const char *path, char **ret_path, unsigned *ret_mode);
+/* The same for a normalised path whose folder is known to be canonical: one look where it is no symlink. */
+int path_canonical_in(const char *path, char **ret_path, unsigned *ret_mode);
 
 /* What an absolute path will lead to when all of it exists: as far as it does its links
  * count, and the rest is taken by its letters.  -ENOMEM. */

@@ -35,6 +35,7 @@ void identity_clear(struct identity *id) {
         for (size_t i = 0; i < IDENTITY_N_VARIABLES; i++)
                 free(id->values[i]);
         free(id->settings);
+        free(id->hooks);
         free(id->ignores);
         *id = (struct identity){0};
 }
@@ -53,7 +54,7 @@ struct reading {
         bool has_worktree_config; /* the repository has extensions.worktreeConfig on */
         char **urls;              /* its remote.*.url */
         struct strbuf settings;
-        char *excludes; /* core.excludesFile */
+        char *excludes, *hooks; /* core.excludesFile, core.hooksPath */
 };
 
 static void reading_clear(struct reading *c) {
@@ -65,6 +66,7 @@ static void reading_clear(struct reading *c) {
         gitdir_clear(&c->dirs);
         strv_free(c->urls);
         free(c->excludes);
+        free(c->hooks);
         free(strbuf_finish(&c->settings));
 }
 
@@ -282,6 +284,11 @@ static int identity_take_entry(void *data, const struct gitconfig_entry *entry) 
                 return include_if(c, condition, n, entry->value);
         if (streq(entry->name, "core.excludesfile"))
                 return take_excludes(c, entry->value);
+        if (streq(entry->name, "core.hookspath")) {
+                free(c->hooks);
+                c->hooks = strdup(entry->value ? entry->value : "");
+                return c->hooks ? 0 : -ENOMEM;
+        }
         if (gitsettings_is_harmless(entry) && c->settings.length < SETTINGS_MAX)
                 gitconfig_write(&c->settings, entry);
         return take_value(c->values, entry->name, entry->value);
@@ -433,22 +440,26 @@ static int identity_fill(char *const values[ARRAY_SIZE(keys)], struct identity *
 
 int identity_find(const struct identity_request *request, struct identity *ret) {
         _cleanup_(reading_clear) struct reading c = {.request = request};
-        int r;
+        int r, users;
 
         c.home = environment_get(request->environ, "HOME");
         if (c.home && !path_is_absolute(c.home))
                 c.home = NULL;
-        r = read_repository(&c);
-        if (r >= 0)
-                r = read_users(&c);
+        r = request->project ? read_repository(&c) : 0;
+        /* What the repository says, a command may have written: it keeps nothing of the user's from being
+         * read. */
+        users = read_users(&c);
+        r = r < 0 ? r : users;
+        ret->hooks = TAKE_PTR(c.hooks);
         for (size_t i = 0; i < ARRAY_SIZE(keys) && r >= 0; i++)
                 if (c.repositorys[i])
                         r = take_value(c.values, keys[i], c.repositorys[i]);
         if (r >= 0)
                 r = read_variables(&c);
-        if (r < 0)
-                return r == -ENOMEM ? r : 0;
-        r = identity_fill(c.values, ret);
+        if (r < 0 && r != -ENOMEM)
+                return 0;
+        if (r >= 0)
+                r = identity_fill(c.values, ret);
         if (r >= 0)
                 r = read_ignores(&c, &ret->ignores);
         if (r >= 0 && c.settings.length > 0 && !(ret->settings = strbuf_finish(&c.settings)))

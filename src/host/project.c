@@ -85,11 +85,13 @@ const char *project_denied(const char *path, const char *home) {
         if (!home || !path_is_absolute(home))
                 return NULL;
 
-        /* $HOME may go through a symlink, while `path` is canonical: both forms are compared. */
+        /* $HOME may go through a symlink, while `path` is canonical: both forms are compared.  What a
+         * canonical path begins with is canonical, too. */
         spelled = path_normalise(home);
         if (spelled)
                 why = home_denied(path, spelled);
-        if (!why && path_canonical(home, &canonical, NULL) == 0)
+        if (!why && !(spelled && path_is_beneath(path, spelled)) &&
+            path_canonical(home, &canonical, NULL) == 0)
                 why = home_denied(path, canonical);
         return why;
 }

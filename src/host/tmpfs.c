@@ -7,8 +7,9 @@
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
-#include "base/file.h"
+#include "base/macro.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "tmpfs.h"
@@ -25,11 +26,9 @@ static const struct {
 /* Reads a file of the kernel's, which has no size; "" if it can't be read. */
 static void read_kernel_file(const char *path, char *to, size_t size) {
         _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-        size_t n = 0;
+        ssize_t n = fd < 0 ? -1 : read(fd, to, size - 1);
 
-        if (fd >= 0)
-                (void)read_full(fd, to, size - 1, &n);
-        to[n] = '\0';
+        to[n < 0 ? 0 : n] = '\0';
 }
 
 /* Lowers *allowed to the bound of the cgroup at `path`, if it has one. */

@@ -21,7 +21,6 @@ static bool is_hidden(const struct resolved_rule *rule, const char *base) {
 
 /* A folder that nsrun keeps things in, and how it is found. */
 struct own_folder {
-        int (*find_base)(char **ret, struct nsrun_error *err);
         int (*find_parent)(char **ret, struct nsrun_error *err);
         const char *what, *variable;
 };
@@ -60,12 +59,11 @@ static int refuse_rundirs_link(const struct resolved *s, const struct own_folder
         return streq(spelled, parent) ? 0 : refuse_untrusted_link(&trust, &rule, err);
 }
 
-static int refuse_own_folder(const struct resolved *s, const struct own_folder *own,
+static int refuse_own_folder(const struct resolved *s, const struct own_folder *own, const char *base,
                              struct nsrun_error *err) {
-        _cleanup_free_ char *base = NULL;
         int r;
 
-        if (own->find_base(&base, NULL) < 0)
+        if (!base)
                 return 0; /* the environment names none, so no run has one */
         r = refuse_rundirs_link(s, own, base, err);
         /* The folder of --tmp is at /tmp, too, and nothing in it is hidden there. */
@@ -76,15 +74,25 @@ static int refuse_own_folder(const struct resolved *s, const struct own_folder *
         return r;
 }
 
+int own_folders_find(struct resolved *s) {
+        int (*const find[OWN_FOLDERS])(char **ret, struct nsrun_error *err) = {
+                rundir_find_base, exposed_find_base, records_find_base};
+        int r = 0;
+
+        for (size_t i = 0; i < OWN_FOLDERS && r != -ENOMEM; i++)
+                r = find[i](&s->own[i], NULL);
+        return r == -ENOMEM ? r : 0;
+}
+
 int refuse_rundirs(const struct resolved *s, struct nsrun_error *err) {
         static const struct own_folder folders[] = {
-                {rundir_find_base, rundir_find_cache_home, "the cache folder", "XDG_CACHE_HOME"},
-                {exposed_find_base, exposed_find_state_home, "the state folder", "XDG_STATE_HOME"},
+                [OWN_RUNDIRS] = {rundir_find_cache_home, "the cache folder", "XDG_CACHE_HOME"},
+                [OWN_EXPOSED] = {exposed_find_state_home, "the state folder", "XDG_STATE_HOME"},
         };
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(folders) && r >= 0; i++)
-                r = refuse_own_folder(s, &folders[i], err);
+                r = refuse_own_folder(s, &folders[i], s->own[i], err);
         return r;
 }
 
@@ -99,8 +107,7 @@ static int policy_session_refuse_rule(const struct resolved_rule *rule, const ch
 }
 
 static int refuse_base(const struct resolved *s, const char *base, struct nsrun_error *err) {
-        _cleanup_free_ char *cache = NULL;
-        bool is_hidden = rundir_find_base(&cache, NULL) >= 0 && path_is_beneath(base, cache);
+        bool is_hidden = s->own[OWN_RUNDIRS] && path_is_beneath(base, s->own[OWN_RUNDIRS]);
         int r = 0;
 
         /* At /tmp the folder of --tmp is shown without that tmpfs. */
@@ -112,7 +119,6 @@ static int refuse_base(const struct resolved *s, const char *base, struct nsrun_
 }
 
 int refuse_records(const struct resolved *s, struct nsrun_error *err) {
-        _cleanup_free_ char *base = NULL;
         char usual[64];
         int r;
 
@@ -120,7 +126,5 @@ int refuse_records(const struct resolved *s, struct nsrun_error *err) {
          * this process while sessions of the same user have records there. */
         (void)snprintf(usual, sizeof(usual), "/run/user/%u/nsrun/sessions", (unsigned)s->uid);
         r = refuse_base(s, usual, err);
-        if (r < 0 || records_find_base(&base, NULL) < 0)
-                return r;
-        return refuse_base(s, base, err);
+        return r < 0 || !s->own[OWN_SESSIONS] ? r : refuse_base(s, s->own[OWN_SESSIONS], err);
 }

@@ -41,7 +41,10 @@ void resolved_clear(struct resolved *s) {
         free(s->cwd);
         strv_free(s->sockets);
         free(s->home);
+        name_list_clear(&s->home_names);
         free(s->project);
+        for (size_t i = 0; i < OWN_FOLDERS; i++)
+                free(s->own[i]);
         strv_free(s->writable);
         for (size_t i = 0; i < s->n_toolchains; i++)
                 resolved_toolchain_clear(&s->toolchains[i]);
@@ -67,6 +70,7 @@ void resolved_clear(struct resolved *s) {
         strv_free(s->left_out);
         strv_free(s->secrets);
         strv_free(s->identity);
+        free(s->users_hooks);
         free(s->git_settings);
         free(s->git_ignores);
         for (size_t i = 0; i < s->n_settings; i++) {

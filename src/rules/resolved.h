@@ -3,6 +3,7 @@
  * settled or refused.  Made by policy_resolve() alone, and const for plan/. */
 #pragma once
 
+#include "base/name_list.h"
 #include "disk/exposed.h"
 #include "policy/policy.h"
 
@@ -67,6 +68,14 @@ struct resolved_shown {
         char *text; /* or NULL */
 };
 
+/* nsrun's own folders: of run directories, of what is known of earlier runs, of sessions' records. */
+enum {
+        OWN_RUNDIRS,
+        OWN_EXPOSED,
+        OWN_SESSIONS,
+        OWN_FOLDERS
+};
+
 struct resolved {
         const struct nsrun_policy *policy; /* what was asked; it outlives this struct */
         char *const *argv;                 /* the command; NULL: a session's sandbox */
@@ -77,10 +86,11 @@ struct resolved {
         char *plain; /* why there is no sandbox, in words for the user; of all below cwd, project, env, uid
                         and gid are set then.  NULL: there is a sandbox */
 
-        char *cwd;      /* nsrun's working directory; NULL: the kernel can't name it */
-        char **sockets; /* sockets of container engines, by sockets_list() */
-        char *home;     /* $HOME inside, normalised; NULL: the sandbox makes no home folder */
-        uid_t uid;      /* the host's */
+        char *cwd;                   /* nsrun's working directory; NULL: the kernel can't name it */
+        char **sockets;              /* sockets of container engines, by sockets_list() */
+        char *home;                  /* $HOME inside, normalised; NULL: the sandbox makes no home folder */
+        struct name_list home_names; /* what the host has there */
+        uid_t uid;                   /* the host's */
         gid_t gid;
         uid_t inner_uid; /* what those are in the sandbox's user namespace */
         gid_t inner_gid;
@@ -98,6 +108,8 @@ struct resolved {
         enum policy_backing backing; /* of overlays; never AUTO */
         uint64_t overlay_size;       /* bytes that all overlays together can hold in memory */
         bool has_scratch;            /* /tmp is the scratch folder of the run directory */
+        char *own[OWN_FOLDERS]; /* canonical, whether they are there or not; NULL: the environment names none
+                                 */
         char **writable; /* The host's folders that this command may write to, or that an earlier one may
                             have written to: the project, --tmp's folder and the sources of writable rules.
                             Filled when all rules are known. */
@@ -127,6 +139,7 @@ struct resolved {
         struct variables env; /* the command's environment, but for PWD */
         char **left_out;      /* names of inherited variables that are withheld, sorted */
         char **secrets;       /* of these, those that look like a secret, but not with --clean-env */
+        char *users_hooks;    /* the user's core.hooksPath; NULL: none */
         char *git_settings;   /* of the user's, for git inside; NULL: none */
         char *git_ignores;    /* the text of the user's own list of names that git ignores; NULL: none */
         struct resolved_settings *settings; /* of npm and pip */
