@@ -3,6 +3,7 @@
 #include "file.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -23,6 +24,20 @@ int fd_lift(int *fd) {
         close_fdp(fd);
         *fd = r;
         return 0;
+}
+
+struct fd_link fd_link(int fd) {
+        struct fd_link link;
+
+        (void)snprintf(link.path, sizeof(link.path), "/proc/self/fd/%d", fd);
+        return link;
+}
+
+char *fd_name(int fd) {
+        char name[PATH_MAX];
+        ssize_t n = readlink(fd_link(fd).path, name, sizeof(name));
+
+        return n < 0 || n == (ssize_t)sizeof(name) ? NULL : strndup(name, (size_t)n);
 }
 
 int read_full(int fd, char *to, size_t size, size_t *ret) {
@@ -126,4 +141,14 @@ int folder_each(int folder, int (*each)(void *data, int folder, const struct dir
         _cleanup_close_ int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
         return fd < 0 ? -errno : folder_read(fd, each, data);
+}
+
+unsigned char folder_type(int folder, const struct dirent *entry) {
+        struct stat st;
+
+        if (entry->d_type != DT_UNKNOWN)
+                return entry->d_type;
+        return fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0
+                       ? DT_UNKNOWN
+                       : (unsigned char)IFTODT(st.st_mode);
 }

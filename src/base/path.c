@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "file.h"
 #include "str.h"
 
 bool path_is_absolute(const char *path) {
@@ -119,24 +120,18 @@ static int open_without_symlinks(const char *path) {
 /* The name that the kernel gives an open file.  -ENOENT where it has none any
  * more: the kernel appends " (deleted)" then, which a real name may end in too,
  * so the name counts only if it leads back to the same file.  -ENOSYS: no /proc. */
-static int fd_name(int fd, const struct stat *st, char **ret) {
-        char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)], name[PATH_MAX];
+static int name_of(int fd, const struct stat *st, char **ret) {
+        _cleanup_free_ char *name = NULL;
         struct stat found;
-        ssize_t n;
-        char *copy;
 
-        (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-        n = readlink(link, name, sizeof(name));
-        if (n < 0 || n == (ssize_t)sizeof(name))
-                return n < 0 && errno == ENAMETOOLONG ? -ENAMETOOLONG : -ENOSYS;
-        name[n] = '\0';
+        errno = 0;
+        name = fd_name(fd);
+        if (!name)
+                return errno == ENAMETOOLONG || errno == ENOMEM ? -errno : -ENOSYS;
         if (name[0] != '/' || lstat(name, &found) < 0 || found.st_dev != st->st_dev ||
             found.st_ino != st->st_ino)
                 return -ENOENT;
-        copy = strdup(name);
-        if (!copy)
-                return -ENOMEM;
-        *ret = copy;
+        *ret = TAKE_PTR(name);
         return 0;
 }
 
@@ -147,7 +142,7 @@ static int canonical_slow(const char *path, char **ret_path, struct stat *ret_st
 
         if (fd < 0 || fstat(fd, ret_st) < 0)
                 return -errno;
-        r = fd_name(fd, ret_st, ret_path);
+        r = name_of(fd, ret_st, ret_path);
         if (r != -ENOSYS)
                 return r;
         *ret_path = realpath(path, NULL);

@@ -27,34 +27,16 @@ static const char state_hint[] = "set XDG_STATE_HOME to a folder of your own on 
 /* ----------------------------------------------------------------------- where */
 
 int exposed_find_state_home(char **ret, struct nsrun_error *err) {
-        const char *state = getenv("XDG_STATE_HOME");
-        _cleanup_free_ char *home = NULL;
-        char *path;
+        int r = user_find_folder("XDG_STATE_HOME", ".local/state", ret);
 
-        if (state && path_is_absolute(state)) {
-                path = strdup(state);
-        } else {
-                if (user_find_home(getenv("HOME"), &home) < 0)
-                        return error_oom(err);
-                if (!home)
-                        return error_set(err, NSRUN_STAGE_WORKSPACE, -ENOENT, NULL,
-                                         "neither HOME nor XDG_STATE_HOME names a folder", state_hint);
-                path = path_join(home, ".local/state");
-        }
-        *ret = path;
-        return path ? 0 : error_oom(err);
+        return r == -ENOENT   ? error_set(err, NSRUN_STAGE_WORKSPACE, r, NULL,
+                                          "neither HOME nor XDG_STATE_HOME names a folder", state_hint)
+               : r == -ENOMEM ? error_oom(err)
+                              : 0;
 }
 
 int exposed_find_base(char **ret, struct nsrun_error *err) {
-        _cleanup_free_ char *home = NULL, *canonical = NULL;
-        int r;
-
-        r = exposed_find_state_home(&home, err);
-        if (r < 0)
-                return r;
-        r = path_canonical_to_be(home, &canonical);
-        *ret = r < 0 ? NULL : path_join(canonical, "nsrun");
-        return *ret ? 0 : error_oom(err);
+        return rundir_find_in(exposed_find_state_home, ret, err);
 }
 
 static bool is_own(const struct stat *st) {

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/file.h"
+
 #ifndef SYS_fchmodat2 /* since Linux 6.6; the libc's headers may be older */
 #define SYS_fchmodat2 452
 #endif
@@ -39,14 +41,11 @@ static void note_error(struct removal *rm, int r) {
 /* Sets a folder's mode through an O_PATH descriptor.  Without fchmodat2(2) chmod(2) takes the
  * descriptor's own link in /proc/self/fd: no name in the tree is looked up again. */
 static int chmod_path_fd(int fd, mode_t mode) {
-        char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
-
         if (syscall(SYS_fchmodat2, fd, "", mode, AT_EMPTY_PATH) == 0)
                 return 0;
         if (errno != ENOSYS && errno != EPERM && errno != EINVAL)
                 return -errno;
-        (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-        return chmod(link, mode) < 0 ? -errno : 0;
+        return chmod(fd_link(fd).path, mode) < 0 ? -errno : 0;
 }
 
 /* Opens an entry if it is a folder, no symlink, and no mount point. */

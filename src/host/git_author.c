@@ -10,10 +10,9 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "gitconfig.h"
 #include "gitdir.h"
 #include "gitignore.h"
-#include "gitsettings.h"
+#include "gitorders.h"
 #include "project.h"
 
 enum {
@@ -99,12 +98,9 @@ static int take_plain(void *data, const struct gitconfig_entry *entry) {
 /* Takes the entries of a file of the repository, if it is a plain one. */
 static int read_plain(struct reading *c, const char *folder, const char *name) {
         _cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        _cleanup_free_ char *text = NULL;
-        int r = fd < 0 ? -errno : read_small_file(fd, name, O_NOFOLLOW, CONFIG_MAX, &text);
+        int r = fd < 0 ? -errno : gitdir_read_config(fd, name, take_plain, c);
 
-        if (r < 0)
-                return r == -ENOMEM || r == -EBADMSG || r == -EFBIG ? r : 0;
-        return gitconfig_parse(text, strlen(text), take_plain, c);
+        return r == -ENOMEM || r == -EBADMSG || r == -EFBIG ? r : 0;
 }
 
 /* A .git file that isn't believed leads to none. */
@@ -215,18 +211,12 @@ static int read_users_file(struct reading *c, const char *path);
  * not: it could name any file of the host's.  Judged is what was opened: the name may be another file's by
  * now. */
 static bool may_include(const struct reading *c) {
-        char self[sizeof("/proc/self/fd/") + 3 * sizeof(int)], canonical[PATH_MAX];
-        ssize_t n;
+        _cleanup_free_ char *canonical = fd_name(c->file_fd);
 
-        (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", c->file_fd);
-        n = readlink(self, canonical, sizeof(canonical) - 1);
-        if (n < 0 || n == (ssize_t)sizeof(canonical) - 1)
-                return false;
-        canonical[n] = '\0';
         STRV_FOREACH (folder, c->request->untrusted)
-                if (path_is_beneath(canonical, *folder))
+                if (canonical && path_is_beneath(canonical, *folder))
                         return false;
-        return true;
+        return canonical;
 }
 
 static int include(struct reading *c, const char *value) {
@@ -289,7 +279,7 @@ static int identity_take_entry(void *data, const struct gitconfig_entry *entry) 
                 c->hooks = strdup(entry->value ? entry->value : "");
                 return c->hooks ? 0 : -ENOMEM;
         }
-        if (gitsettings_is_harmless(entry) && c->settings.length < SETTINGS_MAX)
+        if (gitorders_is_harmless(entry) && c->settings.length < SETTINGS_MAX)
                 gitconfig_write(&c->settings, entry);
         return take_value(c->values, entry->name, entry->value);
 }

@@ -11,7 +11,7 @@ extern const char *const identity_variables[IDENTITY_N_VARIABLES]; /* GIT_AUTHOR
 /* What git would use. */
 struct identity {
         char *values[IDENTITY_N_VARIABLES]; /* of these; NULL where git would have none */
-        char *settings; /* the user's harmless ones (gitsettings.h), as a file of configuration; or NULL */
+        char *settings; /* the user's harmless ones (gitorders.h), as a file of configuration; or NULL */
         char *hooks;    /* what the user's files have for core.hooksPath; or NULL */
         char *ignores; /* the text of core.excludesFile, or of the file that git reads without it; or NULL */
 };

@@ -10,7 +10,6 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "gitconfig.h"
 
 enum {
         POINTER_MAX = 1 << 20, /* git reads no longer one */
@@ -88,6 +87,14 @@ static bool is_repository(int dir) {
                is_plain(dir, "objects", S_IFDIR) && is_plain(dir, "refs", S_IFDIR);
 }
 
+int gitdir_read_config(int dir, const char *name,
+                       int (*found)(void *data, const struct gitconfig_entry *entry), void *data) {
+        _cleanup_free_ char *text = NULL;
+        int r = read_small_file(dir, name, O_NOFOLLOW, CONFIG_MAX, &text);
+
+        return r < 0 ? r : gitconfig_parse(text, strlen(text), found, data);
+}
+
 struct config {
         char *worktree; /* the value of core.worktree */
         bool has_worktree_config;
@@ -114,15 +121,11 @@ static int read_config(int dir, struct config *ret) {
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(names) && r >= 0; i++) {
-                _cleanup_free_ char *text = NULL;
-
                 if (i > 0 && !config.has_worktree_config)
                         break;
-                r = read_small_file(dir, names[i], O_NOFOLLOW, CONFIG_MAX, &text);
+                r = gitdir_read_config(dir, names[i], gitdir_take_entry, &config);
                 if (r == -ENOENT && i > 0)
                         r = 0;
-                else if (r >= 0)
-                        r = gitconfig_parse(text, strlen(text), gitdir_take_entry, &config);
         }
         if (r < 0) {
                 free(config.worktree);

@@ -4,7 +4,7 @@
  * command can't write, names the project in turn. */
 #pragma once
 
-#include "base/macro.h"
+#include "gitconfig.h"
 
 struct gitdir {
         char *dot_git;    /* the project's .git, file or folder */
@@ -16,6 +16,10 @@ struct gitdir {
  * the project, which nsrun must expose; 0: it doesn't, or is no file.  -EPERM: .git isn't believed;
  * *ret_why and *ret_hint (static) say why and what to do.  -ENOMEM. */
 int gitdir_find(const char *project, struct gitdir *ret, const char **ret_why, const char **ret_hint);
+/* Calls `found` for each entry of a plain file of configuration in a folder, bounded: gitconfig_parse()'s
+ * result, or read_small_file()'s. */
+int gitdir_read_config(int dir, const char *name,
+                       int (*found)(void *data, const struct gitconfig_entry *entry), void *data);
 /* Reads a file of one line that holds `prefix` and a path, which is relative to `base`: *ret, not
  * normalised.  -EBADMSG: it holds something else; -EFBIG, -ENOMEM, open(2)'s. */
 int gitdir_read_pointer(int dir, const char *name, const char *prefix, const char *base, char **ret);

@@ -72,27 +72,17 @@ static int gitwalk_folder(struct walked *in, int parent, const char *name, bool 
         return r < 0 ? r : 0;
 }
 
-/* A type that the file system doesn't tell with the name. */
-static unsigned char gitwalk_type(int folder, const char *name) {
-        struct stat st;
-
-        if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                return DT_UNKNOWN;
-        return S_ISLNK(st.st_mode) ? DT_LNK : S_ISDIR(st.st_mode) ? DT_DIR : DT_REG;
-}
-
 static int walk_entry(void *data, int folder, const struct dirent *entry) {
         const struct walked *in = data;
         struct gitwalk *w = in->walk;
-        unsigned char type = entry->d_type;
         _cleanup_free_ char *path = NULL;
+        unsigned char type;
 
         if (in->depth > DEPTH_MAX || w->n_entries++ >= ENTRIES_MAX) {
                 w->is_cut = true;
                 return 1;
         }
-        if (type == DT_UNKNOWN)
-                type = gitwalk_type(folder, entry->d_name);
+        type = folder_type(folder, entry);
         if (type != DT_LNK && (type != DT_DIR || is_left_out(entry->d_name, in->depth)))
                 return 0;
         path = str_concat(in->path, "/", entry->d_name);

@@ -29,6 +29,14 @@ static bool userns_read(const char *path, char line[static LINE_SIZE]) {
         return n >= 0;
 }
 
+bool userns_has_unmapped(void) {
+        char line[LINE_SIZE];
+        unsigned long count = UINT32_MAX;
+
+        return userns_read("/proc/self/uid_map", line) && sscanf(line, "%*u %*u %lu", &count) == 1 &&
+               count < UINT32_MAX;
+}
+
 bool userns_is_nsruns(void) {
         char line[LINE_SIZE];
 

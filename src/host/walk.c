@@ -3,12 +3,12 @@
  * there is none it goes no further. */
 #include "walk.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/str.h"
 
 struct tails {
@@ -180,29 +180,18 @@ static int walk_below(struct walking *w, int parent, const char *name, size_t le
         return walk_found(w, &closed);
 }
 
-static int find_type(int folder, const struct dirent *entry, enum type *ret) {
-        unsigned char type = entry->d_type;
-        struct stat st;
-
-        if (type == DT_UNKNOWN && fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                return -errno;
-        if (type == DT_UNKNOWN)
-                type = (unsigned char)IFTODT(st.st_mode);
-        *ret = type == DT_DIR ? TYPE_FOLDER : type == DT_LNK ? TYPE_LINK : TYPE_OTHER;
-        return 0;
-}
-
 static int visit_entry(struct walking *w, int folder, size_t length, unsigned depth,
                        const struct dirent *entry, const struct tails *tails) {
         _cleanup_(clear_tails) struct tails next = {0};
         struct walk_entry e = {.folder = folder, .name = entry->d_name};
         enum named named = NAMED_NOT;
-        enum type type = TYPE_OTHER;
+        unsigned char found = folder_type(folder, entry);
+        enum type type = found == DT_DIR ? TYPE_FOLDER : found == DT_LNK ? TYPE_LINK : TYPE_OTHER;
         size_t n = strlen(entry->d_name);
-        int r = find_type(folder, entry, &type);
+        int r;
 
-        if (r < 0)
-                return r == -ENOENT ? 0 : r;
+        if (found == DT_UNKNOWN)
+                return errno == ENOENT ? 0 : -errno;
         for (size_t i = 0; i < tails->n; i++) {
                 r = step(tails->items[i], entry->d_name, type, type == TYPE_FOLDER ? &next : NULL, &named);
                 if (r < 0)

@@ -244,11 +244,6 @@ static int put_aside(const struct look *l, const char *name, const struct protec
                    is_still_named ? "look at it, and remove it" : hint);
 }
 
-static bool is_before(const struct timespec *time, const struct timespec *since) {
-        return time->tv_sec < since->tv_sec ||
-               (time->tv_sec == since->tv_sec && time->tv_nsec < since->tv_nsec);
-}
-
 /* Whether two looks saw one file with the same contents, as far as the time of its last change tells. */
 static bool is_same_entry(const struct stat *a, const struct stat *b) {
         return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
@@ -282,7 +277,7 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
                 return link && streq(link, was->link) ? 0 : put_aside(l, name, was);
         }
         /* What a session's earlier command changed, that one has told. */
-        if (is_same_entry(&was->st, st) || is_before(&st->st_ctim, &l->all->since))
+        if (is_same_entry(&was->st, st) || time_is_before(&st->st_ctim, &l->all->since))
                 return 0;
         return say(l, name, "a protected name was changed while the command ran, by it or by others", NULL);
 }
@@ -301,7 +296,7 @@ static bool open_way(const struct look *l, const char *name) {
 
                 if (!part || fstat(folder, &st) < 0)
                         break;
-                if (!is_before(&st.st_ctim, &l->all->since)) {
+                if (!time_is_before(&st.st_ctim, &l->all->since)) {
                         is_the_commands = true;
                         if (aside_open_folder(folder) < 0)
                                 break;

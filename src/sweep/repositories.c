@@ -7,11 +7,11 @@
 #include <limits.h>
 #include <sys/stat.h>
 
+#include "aside.h"
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "disarm_repository.h"
 #include "host/gitdir.h"
 #include "host/gitorders.h"
 #include "host/subrepositories.h"
@@ -49,8 +49,7 @@ static bool is_since(const struct timespec *since, int folder, const char *name)
         struct stat st;
 
         return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW | (*name ? 0 : AT_EMPTY_PATH)) == 0 &&
-               (st.st_ctim.tv_sec > since->tv_sec ||
-                (st.st_ctim.tv_sec == since->tv_sec && st.st_ctim.tv_nsec >= since->tv_nsec));
+               !time_is_before(&st.st_ctim, since);
 }
 
 static bool is_young(const struct repositories *r, int folder, const char *name) {
@@ -80,16 +79,6 @@ static bool is_touched(const struct candidate *c, int git_dir) {
         return !c->was_there && (c->is_moved || is_young(c->all, git_dir, ""));
 }
 
-/* The path of an open folder, for the caller to free; or NULL. */
-static char *path_of(int fd) {
-        char self[sizeof("/proc/self/fd/") + 3 * sizeof(int)], text[PATH_MAX];
-        ssize_t n;
-
-        (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-        n = readlink(self, text, sizeof(text));
-        return n < 0 || n == (ssize_t)sizeof(text) ? NULL : strndup(text, (size_t)n);
-}
-
 struct work_tree {
         const char *git_dir, *folder;
         bool is_that; /* what the last core.worktree says */
@@ -115,7 +104,7 @@ static bool names_work_tree(int git_dir, const char *path, const char *folder) {
 
 /* What a git dir carries that is not as it was; where that is asked for it is taken away. */
 static unsigned carried_by(struct candidate *c, int git_dir) {
-        _cleanup_free_ char *path = path_of(git_dir);
+        _cleanup_free_ char *path = fd_name(git_dir);
         unsigned carried;
         bool is_own;
 
@@ -140,7 +129,7 @@ static unsigned carried_by(struct candidate *c, int git_dir) {
 /* Opens a git dir that a file names; it, or a folder on the way to it, may have come there since. */
 static int open_elsewhere(struct candidate *c, const char *name) {
         int fd = c->all->open(c->all->data, name);
-        _cleanup_free_ char *path = fd < 0 ? NULL : path_of(fd);
+        _cleanup_free_ char *path = fd < 0 ? NULL : fd_name(fd);
 
         if (path && c->all->is_way_young(c->all->data, path)) {
                 c->is_moved = true;
@@ -151,7 +140,7 @@ static int open_elsewhere(struct candidate *c, const char *name) {
 
 /* The same with that of its commondir, from which git takes the configuration and the hooks. */
 static unsigned look_at_git_dir(struct candidate *c, int git_dir) {
-        _cleanup_free_ char *path = path_of(git_dir), *pointer = NULL;
+        _cleanup_free_ char *path = fd_name(git_dir), *pointer = NULL;
         _cleanup_close_ int common = -EBADF;
 
         if (path && c->all->is_known(c->all->data, path))
