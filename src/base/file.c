@@ -81,7 +81,7 @@ int write_full(int fd, const void *from, size_t n) {
         return write_waiting(fd, from, n, 0);
 }
 
-int read_small_fd(int fd, size_t limit, char **ret) {
+int read_bytes_fd(int fd, size_t limit, char **ret, size_t *ret_n) {
         _cleanup_free_ char *text = NULL;
         struct stat st;
         size_t n = 0;
@@ -97,13 +97,22 @@ int read_small_fd(int fd, size_t limit, char **ret) {
         text = malloc((size_t)st.st_size + 2);
         if (!text)
                 return -ENOMEM;
-        /* The byte beyond st_size, where there is one, tells that the file has grown. */
         r = read_full(fd, text, (size_t)st.st_size + 1, &n);
         if (r < 0)
                 return r;
         text[n] = '\0';
-        if (memchr(text, '\0', n))
-                return -EBADMSG;
+        *ret = TAKE_PTR(text);
+        *ret_n = n;
+        return 0;
+}
+
+int read_small_fd(int fd, size_t limit, char **ret) {
+        _cleanup_free_ char *text = NULL;
+        size_t n = 0;
+        int r = read_bytes_fd(fd, limit, &text, &n);
+
+        if (r < 0 || memchr(text, '\0', n))
+                return r < 0 ? r : -EBADMSG;
         *ret = TAKE_PTR(text);
         return 0;
 }

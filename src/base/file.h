@@ -37,6 +37,8 @@ int write_waiting(int fd, const void *from, size_t n, int ms);
 int read_small_file(int dir, const char *path, int flags, size_t limit, char **ret);
 /* The same of an open file, from where it stands. */
 int read_small_fd(int fd, size_t limit, char **ret);
+/* The same of any bytes, *ret_n of them with a NUL behind. */
+int read_bytes_fd(int fd, size_t limit, char **ret, size_t *ret_n);
 
 /* Calls `each` for every entry of a folder but "." and "..", until it returns another value than 0,
  * which is then returned; else 0, or -errno.  `folder` itself is not read from. */

@@ -99,6 +99,15 @@ const char *path_basename(const char *path) {
         return slash ? slash + 1 : path;
 }
 
+bool path_up(char *path) {
+        char *slash = strrchr(path, '/');
+
+        if (!slash || !path[1])
+                return false;
+        slash[slash == path] = '\0';
+        return true;
+}
+
 char *path_parent(const char *path) {
         const char *slash = strrchr(path, '/');
 

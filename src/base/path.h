@@ -30,6 +30,9 @@ const char *path_basename(const char *path);
 /* The parent of a normalised path, "/" for a top-level one; NULL for no memory. */
 char *path_parent(const char *path);
 
+/* Cuts the last part off a normalised path; false, and nothing is changed: it is "/". */
+bool path_up(char *path);
+
 /* What realpath(3) says, through one open: 0 and *ret_path owned by the caller,
  * or -errno.  *ret_mode (may be NULL) gets the st_mode of what was found. */
 int path_canonical(const char *path, char **ret_path, unsigned *ret_mode);

@@ -49,12 +49,9 @@ static bool is_own_place(const char *path) {
         _cleanup_free_ char *at = strdup(path);
         struct stat st;
 
-        while (at && stat(at, &st) < 0) {
-                char *parent = errno == ENOENT && !streq(at, "/") ? path_parent(at) : NULL;
-
-                free(at);
-                at = parent;
-        }
+        while (at && stat(at, &st) < 0)
+                if (errno != ENOENT || !path_up(at))
+                        return false;
         return at && (geteuid() != 0 || st.st_uid == 0) &&
                faccessat(AT_FDCWD, at, W_OK | X_OK, AT_EACCESS) == 0;
 }
@@ -122,14 +119,9 @@ static int read_lines(int fd, char **ret, size_t *ret_torn) {
 
         if (fstat(fd, &st) < 0)
                 return -errno;
-        if (!S_ISREG(st.st_mode) || !is_own(&st) || st.st_size > MOST_BYTES)
-                return -EBADMSG;
-        text = malloc((size_t)st.st_size + 1);
-        if (!text)
-                return -ENOMEM;
-        r = read_full(fd, text, (size_t)st.st_size, &n);
+        r = is_own(&st) ? read_bytes_fd(fd, MOST_BYTES, &text, &n) : -EBADMSG;
         if (r < 0)
-                return -EBADMSG;
+                return r == -ENOMEM ? r : -EBADMSG;
         for (whole = n; whole > 0 && text[whole - 1] != '\n';)
                 whole--;
         if (ret_torn)
@@ -378,12 +370,9 @@ static bool is_without_inodes(const char *path) {
         _cleanup_free_ char *at = path ? strdup(path) : NULL;
         struct statvfs found;
 
-        while (at && statvfs(at, &found) < 0) {
-                char *above = errno == ENOENT ? path_parent(at) : NULL;
-
-                free(at);
-                at = above;
-        }
+        while (at && statvfs(at, &found) < 0)
+                if (errno != ENOENT || !path_up(at))
+                        return false;
         return at && found.f_files > 0 && found.f_favail == 0;
 }
 

@@ -43,10 +43,9 @@ static int reach_step(char **at, const char *name, size_t length, char **rest, c
                 return 0;
         }
         text[n] = '\0';
-        if (asprintf(&spliced, "%s/%s", text, after) < 0) {
-                spliced = NULL;
+        spliced = str_concat(text, "/", after);
+        if (!spliced)
                 return -ENOMEM;
-        }
         if (text[0] == '/')
                 (*at)[1] = '\0';
         free(*rest);
@@ -275,10 +274,9 @@ int reach_check(const char *what, const char *spelled, const char *source, const
         if (streq(spelled, source))
                 return 0;
         cwd = path_is_absolute(spelled) ? NULL : getcwd(NULL, 0);
-        if (asprintf(&absolute, "%s/%s", cwd ? cwd : "", spelled) < 0) {
-                absolute = NULL;
+        absolute = str_concat(cwd ? cwd : "", "/", spelled);
+        if (!absolute)
                 return error_oom(err);
-        }
         r = exposed_read(&look.known);
         if (r >= 0)
                 r = reach_each_link(absolute, source, reach_judge, &look);

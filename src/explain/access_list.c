@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "host/engine_sockets.h"
-#include "host/listening.h"
+#include "listening.h"
 #include "output.h"
 #include "rules/home_secrets.h"
 

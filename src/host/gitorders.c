@@ -9,7 +9,6 @@
 
 #include "base/file.h"
 #include "gitdir.h"
-#include "gitwalk.h"
 #include "subrepositories.h"
 
 enum {

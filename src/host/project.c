@@ -103,17 +103,10 @@ int project_find(const char *start, const char *home, char **ret) {
         if (!folder)
                 return -ENOMEM;
         while (!has_git(folder, &r)) {
-                char *parent;
-
                 if (r < 0)
                         return r;
-                if (streq(folder, "/"))
+                if (!path_up(folder))
                         break;
-                parent = path_parent(folder);
-                if (!parent)
-                        return -ENOMEM;
-                free(folder);
-                folder = parent;
         }
         if (streq(folder, "/") || project_denied(folder, home)) {
                 free(folder);

@@ -11,7 +11,6 @@
 #include "base/path.h"
 #include "host/gitdir.h"
 #include "host/gitorders.h"
-#include "host/gitwalk.h"
 #include "host/glob.h"
 #include "host/subrepositories.h"
 #include "protect_names.h"

@@ -51,15 +51,11 @@ int project_find_former(const struct resolved *s, char **ret) {
         _cleanup_free_ char *at = s->cwd ? strdup(s->cwd) : NULL;
 
         while (at && !streq(at, s->project) && path_is_beneath(at, s->project)) {
-                char *parent;
-
                 if (exposed_was_project(&s->known, at)) {
                         *ret = TAKE_PTR(at);
                         return 1;
                 }
-                parent = path_parent(at);
-                free(at);
-                at = parent;
+                (void)path_up(at);
         }
         return at || !s->cwd ? 0 : -ENOMEM;
 }

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "host/gitwalk.h"
+#include "host/gitdir.h"
 
 enum {
         TODO_MAX = 1 << 20,

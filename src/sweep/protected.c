@@ -166,13 +166,11 @@ int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret) 
 }
 
 static int say(const struct look *l, const char *name, const char *what, const char *hint) {
-        _cleanup_free_ char *path = NULL;
+        _cleanup_free_ char *path = str_concat(l->folder->path, "/", name);
         struct nsrun_error note = {0};
 
-        if (asprintf(&path, "%s/%s", l->folder->path, name) < 0) {
-                path = NULL;
+        if (!path)
                 return -ENOMEM;
-        }
         (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, path, what, hint);
         return l->found(l->data, &note);
 }
@@ -219,10 +217,9 @@ static int put_aside(const struct look *l, const char *name, const struct protec
                         NULL);
         if (was && symlinkat(was->link, parent, base) < 0)
                 return say(l, name, "a protected symlink that the command replaced can't be put back", NULL);
-        if (asprintf(&place, "%s%s%s", folder, *folder ? "/" : "", aside) < 0) {
-                place = NULL;
+        place = str_concat(folder, *folder ? "/" : "", aside);
+        if (!place)
                 return -ENOMEM;
-        }
         if (was)
                 return say(l, place,
                            "a protected symlink is put back; what the command made of it is moved aside",
