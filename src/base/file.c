@@ -93,17 +93,24 @@ int read_bytes_fd(int fd, size_t limit, char **ret, size_t *ret_n) {
                 return -EINVAL;
         if ((uintmax_t)st.st_size > limit)
                 return -EFBIG;
-        /* The file may grow after fstat(2): no more is read than there was, and a byte. */
-        text = malloc((size_t)st.st_size + 2);
+        /* The file may grow after fstat(2): no more is read than there was. */
+        text = malloc((size_t)st.st_size + 1);
         if (!text)
                 return -ENOMEM;
-        r = read_full(fd, text, (size_t)st.st_size + 1, &n);
+        r = read_full(fd, text, (size_t)st.st_size, &n);
         if (r < 0)
                 return r;
         text[n] = '\0';
         *ret = TAKE_PTR(text);
         *ret_n = n;
         return 0;
+}
+
+void read_kernel_file(const char *path, char *to, size_t size) {
+        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t n = fd < 0 ? -1 : read(fd, to, size - 1);
+
+        to[n < 0 ? 0 : n] = '\0';
 }
 
 int read_small_fd(int fd, size_t limit, char **ret) {

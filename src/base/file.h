@@ -40,6 +40,9 @@ int read_small_fd(int fd, size_t limit, char **ret);
 /* The same of any bytes, *ret_n of them with a NUL behind. */
 int read_bytes_fd(int fd, size_t limit, char **ret, size_t *ret_n);
 
+/* The beginning of a file of /proc or /sys, which has no size by stat(2); "": it can't be read. */
+void read_kernel_file(const char *path, char *to, size_t size);
+
 /* Calls `each` for every entry of a folder but "." and "..", until it returns another value than 0,
  * which is then returned; else 0, or -errno.  `folder` itself is not read from. */
 int folder_each(int folder, int (*each)(void *data, int folder, const struct dirent *entry), void *data);

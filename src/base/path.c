@@ -82,6 +82,13 @@ bool path_is_beneath(const char *path, const char *root) {
         return path_below(path, root) != NULL;
 }
 
+bool path_is_beneath_any(const char *path, const char *const *roots, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (path_is_beneath(path, roots[i]))
+                        return true;
+        return false;
+}
+
 /* A byte's rank for path_compare(): the end of the string before '/', and '/' before every other byte. */
 static int path_rank(char c) {
         return c == '\0' ? 0 : c == '/' ? 1 : (int)(unsigned char)c + 1;
@@ -196,7 +203,7 @@ static int canonical_of_link(const char *link, char **ret_path, unsigned *ret_mo
         text[n < 0 ? 0 : n] = '\0';
         while (startswith(rest, "../"))
                 rest += 3;
-        if (n <= 0 || strstr(rest, ".."))
+        if (n <= 0 || text[n - 1] == '/' || strstr(rest, "..") || strstr(rest, "/."))
                 return canonical_looked_up(link, ret_path, ret_mode);
         path = folder ? path_join(folder, text) : NULL;
         return path ? canonical_looked_up(path, ret_path, ret_mode) : -ENOMEM;

@@ -17,6 +17,9 @@ char *path_join(const char *base, const char *path);
 /* Whether `path` is `root` or lies beneath it.  Both normalised. */
 bool path_is_beneath(const char *path, const char *root);
 
+/* Whether it is one of `n` paths, or lies beneath one. */
+bool path_is_beneath_any(const char *path, const char *const *roots, size_t n);
+
 /* The part of `path` below `root` without a leading slash ("" for root itself),
  * or NULL where it is not beneath. */
 const char *path_below(const char *path, const char *root);

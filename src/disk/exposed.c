@@ -291,10 +291,8 @@ static bool is_dead(const char *line, size_t n) {
         _cleanup_free_ char *path = from_line(line + 2, n - 2);
         struct stat st;
 
-        for (size_t i = 0; path && i < ARRAY_SIZE(places); i++)
-                if (path_is_beneath(path, places[i]))
-                        return false;
-        return path && lstat(path, &st) < 0 && errno == ENOENT;
+        return path && !path_is_beneath_any(path, places, ARRAY_SIZE(places)) && lstat(path, &st) < 0 &&
+               errno == ENOENT;
 }
 
 /* Replaces the file by one with the lines that are not dead, and the new ones.  If those are too many

@@ -16,6 +16,10 @@
 #include "policy/policy.h"
 #include "run/cgroup_place.h"
 
+enum {
+        MODULE_LINE = 1024 /* bytes of what a security module says of itself */
+};
+
 static const char *file_system_name(const char *path) {
         static const struct {
                 unsigned long magic;
@@ -199,20 +203,17 @@ void doctor_look_at_host(struct doctor *d) {
 
 /* ------------------------------------------------------------ the kernel's security modules */
 
-/* A small file's first line; the caller frees it, NULL where it can't be read. */
-static char *read_line_of(const char *path) {
-        char *text = NULL;
-
-        if (read_small_file(AT_FDCWD, path, 0, 4096, &text) < 0)
-                return NULL;
-        text[strcspn(text, "\n")] = '\0';
-        return text;
+/* A file's first line; "" where it can't be read. */
+static void read_line_of(const char *path, char to[static MODULE_LINE]) {
+        read_kernel_file(path, to, MODULE_LINE);
+        to[strcspn(to, "\n")] = '\0';
 }
 
 static void say_list(struct doctor *d) {
-        _cleanup_free_ char *list = read_line_of("/sys/kernel/security/lsm");
+        char list[MODULE_LINE];
 
-        if (list && *list)
+        read_line_of("/sys/kernel/security/lsm", list);
+        if (*list)
                 doctor_say(d, "security modules", "%s", list);
         else
                 doctor_say(d, "security modules", "not told: /sys/kernel/security isn't mounted here");
@@ -220,28 +221,31 @@ static void say_list(struct doctor *d) {
 
 /* A confined nsrun may be refused what its profile doesn't say. */
 static void say_apparmor(struct doctor *d) {
-        _cleanup_free_ char *enabled = read_line_of("/sys/module/apparmor/parameters/enabled"),
-                            *profile = read_line_of("/proc/self/attr/apparmor/current");
+        char enabled[MODULE_LINE], profile[MODULE_LINE];
 
-        if (enabled && *enabled == 'Y' && profile)
+        read_line_of("/sys/module/apparmor/parameters/enabled", enabled);
+        read_line_of("/proc/self/attr/apparmor/current", profile);
+        if (*enabled == 'Y' && *profile)
                 doctor_say(d, "AppArmor", "nsrun's profile is %s", profile);
 }
 
 static void say_selinux(struct doctor *d) {
-        _cleanup_free_ char *enforce = read_line_of("/sys/fs/selinux/enforce"),
-                            *context = read_line_of("/proc/self/attr/current");
+        char enforce[MODULE_LINE], context[MODULE_LINE];
 
-        if (enforce)
+        read_line_of("/sys/fs/selinux/enforce", enforce);
+        read_line_of("/proc/self/attr/current", context);
+        if (*enforce)
                 doctor_say(d, "SELinux", "%s, nsrun's context is %s",
-                           *enforce == '1' ? "enforcing" : "permissive",
-                           context && *context ? context : "not told");
+                           *enforce == '1' ? "enforcing" : "permissive", *context ? context : "not told");
 }
 
 /* "none [integrity] confidentiality": the one in force is in brackets.  Neither forbids what nsrun does. */
 static void say_lockdown(struct doctor *d) {
-        _cleanup_free_ char *text = read_line_of("/sys/kernel/security/lockdown");
-        const char *at = text ? strchr(text, '[') : NULL;
+        char text[MODULE_LINE];
+        const char *at;
 
+        read_line_of("/sys/kernel/security/lockdown", text);
+        at = strchr(text, '[');
         if (at && strchr(at, ']'))
                 doctor_say(d, "lockdown", "%.*s", (int)strcspn(at + 1, "]"), at + 1);
 }

@@ -33,13 +33,6 @@ static bool is_one_of(const char *path, const char *const *list, size_t n) {
         return false;
 }
 
-static bool is_beneath_one_of(const char *path, const char *const *list, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                if (path_is_beneath(path, list[i]))
-                        return true;
-        return false;
-}
-
 /* Whether `path` is a direct child: of /home a home, of /run/user a folder with a user's sockets. */
 static bool is_child_of(const char *path, const char *parent) {
         const char *name = path_below(path, parent);
@@ -78,7 +71,7 @@ const char *project_denied(const char *path, const char *home) {
                 return "a home folder";
         if (is_one_of(path, system_roots, ARRAY_SIZE(system_roots)))
                 return "a system root";
-        if (is_beneath_one_of(path, system_trees, ARRAY_SIZE(system_trees)))
+        if (path_is_beneath_any(path, system_trees, ARRAY_SIZE(system_trees)))
                 return "a folder of the system";
         if (is_child_of(path, "/run/user"))
                 return "a runtime folder";
@@ -121,7 +114,7 @@ int project_find(const char *start, const char *home, char **ret) {
 const char *writable_denied(const char *path) {
         if (is_one_of(path, system_roots, ARRAY_SIZE(system_roots)))
                 return "a system root";
-        if (is_beneath_one_of(path, kernel_trees, ARRAY_SIZE(kernel_trees)))
+        if (path_is_beneath_any(path, kernel_trees, ARRAY_SIZE(kernel_trees)))
                 return "a folder of the kernel's";
         return NULL;
 }

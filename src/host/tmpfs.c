@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,9 +6,8 @@
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
 #include <sys/xattr.h>
-#include <unistd.h>
 
-#include "base/macro.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "tmpfs.h"
@@ -22,14 +20,6 @@ static const struct {
         {"", "/sys/fs/cgroup", "memory.max"},
         {"memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes"},
 };
-
-/* Reads a file of the kernel's, which has no size; "" if it can't be read. */
-static void read_kernel_file(const char *path, char *to, size_t size) {
-        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t n = fd < 0 ? -1 : read(fd, to, size - 1);
-
-        to[n < 0 ? 0 : n] = '\0';
-}
 
 /* Lowers *allowed to the bound of the cgroup at `path`, if it has one. */
 static void take_bound(const char *folder, const char *path, const char *name, uint64_t *allowed) {

@@ -16,13 +16,8 @@
 static bool home_is_unusable(const char *home) {
         static const char *const roots[] = {"/usr", "/etc", "/sys", "/bin", "/sbin"};
 
-        if (streq(home, "/") || streq(home, "/opt") || streq(home, "/tmp") || startswith(home, "/lib") ||
-            refuse_is_own(home))
-                return true;
-        for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
-                if (path_is_beneath(home, roots[i]))
-                        return true;
-        return false;
+        return streq(home, "/") || streq(home, "/opt") || streq(home, "/tmp") || startswith(home, "/lib") ||
+               refuse_is_own(home) || path_is_beneath_any(home, roots, ARRAY_SIZE(roots));
 }
 
 int policy_find_home(const char *named, char **ret) {

@@ -236,9 +236,9 @@ int toolchain_rules_distrust(struct resolved *s, struct nsrun_error *err) {
 static bool is_seen(const struct resolved *s, const char *path) {
         static const char *const roots[] = {"/usr", "/opt", "/bin", "/sbin", "/etc"};
 
-        for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
-                if (path_is_beneath(path, roots[i]) && !(s->home && path_is_beneath(path, s->home)))
-                        return true;
+        if (path_is_beneath_any(path, roots, ARRAY_SIZE(roots)) &&
+            !(s->home && path_is_beneath(path, s->home)))
+                return true;
         if (startswith(path, "/lib") || (s->tmp.source && path_is_beneath(path, "/tmp")))
                 return true;
         for (size_t i = 0; i < s->n_rules; i++) {
