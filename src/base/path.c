@@ -136,7 +136,7 @@ static int open_without_symlinks(const char *path) {
 /* The name that the kernel gives an open file.  -ENOENT where it has none any
  * more: the kernel appends " (deleted)" then, which a real name may end in too,
  * so the name counts only if it leads back to the same file.  -ENOSYS: no /proc. */
-static int name_of(int fd, const struct stat *st, char **ret) {
+static int canonical_name_of(int fd, const struct stat *st, char **ret) {
         _cleanup_free_ char *name = NULL;
         struct stat found;
 
@@ -158,7 +158,7 @@ static int canonical_slow(const char *path, char **ret_path, struct stat *ret_st
 
         if (fd < 0 || fstat(fd, ret_st) < 0)
                 return -errno;
-        r = name_of(fd, ret_st, ret_path);
+        r = canonical_name_of(fd, ret_st, ret_path);
         if (r != -ENOSYS)
                 return r;
         *ret_path = realpath(path, NULL);

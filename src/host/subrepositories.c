@@ -85,18 +85,23 @@ static int read_index(struct nested_search *s, const char *name, char *shared) {
         return r == -ENOMEM ? r : 0;
 }
 
+/* What git itself knows. */
+static int read_git(struct nested_search *s) {
+        char shared[GITINDEX_SHARED_SIZE] = "";
+        int r = read_modules(s);
+
+        if (r >= 0)
+                r = read_index(s, "index", shared);
+        return r >= 0 && *shared ? read_index(s, shared, NULL) : r;
+}
+
 int nested_find(const struct nested_places *places, char ***ret, bool *ret_is_cut) {
         struct nested_search s = {.places = places};
-        char shared[GITINDEX_SHARED_SIZE] = "";
         _cleanup_close_ int top = openat(places->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         int r = top < 0 ? 0 : folder_read(top, take_top_entry, &s);
 
         if (r >= 0 && places->git_dir >= 0)
-                r = read_modules(&s);
-        if (r >= 0 && places->git_dir >= 0)
-                r = read_index(&s, "index", shared);
-        if (r >= 0 && places->git_dir >= 0 && *shared)
-                r = read_index(&s, shared, NULL);
+                r = read_git(&s);
         if (r == -ENOMEM) {
                 strv_free(s.found);
                 return r;

@@ -5,6 +5,7 @@
 #include "toolchains.h"
 
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -194,34 +195,21 @@ static int look_at(struct walk *w, const char *path, const struct listed_place *
 
 static const struct listed_place unlisted = {.type = DT_UNKNOWN};
 
-struct starred {
-        struct walk *walk;
-        const char *folder;
-};
-
-static int look_at_match(void *data, const char *name, nsrun_unused const struct stat *st) {
-        const struct starred *s = data;
-        _cleanup_free_ char *path = path_join(s->folder, name);
-
-        return path ? look_at(s->walk, path, &unlisted) : -ENOMEM;
-}
-
 /* `path` has a star in its last component. */
 static int look_at_matches(struct walk *w, const char *path) {
+        _cleanup_name_list_ struct name_list names = {0};
         _cleanup_free_ char *folder = path_parent(path);
-        struct starred s = {.walk = w, .folder = folder};
-        const struct glob_search search = {.found = look_at_match, .wants_type = true, .data = &s};
-        char *globs[] = {(char *)(uintptr_t)path_basename(path), NULL};
-        _cleanup_close_ int fd = -EBADF;
-        int r;
+        int r = folder ? name_list_read(folder, &names) : -ENOMEM;
 
-        if (!folder)
-                return -ENOMEM;
-        fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
-                return 0;
-        r = glob_find(fd, globs, &search);
-        return r == -E2BIG || r == -EACCES ? 0 : r;
+        for (size_t i = 0; i < names.n && r == 0; i++) {
+                _cleanup_free_ char *match = NULL;
+
+                if (fnmatch(path_basename(path), names.names[i], 0) != 0)
+                        continue;
+                match = path_join(folder, names.names[i]);
+                r = match ? look_at(w, match, &unlisted) : -ENOMEM;
+        }
+        return r;
 }
 
 static int look_at_all(struct walk *w, const char *path, const struct listed_place *known) {

@@ -52,10 +52,6 @@ static bool is_since(const struct timespec *since, int folder, const char *name)
                !time_is_before(&st.st_ctim, since);
 }
 
-static bool is_young(const struct repositories *r, int folder, const char *name) {
-        return is_since(&r->since, folder, name);
-}
-
 bool repositories_way_is_young(const struct timespec *since, int folder, const char *name) {
         char path[PATH_MAX];
 
@@ -74,9 +70,9 @@ static bool is_touched(const struct candidate *c, int git_dir) {
         static const char *const names[] = {"config", "config.worktree", "hooks", "commondir"};
 
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-                if (is_young(c->all, git_dir, names[i]))
+                if (is_since(&c->all->since, git_dir, names[i]))
                         return true;
-        return !c->was_there && (c->is_moved || is_young(c->all, git_dir, ""));
+        return !c->was_there && (c->is_moved || is_since(&c->all->since, git_dir, ""));
 }
 
 struct work_tree {
@@ -161,7 +157,7 @@ static unsigned look_at_pointer(struct candidate *c, const struct stat *st) {
         int r = S_ISLNK(st->st_mode) ? (path = path_join(c->path, ".git")) ? 0 : -ENOMEM
                                      : gitdir_read_pointer(c->folder, ".git", "gitdir: ", c->path, &path);
 
-        if (is_young(c->all, c->folder, ".git")) {
+        if (is_since(&c->all->since, c->folder, ".git")) {
                 c->is_moved = true;
                 c->was_there = false;
         }
@@ -243,7 +239,7 @@ static int look_at_one(struct candidate *c) {
         /* Git takes it for one where .git is none. */
         if (r < 0 || !nested_is_bare(c->folder))
                 return r;
-        c->is_moved |= is_young(c->all, c->folder, "HEAD");
+        c->is_moved |= is_since(&c->all->since, c->folder, "HEAD");
         c->was_there = c->is_obeyed = false;
         return judge_carried(c, look_at_git_dir(c, c->folder), "HEAD");
 }
@@ -297,7 +293,7 @@ static int look_below(struct looking *l, int folder, const char *path, const cha
 /* What git finds below a repository: by its index again, as a plain `git status` looks into all of them. */
 static int look_in(struct looking *l, int folder, const char *path, unsigned depth) {
         _cleanup_close_ int git_dir = open_git_dir(l->all, folder, path);
-        bool is_index_young = git_dir >= 0 && is_young(l->all, git_dir, "index");
+        bool is_index_young = git_dir >= 0 && is_since(&l->all->since, git_dir, "index");
         const struct nested_places places = {.folder = folder,
                                              .git_dir = git_dir,
                                              .index_limit = is_index_young ? YOUNG_INDEX_MAX : INDEX_MAX};
