@@ -3,6 +3,7 @@
 #include "file.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -23,6 +24,20 @@ int fd_lift(int *fd) {
         close_fdp(fd);
         *fd = r;
         return 0;
+}
+
+struct fd_link fd_link(int fd) {
+        struct fd_link link;
+
+        (void)snprintf(link.path, sizeof(link.path), "/proc/self/fd/%d", fd);
+        return link;
+}
+
+char *fd_name(int fd) {
+        char name[PATH_MAX];
+        ssize_t n = readlink(fd_link(fd).path, name, sizeof(name));
+
+        return n < 0 || n == (ssize_t)sizeof(name) ? NULL : strndup(name, (size_t)n);
 }
 
 int read_full(int fd, char *to, size_t size, size_t *ret) {
@@ -66,7 +81,7 @@ int write_full(int fd, const void *from, size_t n) {
         return write_waiting(fd, from, n, 0);
 }
 
-int read_small_fd(int fd, size_t limit, char **ret) {
+int read_bytes_fd(int fd, size_t limit, char **ret, size_t *ret_n) {
         _cleanup_free_ char *text = NULL;
         struct stat st;
         size_t n = 0;
@@ -78,17 +93,33 @@ int read_small_fd(int fd, size_t limit, char **ret) {
                 return -EINVAL;
         if ((uintmax_t)st.st_size > limit)
                 return -EFBIG;
-        /* The file may grow after fstat(2): no more is read than there was, and a byte. */
-        text = malloc((size_t)st.st_size + 2);
+        /* The file may grow after fstat(2): no more is read than there was. */
+        text = malloc((size_t)st.st_size + 1);
         if (!text)
                 return -ENOMEM;
-        /* The byte beyond st_size, where there is one, tells that the file has grown. */
-        r = read_full(fd, text, (size_t)st.st_size + 1, &n);
+        r = read_full(fd, text, (size_t)st.st_size, &n);
         if (r < 0)
                 return r;
         text[n] = '\0';
-        if (memchr(text, '\0', n))
-                return -EBADMSG;
+        *ret = TAKE_PTR(text);
+        *ret_n = n;
+        return 0;
+}
+
+void read_kernel_file(const char *path, char *to, size_t size) {
+        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t n = fd < 0 ? -1 : read(fd, to, size - 1);
+
+        to[n < 0 ? 0 : n] = '\0';
+}
+
+int read_small_fd(int fd, size_t limit, char **ret) {
+        _cleanup_free_ char *text = NULL;
+        size_t n = 0;
+        int r = read_bytes_fd(fd, limit, &text, &n);
+
+        if (r < 0 || memchr(text, '\0', n))
+                return r < 0 ? r : -EBADMSG;
         *ret = TAKE_PTR(text);
         return 0;
 }
@@ -126,4 +157,14 @@ int folder_each(int folder, int (*each)(void *data, int folder, const struct dir
         _cleanup_close_ int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
         return fd < 0 ? -errno : folder_read(fd, each, data);
+}
+
+unsigned char folder_type(int folder, const struct dirent *entry) {
+        struct stat st;
+
+        if (entry->d_type != DT_UNKNOWN)
+                return entry->d_type;
+        return fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0
+                       ? DT_UNKNOWN
+                       : (unsigned char)IFTODT(st.st_mode);
 }

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <time.h>
 
 #include "macro.h"
 
@@ -14,6 +15,14 @@
 /* Gives a descriptor a number above 2: where the host's 0, 1 or 2 is closed a new one may
  * get that, and be taken for a standard stream.  -errno leaves *fd as it was. */
 int fd_lift(int *fd);
+
+/* The path by which the kernel reaches an open file, one that is open with O_PATH, too, for functions that
+ * take a path; and the name that it gives the file, for the caller to free.  NULL: it can't be told. */
+struct fd_link {
+        char path[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+};
+struct fd_link fd_link(int fd);
+char *fd_name(int fd);
 
 /* `size` bytes, or what there is: *ret.  And all of `n` bytes.  Signals don't cut them short. */
 int read_full(int fd, char *to, size_t size, size_t *ret);
@@ -28,9 +37,22 @@ int write_waiting(int fd, const void *from, size_t n, int ms);
 int read_small_file(int dir, const char *path, int flags, size_t limit, char **ret);
 /* The same of an open file, from where it stands. */
 int read_small_fd(int fd, size_t limit, char **ret);
+/* The same of any bytes, *ret_n of them with a NUL behind. */
+int read_bytes_fd(int fd, size_t limit, char **ret, size_t *ret_n);
+
+/* The beginning of a file of /proc or /sys, which has no size by stat(2); "": it can't be read. */
+void read_kernel_file(const char *path, char *to, size_t size);
 
 /* Calls `each` for every entry of a folder but "." and "..", until it returns another value than 0,
  * which is then returned; else 0, or -errno.  `folder` itself is not read from. */
 int folder_each(int folder, int (*each)(void *data, int folder, const struct dirent *entry), void *data);
 /* The same of a folder that is open for reading, from where it stands. */
 int folder_read(int fd, int (*each)(void *data, int folder, const struct dirent *entry), void *data);
+/* What the entry is, DT_*, also where the file system doesn't tell that with the name.  DT_UNKNOWN: it is
+ * gone. */
+unsigned char folder_type(int folder, const struct dirent *entry);
+
+/* Whether a moment was before another. */
+static inline bool time_is_before(const struct timespec *a, const struct timespec *b) {
+        return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "file.h"
 #include "str.h"
 
 bool path_is_absolute(const char *path) {
@@ -81,6 +82,13 @@ bool path_is_beneath(const char *path, const char *root) {
         return path_below(path, root) != NULL;
 }
 
+bool path_is_beneath_any(const char *path, const char *const *roots, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (path_is_beneath(path, roots[i]))
+                        return true;
+        return false;
+}
+
 /* A byte's rank for path_compare(): the end of the string before '/', and '/' before every other byte. */
 static int path_rank(char c) {
         return c == '\0' ? 0 : c == '/' ? 1 : (int)(unsigned char)c + 1;
@@ -96,6 +104,15 @@ const char *path_basename(const char *path) {
         const char *slash = strrchr(path, '/');
 
         return slash ? slash + 1 : path;
+}
+
+bool path_up(char *path) {
+        char *slash = strrchr(path, '/');
+
+        if (!slash || !path[1])
+                return false;
+        slash[slash == path] = '\0';
+        return true;
 }
 
 char *path_parent(const char *path) {
@@ -119,24 +136,18 @@ static int open_without_symlinks(const char *path) {
 /* The name that the kernel gives an open file.  -ENOENT where it has none any
  * more: the kernel appends " (deleted)" then, which a real name may end in too,
  * so the name counts only if it leads back to the same file.  -ENOSYS: no /proc. */
-static int fd_name(int fd, const struct stat *st, char **ret) {
-        char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)], name[PATH_MAX];
+static int canonical_name_of(int fd, const struct stat *st, char **ret) {
+        _cleanup_free_ char *name = NULL;
         struct stat found;
-        ssize_t n;
-        char *copy;
 
-        (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-        n = readlink(link, name, sizeof(name));
-        if (n < 0 || n == (ssize_t)sizeof(name))
-                return n < 0 && errno == ENAMETOOLONG ? -ENAMETOOLONG : -ENOSYS;
-        name[n] = '\0';
+        errno = 0;
+        name = fd_name(fd);
+        if (!name)
+                return errno == ENAMETOOLONG || errno == ENOMEM ? -errno : -ENOSYS;
         if (name[0] != '/' || lstat(name, &found) < 0 || found.st_dev != st->st_dev ||
             found.st_ino != st->st_ino)
                 return -ENOENT;
-        copy = strdup(name);
-        if (!copy)
-                return -ENOMEM;
-        *ret = copy;
+        *ret = TAKE_PTR(name);
         return 0;
 }
 
@@ -147,14 +158,14 @@ static int canonical_slow(const char *path, char **ret_path, struct stat *ret_st
 
         if (fd < 0 || fstat(fd, ret_st) < 0)
                 return -errno;
-        r = fd_name(fd, ret_st, ret_path);
+        r = canonical_name_of(fd, ret_st, ret_path);
         if (r != -ENOSYS)
                 return r;
         *ret_path = realpath(path, NULL);
         return *ret_path ? 0 : -errno;
 }
 
-int path_canonical(const char *path, char **ret_path, unsigned *ret_mode) {
+static int canonical_looked_up(const char *path, char **ret_path, unsigned *ret_mode) {
         _cleanup_close_ int fd = -EBADF;
         char *result = NULL;
         struct stat st;
@@ -180,6 +191,46 @@ int path_canonical(const char *path, char **ret_path, unsigned *ret_mode) {
         if (ret_mode)
                 *ret_mode = st.st_mode;
         return 0;
+}
+
+/* What a symlink leads to, whose folder is canonical: so that ".." at the beginning of its text is what it
+ * says. */
+static int canonical_of_link(const char *link, char **ret_path, unsigned *ret_mode) {
+        char text[PATH_MAX], *rest = text;
+        _cleanup_free_ char *folder = path_parent(link), *path = NULL;
+        ssize_t n = readlink(link, text, sizeof(text) - 1);
+
+        text[n < 0 ? 0 : n] = '\0';
+        while (startswith(rest, "../"))
+                rest += 3;
+        if (n <= 0 || text[n - 1] == '/' || strstr(rest, "..") || strstr(rest, "/."))
+                return canonical_looked_up(link, ret_path, ret_mode);
+        path = folder ? path_join(folder, text) : NULL;
+        return path ? canonical_looked_up(path, ret_path, ret_mode) : -ENOMEM;
+}
+
+int path_canonical_in(const char *path, char **ret_path, unsigned *ret_mode) {
+        struct stat st;
+        char *result;
+
+        if (lstat(path, &st) < 0)
+                return errno == ENOENT ? -ENOENT : canonical_looked_up(path, ret_path, ret_mode);
+        if (S_ISLNK(st.st_mode))
+                return canonical_of_link(path, ret_path, ret_mode);
+        result = strdup(path);
+        if (!result)
+                return -ENOMEM;
+        *ret_path = result;
+        if (ret_mode)
+                *ret_mode = st.st_mode;
+        return 0;
+}
+
+int path_canonical(const char *path, char **ret_path, unsigned *ret_mode) {
+        bool is_at_root = *path == '/' && path[1] && path[1] != '.' && !strchr(path + 1, '/');
+
+        return is_at_root ? path_canonical_in(path, ret_path, ret_mode)
+                          : canonical_looked_up(path, ret_path, ret_mode);
 }
 
 int path_canonical_to_be(const char *path, char **ret_path) {

@@ -17,6 +17,9 @@ char *path_join(const char *base, const char *path);
 /* Whether `path` is `root` or lies beneath it.  Both normalised. */
 bool path_is_beneath(const char *path, const char *root);
 
+/* Whether it is one of `n` paths, or lies beneath one. */
+bool path_is_beneath_any(const char *path, const char *const *roots, size_t n);
+
 /* The part of `path` below `root` without a leading slash ("" for root itself),
  * or NULL where it is not beneath. */
 const char *path_below(const char *path, const char *root);
@@ -30,9 +33,14 @@ const char *path_basename(const char *path);
 /* The parent of a normalised path, "/" for a top-level one; NULL for no memory. */
 char *path_parent(const char *path);
 
+/* Cuts the last part off a normalised path; false, and nothing is changed: it is "/". */
+bool path_up(char *path);
+
 /* What realpath(3) says, through one open: 0 and *ret_path owned by the caller,
  * or -errno.  *ret_mode (may be NULL) gets the st_mode of what was found. */
 int path_canonical(const char *path, char **ret_path, unsigned *ret_mode);
+/* The same for a normalised path whose folder is known to be canonical: one look where it is no symlink. */
+int path_canonical_in(const char *path, char **ret_path, unsigned *ret_mode);
 
 /* What an absolute path will lead to when all of it exists: as far as it does its links
  * count, and the rest is taken by its letters.  -ENOMEM. */

@@ -401,22 +401,9 @@ int file_copy_attributes(int from, int to, bool is_new) {
         return 0;
 }
 
-/* /proc/self/fd/N for functions that take a path: leads to the open file itself, also for an O_PATH
- * descriptor. */
-struct link {
-        char path[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
-};
-
-static struct link link_of(int fd) {
-        struct link link;
-
-        (void)snprintf(link.path, sizeof(link.path), "/proc/self/fd/%d", fd);
-        return link;
-}
-
 /* The length; 0: there is none. */
 static ssize_t get_acl(int path_fd, char *to) {
-        ssize_t n = getxattr(link_of(path_fd).path, ACCESS_ACL, to, BLOCK);
+        ssize_t n = getxattr(fd_link(path_fd).path, ACCESS_ACL, to, BLOCK);
 
         if (n < 0)
                 return errno == ENODATA || errno == EOPNOTSUPP ? 0 : -errno;
@@ -430,8 +417,8 @@ int file_copy_acl(int from_path, int to_path) {
         if (n < 0)
                 return (int)n;
         if (n > 0)
-                return setxattr(link_of(to_path).path, ACCESS_ACL, acl, (size_t)n, 0) < 0 ? -errno : 1;
-        if (removexattr(link_of(to_path).path, ACCESS_ACL) < 0 && errno != ENODATA && errno != EOPNOTSUPP)
+                return setxattr(fd_link(to_path).path, ACCESS_ACL, acl, (size_t)n, 0) < 0 ? -errno : 1;
+        if (removexattr(fd_link(to_path).path, ACCESS_ACL) < 0 && errno != ENODATA && errno != EOPNOTSUPP)
                 return -errno;
         return 0;
 }
@@ -451,5 +438,5 @@ int file_set_mode(int path_fd, mode_t mode) {
                 return 0;
         if (errno != ENOSYS && errno != EPERM && errno != EINVAL)
                 return -errno;
-        return chmod(link_of(path_fd).path, mode) < 0 ? -errno : 0;
+        return chmod(fd_link(path_fd).path, mode) < 0 ? -errno : 0;
 }

@@ -27,34 +27,16 @@ static const char state_hint[] = "set XDG_STATE_HOME to a folder of your own on 
 /* ----------------------------------------------------------------------- where */
 
 int exposed_find_state_home(char **ret, struct nsrun_error *err) {
-        const char *state = getenv("XDG_STATE_HOME");
-        _cleanup_free_ char *home = NULL;
-        char *path;
+        int r = user_find_folder("XDG_STATE_HOME", ".local/state", ret);
 
-        if (state && path_is_absolute(state)) {
-                path = strdup(state);
-        } else {
-                if (user_find_home(getenv("HOME"), &home) < 0)
-                        return error_oom(err);
-                if (!home)
-                        return error_set(err, NSRUN_STAGE_WORKSPACE, -ENOENT, NULL,
-                                         "neither HOME nor XDG_STATE_HOME names a folder", state_hint);
-                path = path_join(home, ".local/state");
-        }
-        *ret = path;
-        return path ? 0 : error_oom(err);
+        return r == -ENOENT   ? error_set(err, NSRUN_STAGE_WORKSPACE, r, NULL,
+                                          "neither HOME nor XDG_STATE_HOME names a folder", state_hint)
+               : r == -ENOMEM ? error_oom(err)
+                              : 0;
 }
 
 int exposed_find_base(char **ret, struct nsrun_error *err) {
-        _cleanup_free_ char *home = NULL, *canonical = NULL;
-        int r;
-
-        r = exposed_find_state_home(&home, err);
-        if (r < 0)
-                return r;
-        r = path_canonical_to_be(home, &canonical);
-        *ret = r < 0 ? NULL : path_join(canonical, "nsrun");
-        return *ret ? 0 : error_oom(err);
+        return rundir_find_in(exposed_find_state_home, ret, err);
 }
 
 static bool is_own(const struct stat *st) {
@@ -67,12 +49,9 @@ static bool is_own_place(const char *path) {
         _cleanup_free_ char *at = strdup(path);
         struct stat st;
 
-        while (at && stat(at, &st) < 0) {
-                char *parent = errno == ENOENT && !streq(at, "/") ? path_parent(at) : NULL;
-
-                free(at);
-                at = parent;
-        }
+        while (at && stat(at, &st) < 0)
+                if (errno != ENOENT || !path_up(at))
+                        return false;
         return at && (geteuid() != 0 || st.st_uid == 0) &&
                faccessat(AT_FDCWD, at, W_OK | X_OK, AT_EACCESS) == 0;
 }
@@ -140,14 +119,9 @@ static int read_lines(int fd, char **ret, size_t *ret_torn) {
 
         if (fstat(fd, &st) < 0)
                 return -errno;
-        if (!S_ISREG(st.st_mode) || !is_own(&st) || st.st_size > MOST_BYTES)
-                return -EBADMSG;
-        text = malloc((size_t)st.st_size + 1);
-        if (!text)
-                return -ENOMEM;
-        r = read_full(fd, text, (size_t)st.st_size, &n);
+        r = is_own(&st) ? read_bytes_fd(fd, MOST_BYTES, &text, &n) : -EBADMSG;
         if (r < 0)
-                return -EBADMSG;
+                return r == -ENOMEM ? r : -EBADMSG;
         for (whole = n; whole > 0 && text[whole - 1] != '\n';)
                 whole--;
         if (ret_torn)
@@ -317,10 +291,8 @@ static bool is_dead(const char *line, size_t n) {
         _cleanup_free_ char *path = from_line(line + 2, n - 2);
         struct stat st;
 
-        for (size_t i = 0; path && i < ARRAY_SIZE(places); i++)
-                if (path_is_beneath(path, places[i]))
-                        return false;
-        return path && lstat(path, &st) < 0 && errno == ENOENT;
+        return path && !path_is_beneath_any(path, places, ARRAY_SIZE(places)) && lstat(path, &st) < 0 &&
+               errno == ENOENT;
 }
 
 /* Replaces the file by one with the lines that are not dead, and the new ones.  If those are too many
@@ -396,12 +368,9 @@ static bool is_without_inodes(const char *path) {
         _cleanup_free_ char *at = path ? strdup(path) : NULL;
         struct statvfs found;
 
-        while (at && statvfs(at, &found) < 0) {
-                char *above = errno == ENOENT ? path_parent(at) : NULL;
-
-                free(at);
-                at = above;
-        }
+        while (at && statvfs(at, &found) < 0)
+                if (errno != ENOENT || !path_up(at))
+                        return false;
         return at && found.f_files > 0 && found.f_favail == 0;
 }
 

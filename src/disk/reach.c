@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "host/project.h"
 #include "host/user.h"
+#include "host/userns.h"
 
 /* The kernel's own limit of symlinks in one path. */
 #define LINKS_MAX 40
@@ -42,10 +43,9 @@ static int reach_step(char **at, const char *name, size_t length, char **rest, c
                 return 0;
         }
         text[n] = '\0';
-        if (asprintf(&spliced, "%s/%s", text, after) < 0) {
-                spliced = NULL;
+        spliced = str_concat(text, "/", after);
+        if (!spliced)
                 return -ENOMEM;
-        }
         if (text[0] == '/')
                 (*at)[1] = '\0';
         free(*rest);
@@ -107,11 +107,8 @@ static bool has_writers_by_list(int fd) {
                 WRITE = 2
         };
         unsigned char list[4096];
-        char path[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
-        ssize_t n;
+        ssize_t n = getxattr(fd_link(fd).path, "system.posix_acl_access", list, sizeof(list));
 
-        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-        n = getxattr(path, "system.posix_acl_access", list, sizeof(list));
         if (n < 0)
                 return errno != ENODATA && errno != EOPNOTSUPP;
         for (ssize_t i = 4; i + 8 <= n; i += 8)
@@ -120,24 +117,11 @@ static bool has_writers_by_list(int fd) {
         return false;
 }
 
-/* Whether this process is in a user namespace that doesn't map the owner of the system's files. */
-static bool has_unmapped_root(void) {
-        _cleanup_close_ int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
-        char text[4096];
-        unsigned long inside, outside, count;
-        size_t n = 0;
-
-        if (fd < 0 || read_full(fd, text, sizeof(text) - 1, &n) < 0)
-                return false;
-        text[n] = '\0';
-        return sscanf(text, "%lu %lu %lu", &inside, &outside, &count) == 3 && count < UINT32_MAX;
-}
-
 /* Whether another user may make entries in the folder.  A sticky one keeps what is this user's from being
  * renamed, so that it is good enough above a folder of one's own (`is_above`), but not to hold a link. */
 static bool is_others_too(int fd, const struct stat *st, bool is_above) {
         if (st->st_uid != 0 && st->st_uid != geteuid() &&
-            (st->st_uid != OVERFLOW_UID || !has_unmapped_root()))
+            (st->st_uid != OVERFLOW_UID || !userns_has_unmapped()))
                 return true;
         if ((st->st_mode & S_ISVTX) && is_above)
                 return false;
@@ -290,10 +274,9 @@ int reach_check(const char *what, const char *spelled, const char *source, const
         if (streq(spelled, source))
                 return 0;
         cwd = path_is_absolute(spelled) ? NULL : getcwd(NULL, 0);
-        if (asprintf(&absolute, "%s/%s", cwd ? cwd : "", spelled) < 0) {
-                absolute = NULL;
+        absolute = str_concat(cwd ? cwd : "", "/", spelled);
+        if (!absolute)
                 return error_oom(err);
-        }
         r = exposed_read(&look.known);
         if (r >= 0)
                 r = reach_each_link(absolute, source, reach_judge, &look);

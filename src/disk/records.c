@@ -289,27 +289,16 @@ int records_open(const char *name, struct record_folder *ret, struct nsrun_error
 
 int records_read(const struct record_folder *f, char **ret, size_t *ret_n, struct nsrun_error *err) {
         _cleanup_close_ int fd = openat(f->dir_fd, "record", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        _cleanup_free_ char *bytes = NULL;
-        size_t n = 0;
-        struct stat st;
-        int r;
+        int r = fd < 0 ? -errno : read_bytes_fd(fd, RECORD_MOST, ret, ret_n);
 
         /* Without the file the session's monitor holds the lock and hasn't written the record yet. */
-        if (fd < 0 && errno == ENOENT)
+        if (r == -ENOENT)
                 return no_session(f->id, err);
-        if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > RECORD_MOST)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, fd < 0 ? -errno : -EBADMSG, f->id,
-                                 "what was written down of the session can't be read", NULL);
-        bytes = malloc((size_t)st.st_size + 1);
-        if (!bytes)
+        if (r == -ENOMEM)
                 return error_oom(err);
-        r = read_full(fd, bytes, (size_t)st.st_size, &n);
-        if (r < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, f->id,
-                                 "what was written down of the session can't be read", NULL);
-        *ret = TAKE_PTR(bytes);
-        *ret_n = n;
-        return 0;
+        return r < 0 ? error_set(err, NSRUN_STAGE_SUPERVISE, fd < 0 ? r : -EBADMSG, f->id,
+                                 "what was written down of the session can't be read", NULL)
+                     : 0;
 }
 
 int records_tell(const struct record_folder *f, const char *line) {

@@ -4,12 +4,13 @@
  * written to may make it end with an error. */
 #include "remove_tree.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+
+#include "base/file.h"
 
 #ifndef SYS_fchmodat2 /* since Linux 6.6; the libc's headers may be older */
 #define SYS_fchmodat2 452
@@ -39,14 +40,11 @@ static void note_error(struct removal *rm, int r) {
 /* Sets a folder's mode through an O_PATH descriptor.  Without fchmodat2(2) chmod(2) takes the
  * descriptor's own link in /proc/self/fd: no name in the tree is looked up again. */
 static int chmod_path_fd(int fd, mode_t mode) {
-        char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
-
         if (syscall(SYS_fchmodat2, fd, "", mode, AT_EMPTY_PATH) == 0)
                 return 0;
         if (errno != ENOSYS && errno != EPERM && errno != EINVAL)
                 return -errno;
-        (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-        return chmod(link, mode) < 0 ? -errno : 0;
+        return chmod(fd_link(fd).path, mode) < 0 ? -errno : 0;
 }
 
 /* Opens an entry if it is a folder, no symlink, and no mount point. */
@@ -128,7 +126,8 @@ static int move_up(struct removal *rm, int dir_fd, const char *name) {
 static int empty_folder(struct removal *rm, int fd, unsigned depth);
 
 static int remove_folder(struct removal *rm, int dir_fd, const char *name, unsigned depth) {
-        int fd, r;
+        _cleanup_close_ int fd = -EBADF;
+        int r;
 
         if (depth >= DEPTH_MAX)
                 return move_up(rm, dir_fd, name);
@@ -156,35 +155,30 @@ static int remove_entry(struct removal *rm, int dir_fd, const char *name, bool l
         return r == -ENOENT ? 0 : r;
 }
 
-static bool remove_tree_is_kept(const struct removal *rm, const char *name, unsigned depth) {
-        if (streq(name, ".") || streq(name, ".."))
-                return true;
-        return depth == 0 && rm->keep && streq(name, rm->keep);
+/* A folder that a pass empties. */
+struct removal_level {
+        struct removal *removal;
+        unsigned depth;
+};
+
+static int empty_entry(void *data, int folder, const struct dirent *entry) {
+        const struct removal_level *level = data;
+        struct removal *rm = level->removal;
+        int r;
+
+        if (level->depth == 0 && rm->keep && streq(entry->d_name, rm->keep))
+                return 0;
+        r = remove_entry(rm, folder, entry->d_name, entry->d_type == DT_DIR, level->depth);
+        if (r < 0)
+                note_error(rm, r);
+        else
+                rm->progress++;
+        return 0;
 }
 
-/* Makes one pass over a folder.  Closes fd, whatever it returns. */
+/* Makes one pass over a folder. */
 static int empty_folder(struct removal *rm, int fd, unsigned depth) {
-        DIR *dir = fdopendir(fd);
-        struct dirent *entry;
-        int r = 0;
-
-        if (!dir) {
-                r = -errno;
-                (void)close(fd);
-                return r;
-        }
-        while (errno = 0, (entry = readdir(dir))) {
-                if (remove_tree_is_kept(rm, entry->d_name, depth))
-                        continue;
-                r = remove_entry(rm, dirfd(dir), entry->d_name, entry->d_type == DT_DIR, depth);
-                if (r < 0)
-                        note_error(rm, r);
-                else
-                        rm->progress++;
-        }
-        r = -errno;
-        (void)closedir(dir);
-        return r;
+        return folder_read(fd, empty_entry, &(struct removal_level){rm, depth});
 }
 
 int remove_contents(int dir_fd, const char *keep) {
@@ -203,7 +197,7 @@ int remove_contents(int dir_fd, const char *keep) {
         /* Makes passes until one finds nothing: readdir(3) may miss an entry of a folder that
          * changes meanwhile, and folders that were moved up are emptied in the next pass. */
         for (unsigned pass = 0; pass < PASSES_MAX; pass++) {
-                int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+                _cleanup_close_ int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
                 if (fd < 0)
                         return errno == ENOENT ? 0 : -errno;

@@ -26,33 +26,13 @@ static const char cache_hint[] = "set XDG_CACHE_HOME to a folder of your own on 
                   room_hint[] =
                           "make room there, or set XDG_CACHE_HOME to a folder of your own on a local disk";
 
-/* $XDG_CACHE_HOME counts only if it is absolute, as its specification says; so does $HOME, in whose
- * place passwd's home is taken. */
 int rundir_find_cache_home(char **ret, struct nsrun_error *err) {
-        const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-        struct user user = {0};
-        char *path = NULL;
-        int r = 0;
+        int r = user_find_folder("XDG_CACHE_HOME", ".cache", ret);
 
-        if (cache && path_is_absolute(cache)) {
-                path = strdup(cache);
-        } else {
-                if (!home || !path_is_absolute(home)) {
-                        r = user_find(geteuid(), getegid(), &user);
-                        home = user.home && path_is_absolute(user.home) ? user.home : NULL;
-                }
-                if (r >= 0 && home)
-                        path = path_join(home, ".cache");
-        }
-        user_clear(&user);
-        if (path) {
-                *ret = path;
-                return 0;
-        }
-        if (r >= 0 && !home)
-                return error_set(err, NSRUN_STAGE_WORKSPACE, -ENOENT, NULL,
-                                 "neither HOME nor XDG_CACHE_HOME names a cache folder", cache_hint);
-        return error_oom(err);
+        return r == -ENOENT   ? error_set(err, NSRUN_STAGE_WORKSPACE, r, NULL,
+                                          "neither HOME nor XDG_CACHE_HOME names a cache folder", cache_hint)
+               : r == -ENOMEM ? error_oom(err)
+                              : 0;
 }
 
 /* Makes a folder with mode 0700, whatever the umask is. */
@@ -93,20 +73,20 @@ static int check_base(int fd, const char *path, struct nsrun_error *err) {
         return 0;
 }
 
-int rundir_find_base(char **ret, struct nsrun_error *err) {
-        _cleanup_free_ char *cache = NULL, *canonical = NULL;
-        char *path;
+int rundir_find_in(int (*find)(char **ret, struct nsrun_error *err), char **ret, struct nsrun_error *err) {
+        _cleanup_free_ char *spelled = NULL, *canonical = NULL;
         int r;
 
-        r = rundir_find_cache_home(&cache, err);
+        r = find(&spelled, err);
         if (r < 0)
                 return r;
-        r = path_canonical_to_be(cache, &canonical);
-        path = r < 0 ? NULL : path_join(canonical, "nsrun");
-        if (!path)
-                return error_oom(err);
-        *ret = path;
-        return 0;
+        r = path_canonical_to_be(spelled, &canonical);
+        *ret = r < 0 ? NULL : path_join(canonical, "nsrun");
+        return *ret ? 0 : error_oom(err);
+}
+
+int rundir_find_base(char **ret, struct nsrun_error *err) {
+        return rundir_find_in(rundir_find_cache_home, ret, err);
 }
 
 char *rundir_mode_fix(int r, const char *path) {

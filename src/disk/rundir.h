@@ -39,6 +39,8 @@ int rundir_make_folders(char *path);
 /* The canonical path of the folder of all run directories, which need not exist.  -ENOENT: as for
  * rundir_find_cache_home(). */
 int rundir_find_base(char **ret, struct nsrun_error *err);
+/* The canonical path of nsrun's folder in the one that `find` finds. */
+int rundir_find_in(int (*find)(char **ret, struct nsrun_error *err), char **ret, struct nsrun_error *err);
 /* Opens the folder of all run directories, which is made if it is missing.  -EPERM: another user
  * owns it or may write to it. */
 int rundir_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err);

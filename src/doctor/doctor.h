@@ -53,7 +53,7 @@ void doctor_add(struct doctor *d, const char *check, enum doctor_state state, co
 /* A line with an error's words.  Returns it, or NULL. */
 struct doctor_line *doctor_add_error(struct doctor *d, const char *check, enum doctor_state state,
                                      const struct nsrun_error *error);
-/* doctor_host.c, doctor_caller.c, doctor_modules.c: what can be seen without a run. */
+/* doctor_host.c, doctor_caller.c: what can be seen without a run. */
 void doctor_look_at_host(struct doctor *d);
 void doctor_look_at_caller(struct doctor *d);
 void doctor_look_at_modules(struct doctor *d);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a look at the host tells without a run: folders, programs, the cgroup. */
+/* What a look at the host tells without a run: folders, programs, the cgroup, the kernel's
+ * security modules. */
 #include <fcntl.h>
 #include <limits.h>
 
+#include "base/file.h"
 #include "base/programs.h"
 #include "base/str.h"
 #include "base/sys.h"
@@ -13,6 +15,10 @@
 #include "host/user.h"
 #include "policy/policy.h"
 #include "run/cgroup_place.h"
+
+enum {
+        MODULE_LINE = 1024 /* bytes of what a security module says of itself */
+};
 
 static const char *file_system_name(const char *path) {
         static const struct {
@@ -193,4 +199,61 @@ void doctor_look_at_host(struct doctor *d) {
         look_at_configuration(d);
         look_at_home(d);
         look_at_folders(d);
+}
+
+/* ------------------------------------------------------------ the kernel's security modules */
+
+/* A file's first line; "" where it can't be read. */
+static void read_line_of(const char *path, char to[static MODULE_LINE]) {
+        read_kernel_file(path, to, MODULE_LINE);
+        to[strcspn(to, "\n")] = '\0';
+}
+
+static void say_list(struct doctor *d) {
+        char list[MODULE_LINE];
+
+        read_line_of("/sys/kernel/security/lsm", list);
+        if (*list)
+                doctor_say(d, "security modules", "%s", list);
+        else
+                doctor_say(d, "security modules", "not told: /sys/kernel/security isn't mounted here");
+}
+
+/* A confined nsrun may be refused what its profile doesn't say. */
+static void say_apparmor(struct doctor *d) {
+        char enabled[MODULE_LINE], profile[MODULE_LINE];
+
+        read_line_of("/sys/module/apparmor/parameters/enabled", enabled);
+        read_line_of("/proc/self/attr/apparmor/current", profile);
+        if (*enabled == 'Y' && *profile)
+                doctor_say(d, "AppArmor", "nsrun's profile is %s", profile);
+}
+
+static void say_selinux(struct doctor *d) {
+        char enforce[MODULE_LINE], context[MODULE_LINE];
+
+        read_line_of("/sys/fs/selinux/enforce", enforce);
+        read_line_of("/proc/self/attr/current", context);
+        if (*enforce)
+                doctor_say(d, "SELinux", "%s, nsrun's context is %s",
+                           *enforce == '1' ? "enforcing" : "permissive", *context ? context : "not told");
+}
+
+/* "none [integrity] confidentiality": the one in force is in brackets.  Neither forbids what nsrun does. */
+static void say_lockdown(struct doctor *d) {
+        char text[MODULE_LINE];
+        const char *at;
+
+        read_line_of("/sys/kernel/security/lockdown", text);
+        at = strchr(text, '[');
+        if (at && strchr(at, ']'))
+                doctor_say(d, "lockdown", "%.*s", (int)strcspn(at + 1, "]"), at + 1);
+}
+
+/* As they say it themselves: for whoever looks for the one that refuses. */
+void doctor_look_at_modules(struct doctor *d) {
+        say_list(d);
+        say_apparmor(d);
+        say_selinux(d);
+        say_lockdown(d);
 }

@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "host/engine_sockets.h"
-#include "host/listening.h"
+#include "listening.h"
 #include "output.h"
 #include "rules/home_secrets.h"
 
@@ -260,7 +260,7 @@ static int explain_engines(const struct asked_list *list, char ***ret) {
                 if (list->items[i].how != WATCHED_CONNECT || list->items[i].is_there)
                         continue;
                 if (!sockets)
-                        r = sockets_list(environ, list->plan->home, &sockets);
+                        r = sockets_list(environ, list->plan->home, NULL, &sockets);
                 if (r >= 0 && strv_contains(sockets, list->items[i].path))
                         r = explain_add(ret, EXPLAIN_NO_ENGINE);
         }

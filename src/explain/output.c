@@ -10,7 +10,7 @@
 
 #include "base/path.h"
 #include "base/sys.h"
-#include "host/listening.h"
+#include "listening.h"
 #include "policy/options.h"
 
 /* How many lines of the tables of who listens are read, and for how many a look counts: the kernel walks all

@@ -2,9 +2,8 @@
 /* Lists the control sockets of container engines.  rules/refuse.c refuses rules that show one. */
 #include "engine_sockets.h"
 
-#include <dirent.h>
-
 #include "base/file.h"
+#include "base/name_list.h"
 #include "base/path.h"
 #include "base/str.h"
 
@@ -64,10 +63,16 @@ static int list_followed(char ***sockets, const char *path) {
         return streq(canonical, path) ? 0 : strv_consume(sockets, TAKE_PTR(canonical));
 }
 
+/* Whether something of the first name of `path` is in the folder that `names` is of. */
+static bool may_be_in(const struct name_list *names, const char *path) {
+        return name_list_find(names, path, strcspn(path, "/")) >= 0;
+}
+
 /* Adds each of `names` in `base`, as it is spelled and where it leads, whether it exists or not: a
  * service may make it at any time.  *bases has the folders that were looked at, since on most
  * machines /var/run is /run. */
 static int list_below(char ***sockets, char ***bases, const char *base, const char *const *names, size_t n) {
+        _cleanup_name_list_ struct name_list there = {.is_unknown = true};
         _cleanup_free_ char *canonical = NULL;
         bool is_new;
         int r;
@@ -77,13 +82,16 @@ static int list_below(char ***sockets, char ***bases, const char *base, const ch
                 return r;
         is_new = canonical && !strv_contains(*bases, canonical);
         r = is_new ? strv_add(bases, canonical) : 0;
+        /* A look at the folder costs as much as one for each of so many. */
+        if (r >= 0 && is_new && n > 4)
+                r = name_list_read(canonical, &there);
         for (size_t i = 0; i < n && r >= 0; i++) {
                 _cleanup_free_ char *spelled = path_join(base, names[i]);
                 _cleanup_free_ char *path = path_join(canonical ? canonical : base, names[i]);
 
                 if (!spelled || !path)
                         return -ENOMEM;
-                r = is_new ? list_followed(sockets, path) : 0;
+                r = is_new && may_be_in(&there, names[i]) ? list_followed(sockets, path) : 0;
                 if (r >= 0 && !streq(spelled, path))
                         r = strv_consume(sockets, TAKE_PTR(spelled));
                 if (r >= 0)
@@ -108,12 +116,15 @@ static int list_named(char ***sockets, const char *address) {
 }
 
 /* Adds the sockets in `home` that exist. */
-static int list_present(char ***sockets, const char *home) {
+static int list_present(char ***sockets, const char *home, const struct name_list *names) {
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(home_sockets) && r >= 0; i++) {
-                _cleanup_free_ char *path = path_join(home, home_sockets[i]);
+                _cleanup_free_ char *path = NULL;
 
+                if (!may_be_in(names, home_sockets[i]))
+                        continue;
+                path = path_join(home, home_sockets[i]);
                 if (!path)
                         return -ENOMEM;
                 if (access(path, F_OK) < 0)
@@ -163,71 +174,81 @@ static int list_hosts(char ***sockets, const char *text) {
         return 0;
 }
 
-static int list_context(char ***sockets, int folder, const char *name) {
+struct context_list {
+        char ***sockets;
+        unsigned n;
+};
+
+static int list_context(void *data, int folder, const struct dirent *entry) {
         _cleanup_free_ char *text = NULL, *file = NULL;
+        struct context_list *list = data;
         int r;
 
-        if (asprintf(&file, "%s/meta.json", name) < 0) {
-                file = NULL;
+        if (entry->d_name[0] == '.')
+                return 0;
+        if (list->n++ == CONTEXTS_MAX)
+                return 1;
+        file = str_concat(entry->d_name, "/", "meta.json");
+        if (!file)
                 return -ENOMEM;
-        }
         r = read_small_file(folder, file, 0, CONTEXT_MAX, &text);
-        if (r < 0)
-                return r == -ENOMEM ? r : 0;
-        return list_hosts(sockets, text);
+        return r >= 0 ? list_hosts(list->sockets, text) : r == -ENOMEM ? r : 0;
 }
 
 /* Adds the sockets of Docker's contexts, which are in contexts/meta/HASH/meta.json of its
  * configuration. */
-static int list_contexts(char ***sockets, char *const *environment, const char *home) {
+static int list_contexts(char ***sockets, char *const *environment, const char *home,
+                         const struct name_list *names) {
         const char *config = environment_get(environment, "DOCKER_CONFIG");
+        struct context_list list = {.sockets = sockets};
+        _cleanup_close_ int folder = -EBADF;
         _cleanup_free_ char *path = NULL;
-        const struct dirent *entry;
-        DIR *folder;
-        int r = 0;
+        int r;
 
         if (config && path_is_absolute(config))
                 path = path_join(config, "contexts/meta");
-        else if (home)
+        else if (home && may_be_in(names, ".docker"))
                 path = path_join(home, ".docker/contexts/meta");
         else
                 return 0;
         if (!path)
                 return -ENOMEM;
-        folder = opendir(path);
-        if (!folder)
-                return errno == ENOMEM ? -ENOMEM : 0;
-        for (unsigned n = 0; n < CONTEXTS_MAX && r >= 0 && (entry = readdir(folder)); n++)
-                if (entry->d_name[0] != '.')
-                        r = list_context(sockets, dirfd(folder), entry->d_name);
-        (void)closedir(folder);
-        return r;
+        folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        r = folder < 0 ? 0 : folder_read(folder, list_context, &list);
+        return r == -ENOMEM ? r : 0;
 }
 
-int sockets_list(char *const *environment, const char *home, char ***ret) {
+int sockets_list(char *const *environment, const char *home, const struct name_list *names, char ***ret) {
         const char *runtime = environment_get(environment, "XDG_RUNTIME_DIR");
+        static const struct name_list unknown = {.is_unknown = true};
         _cleanup_strv_ char **sockets = NULL, **bases = NULL;
         char by_uid[64];
-        int r;
+        const struct {
+                const char *base, *const *names;
+                size_t n;
+        } places[] = {
+                {"/run", run_sockets, ARRAY_SIZE(run_sockets)},
+                {"/var/run", run_sockets, ARRAY_SIZE(run_sockets)},
+                {"/var", var_sockets, ARRAY_SIZE(var_sockets)},
+                {by_uid, rootless_sockets, ARRAY_SIZE(rootless_sockets)},
+                {runtime, rootless_sockets, ARRAY_SIZE(rootless_sockets)},
+        };
+        int r = 0;
 
+        names = names ? names : &unknown;
         (void)snprintf(by_uid, sizeof(by_uid), "/run/user/%u", (unsigned)geteuid());
-        r = list_below(&sockets, &bases, "/run", run_sockets, ARRAY_SIZE(run_sockets));
-        if (r >= 0)
-                r = list_below(&sockets, &bases, "/var/run", run_sockets, ARRAY_SIZE(run_sockets));
-        if (r >= 0)
-                r = list_below(&sockets, &bases, "/var", var_sockets, ARRAY_SIZE(var_sockets));
-        if (r >= 0)
-                r = list_below(&sockets, &bases, by_uid, rootless_sockets, ARRAY_SIZE(rootless_sockets));
-        if (r >= 0 && runtime && path_is_absolute(runtime) && !streq(runtime, by_uid))
-                r = list_below(&sockets, &bases, runtime, rootless_sockets, ARRAY_SIZE(rootless_sockets));
+        if (runtime && (!path_is_absolute(runtime) || streq(runtime, by_uid)))
+                runtime = NULL;
+        for (size_t i = 0; i < ARRAY_SIZE(places) - (runtime ? 0 : 1) && r >= 0; i++)
+                r = list_below(&sockets, &bases, places[i].base, places[i].names, places[i].n);
         if (r >= 0)
                 r = list_named(&sockets, environment_get(environment, "DOCKER_HOST"));
         if (r >= 0)
                 r = list_named(&sockets, environment_get(environment, "CONTAINER_HOST"));
         if (r >= 0 && home)
-                r = list_present(&sockets, home);
+                r = list_present(&sockets, home, names);
         if (r >= 0)
-                r = list_contexts(&sockets, environment, home);
+                r = list_contexts(&sockets, environment, home, names);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(sockets);

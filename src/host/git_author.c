@@ -10,10 +10,9 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "gitconfig.h"
 #include "gitdir.h"
 #include "gitignore.h"
-#include "gitsettings.h"
+#include "gitorders.h"
 #include "project.h"
 
 enum {
@@ -35,6 +34,7 @@ void identity_clear(struct identity *id) {
         for (size_t i = 0; i < IDENTITY_N_VARIABLES; i++)
                 free(id->values[i]);
         free(id->settings);
+        free(id->hooks);
         free(id->ignores);
         *id = (struct identity){0};
 }
@@ -53,7 +53,7 @@ struct reading {
         bool has_worktree_config; /* the repository has extensions.worktreeConfig on */
         char **urls;              /* its remote.*.url */
         struct strbuf settings;
-        char *excludes; /* core.excludesFile */
+        char *excludes, *hooks; /* core.excludesFile, core.hooksPath */
 };
 
 static void reading_clear(struct reading *c) {
@@ -65,6 +65,7 @@ static void reading_clear(struct reading *c) {
         gitdir_clear(&c->dirs);
         strv_free(c->urls);
         free(c->excludes);
+        free(c->hooks);
         free(strbuf_finish(&c->settings));
 }
 
@@ -97,12 +98,9 @@ static int take_plain(void *data, const struct gitconfig_entry *entry) {
 /* Takes the entries of a file of the repository, if it is a plain one. */
 static int read_plain(struct reading *c, const char *folder, const char *name) {
         _cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        _cleanup_free_ char *text = NULL;
-        int r = fd < 0 ? -errno : read_small_file(fd, name, O_NOFOLLOW, CONFIG_MAX, &text);
+        int r = fd < 0 ? -errno : gitdir_read_config(fd, name, take_plain, c);
 
-        if (r < 0)
-                return r == -ENOMEM || r == -EBADMSG || r == -EFBIG ? r : 0;
-        return gitconfig_parse(text, strlen(text), take_plain, c);
+        return r == -ENOMEM || r == -EBADMSG || r == -EFBIG ? r : 0;
 }
 
 /* A .git file that isn't believed leads to none. */
@@ -213,18 +211,12 @@ static int read_users_file(struct reading *c, const char *path);
  * not: it could name any file of the host's.  Judged is what was opened: the name may be another file's by
  * now. */
 static bool may_include(const struct reading *c) {
-        char self[sizeof("/proc/self/fd/") + 3 * sizeof(int)], canonical[PATH_MAX];
-        ssize_t n;
+        _cleanup_free_ char *canonical = fd_name(c->file_fd);
 
-        (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", c->file_fd);
-        n = readlink(self, canonical, sizeof(canonical) - 1);
-        if (n < 0 || n == (ssize_t)sizeof(canonical) - 1)
-                return false;
-        canonical[n] = '\0';
         STRV_FOREACH (folder, c->request->untrusted)
-                if (path_is_beneath(canonical, *folder))
+                if (canonical && path_is_beneath(canonical, *folder))
                         return false;
-        return true;
+        return canonical;
 }
 
 static int include(struct reading *c, const char *value) {
@@ -282,7 +274,12 @@ static int identity_take_entry(void *data, const struct gitconfig_entry *entry) 
                 return include_if(c, condition, n, entry->value);
         if (streq(entry->name, "core.excludesfile"))
                 return take_excludes(c, entry->value);
-        if (gitsettings_is_harmless(entry) && c->settings.length < SETTINGS_MAX)
+        if (streq(entry->name, "core.hookspath")) {
+                free(c->hooks);
+                c->hooks = strdup(entry->value ? entry->value : "");
+                return c->hooks ? 0 : -ENOMEM;
+        }
+        if (gitorders_is_harmless(entry) && c->settings.length < SETTINGS_MAX)
                 gitconfig_write(&c->settings, entry);
         return take_value(c->values, entry->name, entry->value);
 }
@@ -433,22 +430,26 @@ static int identity_fill(char *const values[ARRAY_SIZE(keys)], struct identity *
 
 int identity_find(const struct identity_request *request, struct identity *ret) {
         _cleanup_(reading_clear) struct reading c = {.request = request};
-        int r;
+        int r, users;
 
         c.home = environment_get(request->environ, "HOME");
         if (c.home && !path_is_absolute(c.home))
                 c.home = NULL;
-        r = read_repository(&c);
-        if (r >= 0)
-                r = read_users(&c);
+        r = request->project ? read_repository(&c) : 0;
+        /* What the repository says, a command may have written: it keeps nothing of the user's from being
+         * read. */
+        users = read_users(&c);
+        r = r < 0 ? r : users;
+        ret->hooks = TAKE_PTR(c.hooks);
         for (size_t i = 0; i < ARRAY_SIZE(keys) && r >= 0; i++)
                 if (c.repositorys[i])
                         r = take_value(c.values, keys[i], c.repositorys[i]);
         if (r >= 0)
                 r = read_variables(&c);
-        if (r < 0)
-                return r == -ENOMEM ? r : 0;
-        r = identity_fill(c.values, ret);
+        if (r < 0 && r != -ENOMEM)
+                return 0;
+        if (r >= 0)
+                r = identity_fill(c.values, ret);
         if (r >= 0)
                 r = read_ignores(&c, &ret->ignores);
         if (r >= 0 && c.settings.length > 0 && !(ret->settings = strbuf_finish(&c.settings)))

@@ -11,12 +11,13 @@ extern const char *const identity_variables[IDENTITY_N_VARIABLES]; /* GIT_AUTHOR
 /* What git would use. */
 struct identity {
         char *values[IDENTITY_N_VARIABLES]; /* of these; NULL where git would have none */
-        char *settings; /* the user's harmless ones (gitsettings.h), as a file of configuration; or NULL */
+        char *settings; /* the user's harmless ones (gitorders.h), as a file of configuration; or NULL */
+        char *hooks;    /* what the user's files have for core.hooksPath; or NULL */
         char *ignores; /* the text of core.excludesFile, or of the file that git reads without it; or NULL */
 };
 
 struct identity_request {
-        const char *project;    /* the folder, canonical, in which git would be asked */
+        const char *project;    /* the folder, canonical, in which git would be asked; NULL: of none */
         char *const *environ;   /* the caller's: HOME, XDG_CONFIG_HOME, GIT_CONFIG_…, PWD count */
         char *const *untrusted; /* canonical folders that a command may write to: a file there may not
                                    include another */
@@ -25,8 +26,8 @@ struct identity_request {
 /* Finds the name and email of user.*, author.* and committer.* in the system's file, in the user's
  * files and what they include, in the project's repository, and in GIT_CONFIG_COUNT's variables.
  * Of includeIf gitdir and hasconfig are followed.  Of a repository only plain files count, and nothing that
- * they include is opened.  Where git would fail to read a file, or a bound is crossed: 0 with an empty *ret.
- * -ENOMEM. */
+ * they include is opened.  Where git would fail to read a file, or a bound is crossed: 0, and nothing but
+ * `hooks` in *ret.  -ENOMEM. */
 int identity_find(const struct identity_request *request, struct identity *ret);
 void identity_clear(struct identity *id);
 #define _cleanup_identity_ _cleanup_(identity_clear)

@@ -10,11 +10,13 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "gitconfig.h"
+#include "base/str.h"
 
 enum {
         POINTER_MAX = 1 << 20, /* git reads no longer one */
         CONFIG_MAX = 1 << 20,
+        ENTRIES_MAX = 200000, /* of all walks for symlinks */
+        DEPTH_MAX = 32,
 };
 
 static const char repair_hint[] =
@@ -36,7 +38,7 @@ static int doubt(struct finding *f, const char *why, const char *hint) {
 }
 
 int gitdir_read_pointer(int dir, const char *name, const char *prefix, const char *base, char **ret) {
-        _cleanup_free_ char *text = NULL, *joined = NULL;
+        _cleanup_free_ char *text = NULL;
         const char *path;
         size_t n;
         int r;
@@ -50,14 +52,8 @@ int gitdir_read_pointer(int dir, const char *name, const char *prefix, const cha
         path = startswith(text, prefix);
         if (!path || !*path)
                 return -EBADMSG;
-        if (path_is_absolute(path))
-                joined = strdup(path);
-        else if (asprintf(&joined, "%s/%s", base, path) < 0)
-                joined = NULL;
-        if (!joined)
-                return -ENOMEM;
-        *ret = TAKE_PTR(joined);
-        return 0;
+        *ret = path_is_absolute(path) ? strdup(path) : str_concat(base, "/", path);
+        return *ret ? 0 : -ENOMEM;
 }
 
 /* Reads such a path as gitdir_read_pointer() does, and makes it canonical; it must lead to something. */
@@ -88,6 +84,14 @@ static bool is_repository(int dir) {
                is_plain(dir, "objects", S_IFDIR) && is_plain(dir, "refs", S_IFDIR);
 }
 
+int gitdir_read_config(int dir, const char *name,
+                       int (*found)(void *data, const struct gitconfig_entry *entry), void *data) {
+        _cleanup_free_ char *text = NULL;
+        int r = read_small_file(dir, name, O_NOFOLLOW, CONFIG_MAX, &text);
+
+        return r < 0 ? r : gitconfig_parse(text, strlen(text), found, data);
+}
+
 struct config {
         char *worktree; /* the value of core.worktree */
         bool has_worktree_config;
@@ -114,15 +118,11 @@ static int read_config(int dir, struct config *ret) {
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(names) && r >= 0; i++) {
-                _cleanup_free_ char *text = NULL;
-
                 if (i > 0 && !config.has_worktree_config)
                         break;
-                r = read_small_file(dir, names[i], O_NOFOLLOW, CONFIG_MAX, &text);
+                r = gitdir_read_config(dir, names[i], gitdir_take_entry, &config);
                 if (r == -ENOENT && i > 0)
                         r = 0;
-                else if (r >= 0)
-                        r = gitconfig_parse(text, strlen(text), gitdir_take_entry, &config);
         }
         if (r < 0) {
                 free(config.worktree);
@@ -197,10 +197,8 @@ static int check_repository(struct finding *f) {
                 return r == -ENOMEM ? r : doubt(f, "its repository's config can't be read", repair_hint);
         if (!config.worktree)
                 return doubt(f, "it leads to a repository that names no work tree", repair_hint);
-        if (path_is_absolute(config.worktree))
-                joined = TAKE_PTR(config.worktree);
-        else if (asprintf(&joined, "%s/%s", f->dirs->git_dir, config.worktree) < 0)
-                joined = NULL;
+        joined = path_is_absolute(config.worktree) ? strdup(config.worktree)
+                                                   : str_concat(f->dirs->git_dir, "/", config.worktree);
         free(config.worktree);
         if (!joined)
                 return -ENOMEM;
@@ -282,4 +280,89 @@ void gitdir_clear(struct gitdir *g) {
         free(g->git_dir);
         free(g->common_dir);
         *g = (struct gitdir){0};
+}
+
+/* ------------------------------------------------------------------- its symlinks */
+
+struct walked {
+        struct gitwalk *walk;
+        const char *path;
+        unsigned depth;
+};
+
+char *gitwalk_describe(int folder, const char *name, const char *path) {
+        char text[PATH_MAX], *line;
+        ssize_t n = readlinkat(folder, name, text, sizeof(text) - 1);
+
+        if (n < 0)
+                return NULL;
+        text[n] = '\0';
+        return asprintf(&line, "%s -> %s", path, text) < 0 ? NULL : line;
+}
+
+bool gitwalk_is_reference(int folder, const char *name) {
+        char text[PATH_MAX];
+        ssize_t n = readlinkat(folder, name, text, sizeof(text) - 1);
+
+        if (n < 0)
+                return false;
+        text[n] = '\0';
+        return startswith(text, "refs/") && !strstr(text, "..");
+}
+
+/* Whether a folder at the top of a git dir is left out: in objects and lfs git names files by their
+ * content; modules holds git dirs of their own, and hooks is read-only inside. */
+static bool is_left_out(const char *name, unsigned depth) {
+        static const char *const names[] = {"objects", "lfs", "modules", "hooks"};
+
+        for (size_t i = 0; depth == 0 && i < ARRAY_SIZE(names); i++)
+                if (streq(name, names[i]))
+                        return true;
+        return false;
+}
+
+static int walk_entry(void *data, int folder, const struct dirent *entry);
+
+/* What became something else meanwhile is no folder to look through; but where the walk starts that is told.
+ */
+static int gitwalk_folder(struct walked *in, int parent, const char *name, bool is_start) {
+        struct gitwalk *w = in->walk;
+        _cleanup_close_ int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int r;
+
+        if (fd < 0 && errno == EACCES && w->closed)
+                fd = w->closed(w->data, parent, name);
+        else if (fd < 0)
+                fd = -errno;
+        if (fd < 0) {
+                w->is_cut |= fd != -ENOENT && (is_start || (fd != -ENOTDIR && fd != -ELOOP));
+                return 0;
+        }
+        r = folder_read(fd, walk_entry, in);
+        return r < 0 ? r : 0;
+}
+
+static int walk_entry(void *data, int folder, const struct dirent *entry) {
+        const struct walked *in = data;
+        struct gitwalk *w = in->walk;
+        _cleanup_free_ char *path = NULL;
+        unsigned char type;
+
+        if (in->depth > DEPTH_MAX || w->n_entries++ >= ENTRIES_MAX) {
+                w->is_cut = true;
+                return 1;
+        }
+        type = folder_type(folder, entry);
+        if (type != DT_LNK && (type != DT_DIR || is_left_out(entry->d_name, in->depth)))
+                return 0;
+        path = str_concat(in->path, "/", entry->d_name);
+        if (!path)
+                return -ENOMEM;
+        if (type == DT_LNK)
+                return w->link(w->data, folder, entry->d_name, path);
+        return gitwalk_folder(&(struct walked){w, path, in->depth + 1}, folder, entry->d_name, false);
+}
+
+int gitwalk(struct gitwalk *w, int parent, const char *name, const char *path, bool is_top) {
+        return gitwalk_folder(&(struct walked){w, path, is_top ? 0 : 1}, parent, name, true);
 }

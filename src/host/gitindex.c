@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 
@@ -169,22 +168,11 @@ int gitindex_read(int git_dir, const char *name, size_t limit, gitindex_found_t 
                   char *shared) {
         _cleanup_close_ int fd =
                 openat(git_dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
-        _cleanup_free_ unsigned char *text = NULL;
-        struct stat st;
+        _cleanup_free_ char *text = NULL;
         size_t n = 0;
-        int r;
+        int r = fd < 0 ? -errno : read_bytes_fd(fd, limit, &text, &n);
 
         if (shared)
                 *shared = '\0';
-        if (fd < 0 || fstat(fd, &st) < 0)
-                return -errno;
-        if (!S_ISREG(st.st_mode) || st.st_size < 0)
-                return -EINVAL;
-        if ((uintmax_t)st.st_size > limit)
-                return -EFBIG;
-        text = malloc((size_t)st.st_size + 1);
-        if (!text)
-                return -ENOMEM;
-        r = read_full(fd, (char *)text, (size_t)st.st_size, &n);
-        return r < 0 ? r : gitindex_parse(text, n, found, data, shared);
+        return r < 0 ? r : gitindex_parse((const unsigned char *)text, n, found, data, shared);
 }

@@ -8,12 +8,11 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "base/str.h"
-#include "gitwalk.h"
+#include "gitdir.h"
 #include "subrepositories.h"
 
 enum {
-        CONFIG_MAX = 1 << 20,
+        HARMLESS_MAX = 1024, /* bytes of a value */
 };
 
 /* git-config(1)'s keys whose value is started as a program, or names hooks or more configuration.  The
@@ -110,16 +109,140 @@ bool gitorders_names_program(const struct gitconfig_entry *entry) {
         return false;
 }
 
+/* ------------------------------------------------------------------ harmless ones */
+
+/* git-config(1)'s keys that say how git works and prints. */
+static const char *const harmless_keys[] = {
+        "advice.*",
+        "apply.whitespace",
+        "blame.coloring",
+        "blame.date",
+        "blame.showemail",
+        "blame.showroot",
+        "branch.autosetupmerge",
+        "branch.autosetuprebase",
+        "branch.sort",
+        "checkout.defaultremote",
+        "checkout.guess",
+        "clean.requireforce",
+        "color.*",
+        "column.*",
+        "commit.cleanup",
+        "commit.status",
+        "commit.verbose",
+        "core.abbrev",
+        "core.autocrlf",
+        "core.commentchar",
+        "core.eol",
+        "core.logallrefupdates",
+        "core.precomposeunicode",
+        "core.quotepath",
+        "core.safecrlf",
+        "core.untrackedcache",
+        "core.whitespace",
+        "diff.algorithm",
+        "diff.colormoved",
+        "diff.colormovedws",
+        "diff.context",
+        "diff.indentheuristic",
+        "diff.interhunkcontext",
+        "diff.mnemonicprefix",
+        "diff.noprefix",
+        "diff.renamelimit",
+        "diff.renames",
+        "diff.submodule",
+        "diff.wserrorhighlight",
+        "fetch.prune",
+        "fetch.prunetags",
+        "format.pretty",
+        "grep.column",
+        "grep.extendedregexp",
+        "grep.fullname",
+        "grep.linenumber",
+        "grep.patterntype",
+        "help.autocorrect",
+        "init.defaultbranch",
+        "log.abbrevcommit",
+        "log.date",
+        "log.decorate",
+        "log.follow",
+        "log.mailmap",
+        "log.showroot",
+        "merge.branchdesc",
+        "merge.conflictstyle",
+        "merge.ff",
+        "merge.log",
+        "merge.renamelimit",
+        "merge.renames",
+        "merge.stat",
+        "pull.ff",
+        "pull.rebase",
+        "push.autosetupremote",
+        "push.default",
+        "push.followtags",
+        "rebase.abbreviatecommands",
+        "rebase.autosquash",
+        "rebase.autostash",
+        "rebase.missingcommitscheck",
+        "rebase.stat",
+        "rebase.updaterefs",
+        "rerere.autoupdate",
+        "rerere.enabled",
+        "stash.showincludeuntracked",
+        "stash.showpatch",
+        "stash.showstat",
+        "status.aheadbehind",
+        "status.branch",
+        "status.displaycommentprefix",
+        "status.relativepaths",
+        "status.renames",
+        "status.short",
+        "status.showstash",
+        "status.showuntrackedfiles",
+        "status.submodulesummary",
+        "submodule.recurse",
+        "tag.sort",
+        "user.useconfigonly",
+        "versionsort.suffix",
+};
+
+/* Letters, digits and what `others` has. */
+static bool has_plain_only(const char *value, const char *others) {
+        for (const char *c = value; *c; c++)
+                if (!(*c >= 'a' && *c <= 'z') && !(*c >= 'A' && *c <= 'Z') && !(*c >= '0' && *c <= '9') &&
+                    !strchr(others, *c))
+                        return false;
+        return true;
+}
+
+/* An alias of git's own commands, without what could hold an address, a header or a password: settings that
+ * it makes (-c), and lines for the shell ("!"). */
+static bool is_harmless_alias(const char *value) {
+        return value && has_plain_only(value, " -=%^~,./") && !startswith(value, "-c") &&
+               !strstr(value, " -c") && !strstr(value, "config");
+}
+
+bool gitorders_is_harmless(const struct gitconfig_entry *entry) {
+        if (entry->value && strlen(entry->value) > HARMLESS_MAX)
+                return false;
+        if (startswith(entry->name, "alias.") && !strchr(entry->name + strlen("alias."), '.'))
+                return is_harmless_alias(entry->value);
+        if (entry->value && !has_plain_only(entry->value, " -=%^~,.:;#()<>*+_|\\\"'"))
+                return false;
+        for (size_t i = 0; i < ARRAY_SIZE(harmless_keys); i++)
+                if (fnmatch(harmless_keys[i], entry->name, 0) == 0)
+                        return true;
+        return false;
+}
+
+/* ------------------------------------------------------------------ a git dir */
+
 int gitorders_read(int git_dir, int (*found)(void *data, const struct gitconfig_entry *entry), void *data) {
         static const char *const names[] = {"config", "config.worktree"};
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(names) && r == 0; i++) {
-                _cleanup_free_ char *text = NULL;
-
-                r = read_small_file(git_dir, names[i], O_NOFOLLOW, CONFIG_MAX, &text);
-                if (r >= 0)
-                        r = gitconfig_parse(text, strlen(text), found, data);
+                r = gitdir_read_config(git_dir, names[i], found, data);
                 if (r == -ENOENT)
                         r = 0;
         }

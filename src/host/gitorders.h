@@ -8,6 +8,10 @@
 /* Whether an entry names a program, or what may name one. */
 bool gitorders_names_program(const struct gitconfig_entry *entry);
 
+/* Whether an entry is one of those that a sandbox gets of the user's own: by name those that say how git
+ * works and prints.  None names a program, a file, an address or a secret. */
+bool gitorders_is_harmless(const struct gitconfig_entry *entry);
+
 /* Calls `found` for each entry of the git dir's own files (config, and config.worktree) in order.
  * `found`'s first result that is not 0, or -errno: a file can't be read, or git would not read it. */
 int gitorders_read(int git_dir, int (*found)(void *data, const struct gitconfig_entry *entry), void *data);

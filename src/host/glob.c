@@ -3,13 +3,12 @@
 #include "glob.h"
 
 #include <fcntl.h>
-#include <fnmatch.h>
-#include <limits.h>
 
 #include "base/array.h"
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "walk.h"
 
 enum {
         ENTRIES_MAX = 100000,
@@ -120,21 +119,9 @@ static bool has_wildcard(const char *text, size_t n) {
 }
 
 static bool component_matches(const char *glob, const char *name) {
-        char pattern[2 * NAME_MAX + 2];
-        size_t n;
-
         /* Nearly always they differ right here. */
-        if (*glob != *name && !strchr("*?[\\", *glob))
-                return false;
-        n = strcspn(glob, "/");
-
-        if (!has_wildcard(glob, n))
-                return strncmp(glob, name, n) == 0 && !name[n];
-        if (n >= sizeof(pattern))
-                return false;
-        memcpy(pattern, glob, n);
-        pattern[n] = '\0';
-        return fnmatch(pattern, name, 0) == 0;
+        return (*glob == *name || strchr("*?[\\", *glob)) &&
+               walk_part_matches(glob, strcspn(glob, "/"), name);
 }
 
 static int find_below(struct search *s, const char *folder, const struct globs *globs);

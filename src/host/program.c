@@ -38,10 +38,7 @@ static bool is_roots(const char *path) {
 static bool is_systems(const char *path) {
         static const char *const folders[] = {"/bin", "/sbin", "/usr", "/nix", "/gnu", "/snap"};
 
-        for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
-                if (path_is_beneath(path, folders[i]))
-                        return true;
-        return false;
+        return path_is_beneath_any(path, folders, ARRAY_SIZE(folders));
 }
 
 /* 1: `path` is a program that nsrun may start; 0: not; -ENOMEM. */

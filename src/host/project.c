@@ -33,13 +33,6 @@ static bool is_one_of(const char *path, const char *const *list, size_t n) {
         return false;
 }
 
-static bool is_beneath_one_of(const char *path, const char *const *list, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                if (path_is_beneath(path, list[i]))
-                        return true;
-        return false;
-}
-
 /* Whether `path` is a direct child: of /home a home, of /run/user a folder with a user's sockets. */
 static bool is_child_of(const char *path, const char *parent) {
         const char *name = path_below(path, parent);
@@ -78,18 +71,20 @@ const char *project_denied(const char *path, const char *home) {
                 return "a home folder";
         if (is_one_of(path, system_roots, ARRAY_SIZE(system_roots)))
                 return "a system root";
-        if (is_beneath_one_of(path, system_trees, ARRAY_SIZE(system_trees)))
+        if (path_is_beneath_any(path, system_trees, ARRAY_SIZE(system_trees)))
                 return "a folder of the system";
         if (is_child_of(path, "/run/user"))
                 return "a runtime folder";
         if (!home || !path_is_absolute(home))
                 return NULL;
 
-        /* $HOME may go through a symlink, while `path` is canonical: both forms are compared. */
+        /* $HOME may go through a symlink, while `path` is canonical: both forms are compared.  What a
+         * canonical path begins with is canonical, too. */
         spelled = path_normalise(home);
         if (spelled)
                 why = home_denied(path, spelled);
-        if (!why && path_canonical(home, &canonical, NULL) == 0)
+        if (!why && !(spelled && path_is_beneath(path, spelled)) &&
+            path_canonical(home, &canonical, NULL) == 0)
                 why = home_denied(path, canonical);
         return why;
 }
@@ -101,17 +96,10 @@ int project_find(const char *start, const char *home, char **ret) {
         if (!folder)
                 return -ENOMEM;
         while (!has_git(folder, &r)) {
-                char *parent;
-
                 if (r < 0)
                         return r;
-                if (streq(folder, "/"))
+                if (!path_up(folder))
                         break;
-                parent = path_parent(folder);
-                if (!parent)
-                        return -ENOMEM;
-                free(folder);
-                folder = parent;
         }
         if (streq(folder, "/") || project_denied(folder, home)) {
                 free(folder);
@@ -126,7 +114,7 @@ int project_find(const char *start, const char *home, char **ret) {
 const char *writable_denied(const char *path) {
         if (is_one_of(path, system_roots, ARRAY_SIZE(system_roots)))
                 return "a system root";
-        if (is_beneath_one_of(path, kernel_trees, ARRAY_SIZE(kernel_trees)))
+        if (path_is_beneath_any(path, kernel_trees, ARRAY_SIZE(kernel_trees)))
                 return "a folder of the kernel's";
         return NULL;
 }

@@ -9,12 +9,11 @@
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "gitconfig.h"
+#include "gitdir.h"
 #include "gitindex.h"
 #include "glob.h"
 
 enum {
-        MODULES_SIZE = 1 << 20,
         NESTED_MAX = 100000, /* of paths that are named */
 };
 
@@ -63,12 +62,8 @@ static int take_module(void *data, const struct gitconfig_entry *entry) {
 static int take_top_entry(void *data, int folder, const struct dirent *entry) {
         struct nested_search *s = data;
         char path[sizeof(entry->d_name) + sizeof("/HEAD")];
-        struct stat st;
 
-        if ((entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) || streq(entry->d_name, ".git"))
-                return 0;
-        if (entry->d_type == DT_UNKNOWN &&
-            (fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode)))
+        if (streq(entry->d_name, ".git") || folder_type(folder, entry) != DT_DIR)
                 return 0;
         (void)snprintf(path, sizeof(path), "%s/.git", entry->d_name);
         if (nested_has(folder, path))
@@ -78,11 +73,8 @@ static int take_top_entry(void *data, int folder, const struct dirent *entry) {
 }
 
 static int read_modules(struct nested_search *s) {
-        _cleanup_free_ char *text = NULL;
-        int r = read_small_file(s->places->folder, ".gitmodules", O_NOFOLLOW, MODULES_SIZE, &text);
+        int r = gitdir_read_config(s->places->folder, ".gitmodules", take_module, s);
 
-        if (r >= 0)
-                r = gitconfig_parse(text, strlen(text), take_module, s);
         return r == -ENOMEM ? r : 0;
 }
 
@@ -93,18 +85,23 @@ static int read_index(struct nested_search *s, const char *name, char *shared) {
         return r == -ENOMEM ? r : 0;
 }
 
+/* What git itself knows. */
+static int read_git(struct nested_search *s) {
+        char shared[GITINDEX_SHARED_SIZE] = "";
+        int r = read_modules(s);
+
+        if (r >= 0)
+                r = read_index(s, "index", shared);
+        return r >= 0 && *shared ? read_index(s, shared, NULL) : r;
+}
+
 int nested_find(const struct nested_places *places, char ***ret, bool *ret_is_cut) {
         struct nested_search s = {.places = places};
-        char shared[GITINDEX_SHARED_SIZE] = "";
         _cleanup_close_ int top = openat(places->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         int r = top < 0 ? 0 : folder_read(top, take_top_entry, &s);
 
         if (r >= 0 && places->git_dir >= 0)
-                r = read_modules(&s);
-        if (r >= 0 && places->git_dir >= 0)
-                r = read_index(&s, "index", shared);
-        if (r >= 0 && places->git_dir >= 0 && *shared)
-                r = read_index(&s, shared, NULL);
+                r = read_git(&s);
         if (r == -ENOMEM) {
                 strv_free(s.found);
                 return r;

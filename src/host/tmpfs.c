@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,16 +20,6 @@ static const struct {
         {"", "/sys/fs/cgroup", "memory.max"},
         {"memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes"},
 };
-
-/* Reads a file of the kernel's, which has no size; "" if it can't be read. */
-static void read_kernel_file(const char *path, char *to, size_t size) {
-        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-        size_t n = 0;
-
-        if (fd >= 0)
-                (void)read_full(fd, to, size - 1, &n);
-        to[n] = '\0';
-}
 
 /* Lowers *allowed to the bound of the cgroup at `path`, if it has one. */
 static void take_bound(const char *folder, const char *path, const char *name, uint64_t *allowed) {

@@ -4,13 +4,14 @@
  * listed once and a row costs a system call only where its name is in the list. */
 #include "toolchains.h"
 
-#include <dirent.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/name_list.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "glob.h"
 
 #define READABLE(t, p, ...) \
@@ -36,22 +37,9 @@ static const char *const list_variables[] = {"GOPATH", "JULIA_DEPOT_PATH", "R_LI
 
 /* ------------------------------------------------------------- what a folder holds */
 
-/* The names in one folder, sorted. */
-struct name_list {
-        char *names; /* one after the other, each with its NUL */
-        const char **sorted;
-        size_t n;
-        bool is_unknown; /* too many, or unreadable: each row is to be looked for */
-};
-
-enum {
-        MOST_NAMES = 4096,
-        MOST_NAME_BYTES = 256 * 1024,
-};
-
 /* The folders that are listed: most rows lie directly in one of them.  The lists are made when a row
  * first needs them; a folder must come after the one that it lies in. */
-static const char *const listed[] = {"", ".cache", ".local", ".config", ".local/share", ".local/state"};
+static const char *const listed[] = {"", ".cache", ".local/share"};
 
 struct walk {
         const struct toolchain_host *host;
@@ -60,98 +48,49 @@ struct walk {
         char *missing; /* the first two components of the last absolute row that isn't there */
         const struct toolchain_entry *entry;
         const char *variable, *base;
+        bool is_canonical; /* the path that is looked at */
         int (*found)(void *data, const struct toolchain_place *place);
         void *data;
 };
 
-static int compare_listed(const void *a, const void *b) {
-        return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Reads the names of `dir`.  -E2BIG: too many to be worth it. */
-static int read_listed(DIR *dir, struct strbuf *names, size_t *ret_n) {
-        const struct dirent *entry;
-
-        while ((entry = readdir(dir))) {
-                if (++*ret_n > MOST_NAMES || names->length > MOST_NAME_BYTES)
-                        return -E2BIG;
-                strbuf_add_bytes(names, entry->d_name, strlen(entry->d_name) + 1);
-        }
-        return names->has_failed ? -ENOMEM : 0;
-}
-
-static int sort_listed(struct name_list *list, struct strbuf *names, size_t n) {
-        list->sorted = calloc(n + 1, sizeof(*list->sorted));
-        list->names = strbuf_finish(names);
-        if (!list->sorted || !list->names)
-                return -ENOMEM;
-        for (const char *name = list->names; list->n < n; name += strlen(name) + 1)
-                list->sorted[list->n++] = name;
-        qsort(list->sorted, n, sizeof(*list->sorted), compare_listed);
-        return 0;
-}
-
-/* A folder that doesn't exist has an empty list. */
-static int list_folder(const char *path, struct name_list *list) {
-        _cleanup_strbuf_ struct strbuf names = {0};
-        DIR *dir = opendir(path);
-        size_t n = 0;
-        int r;
-
-        if (!dir) {
-                list->is_unknown = errno != ENOENT && errno != ENOTDIR;
-                return 0;
-        }
-        r = read_listed(dir, &names, &n);
-        (void)closedir(dir);
-        if (r == -E2BIG) {
-                list->is_unknown = true;
-                return 0;
-        }
-        return r < 0 ? r : sort_listed(list, &names, n);
-}
-
-static bool has_name(const struct name_list *list, const char *name, size_t length) {
-        size_t low = 0, high = list->n;
-
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-                int c = strncmp(list->sorted[middle], name, length);
-
-                if (c == 0 && !list->sorted[middle][length])
-                        return true;
-                if (c < 0)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return list->is_unknown;
-}
+/* What the lists tell of a place below the home folder. */
+struct listed_place {
+        unsigned char type;   /* DT_*; DT_UNKNOWN: it is to be looked for */
+        bool is_in_canonical; /* its folder has no symlink on the way */
+};
 
 /* Whether `below`, relative to the home folder, may exist by the lists: its components down to the first
  * folder that isn't listed.  -ENOMEM. */
-static int may_exist(struct walk *w, const char *below) {
+static int may_exist(struct walk *w, const char *below, struct listed_place *ret) {
+        *ret = (struct listed_place){.type = DT_UNKNOWN};
         for (size_t i = 0; i < ARRAY_SIZE(listed); i++) {
-                size_t n = strlen(listed[i]);
+                size_t n = strlen(listed[i]), length;
                 const char *name = below + n + (n > 0);
-                size_t length = 0;
-                int r = 0;
+                const struct name_list *list;
+                int type, r = 0;
 
                 if (n > 0 && (strncmp(below, listed[i], n) != 0 || below[n] != '/'))
                         continue;
-                for (; name[length] && name[length] != '/'; length++)
-                        if (name[length] == '*')
-                                return 1;
-                if (!w->is_listed[i]) {
+                length = strcspn(name, "/");
+                if (memchr(name, '*', length))
+                        return 1;
+                if (!w->is_listed[i] && !(i == 0 && w->host->home_names)) {
                         _cleanup_free_ char *path = path_join(w->host->home, n > 0 ? listed[i] : ".");
 
-                        r = path ? list_folder(path, &w->lists[i]) : -ENOMEM;
+                        r = path ? name_list_read(path, &w->lists[i]) : -ENOMEM;
                         w->is_listed[i] = true;
                 }
                 if (r < 0)
                         return r;
-                if (!has_name(&w->lists[i], name, length))
+                list = i == 0 && w->host->home_names ? w->host->home_names : &w->lists[i];
+                type = name_list_find(list, name, length);
+                if (type < 0)
                         return 0;
+                /* Of what lies in a folder that isn't listed, that one's type is known. */
+                if (!name[length])
+                        *ret = (struct listed_place){(unsigned char)type, list->is_canonical};
+                else if (type == DT_DIR && !strchr(name + length + 1, '/'))
+                        ret->is_in_canonical = list->is_canonical;
         }
         return 1;
 }
@@ -191,6 +130,7 @@ static int tell_place(const struct walk *w, const char *path, enum toolchain_sta
         const struct toolchain_place place = {
                 .entry = w->entry,
                 .path = path,
+                .is_canonical = w->is_canonical,
                 .variable = w->variable,
                 .base = w->base,
                 .state = state,
@@ -201,10 +141,10 @@ static int tell_place(const struct walk *w, const char *path, enum toolchain_sta
 }
 
 /* Tells of what is there. */
-static int tell_present(const struct walk *w, const char *path, const struct stat *st) {
+static int tell_present(const struct walk *w, const char *path, unsigned mode) {
         const struct toolchain_entry *entry = w->entry;
 
-        if (entry->is_file ? !S_ISREG(st->st_mode) : !S_ISDIR(st->st_mode))
+        if (entry->is_file ? !S_ISREG(mode) : !S_ISDIR(mode))
                 return tell_place(w, path, TOOLCHAIN_NOT_A_FOLDER, NULL);
         if (entry->needs) {
                 int r = holds(path, entry->needs, strlen(entry->needs));
@@ -235,48 +175,45 @@ static bool is_promised(const struct walk *w, const char *path) {
                (streq(w->base, path) || access(w->base, F_OK) < 0);
 }
 
-static int look_at(struct walk *w, const char *path) {
-        struct stat st;
+static int look_at(struct walk *w, const char *path, const struct listed_place *known) {
+        _cleanup_free_ char *canonical = NULL;
+        unsigned mode = (unsigned)DTTOIF(known->type);
+        int r = 0;
 
-        if (stat(path, &st) == 0)
-                return tell_present(w, path, &st);
-        if (errno == ENOENT || errno == ENOTDIR)
+        w->is_canonical = known->is_in_canonical && (known->type == DT_DIR || known->type == DT_REG);
+        if (w->is_canonical)
+                return tell_present(w, path, mode);
+        r = known->is_in_canonical ? path_canonical_in(path, &canonical, &mode)
+                                   : path_canonical(path, &canonical, &mode);
+        w->is_canonical = r >= 0 && streq(canonical, path);
+        if (r >= 0)
+                return tell_present(w, path, mode);
+        if (r == -ENOENT || r == -ENOTDIR)
                 return is_promised(w, path) ? tell_place(w, path, TOOLCHAIN_NOWHERE, NULL) : 0;
-        return tell_place(w, path, TOOLCHAIN_UNREADABLE, NULL);
+        return r == -ENOMEM ? r : tell_place(w, path, TOOLCHAIN_UNREADABLE, NULL);
 }
 
-struct starred {
-        struct walk *walk;
-        const char *folder;
-};
-
-static int look_at_match(void *data, const char *name, nsrun_unused const struct stat *st) {
-        const struct starred *s = data;
-        _cleanup_free_ char *path = path_join(s->folder, name);
-
-        return path ? look_at(s->walk, path) : -ENOMEM;
-}
+static const struct listed_place unlisted = {.type = DT_UNKNOWN};
 
 /* `path` has a star in its last component. */
 static int look_at_matches(struct walk *w, const char *path) {
+        _cleanup_name_list_ struct name_list names = {0};
         _cleanup_free_ char *folder = path_parent(path);
-        struct starred s = {.walk = w, .folder = folder};
-        const struct glob_search search = {.found = look_at_match, .wants_type = true, .data = &s};
-        char *globs[] = {(char *)(uintptr_t)path_basename(path), NULL};
-        _cleanup_close_ int fd = -EBADF;
-        int r;
+        int r = folder ? name_list_read(folder, &names) : -ENOMEM;
 
-        if (!folder)
-                return -ENOMEM;
-        fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
-                return 0;
-        r = glob_find(fd, globs, &search);
-        return r == -E2BIG || r == -EACCES ? 0 : r;
+        for (size_t i = 0; i < names.n && r == 0; i++) {
+                _cleanup_free_ char *match = NULL;
+
+                if (fnmatch(path_basename(path), names.names[i], 0) != 0)
+                        continue;
+                match = path_join(folder, names.names[i]);
+                r = match ? look_at(w, match, &unlisted) : -ENOMEM;
+        }
+        return r;
 }
 
-static int look_at_all(struct walk *w, const char *path) {
-        return strchr(path_basename(path), '*') ? look_at_matches(w, path) : look_at(w, path);
+static int look_at_all(struct walk *w, const char *path, const struct listed_place *known) {
+        return strchr(path_basename(path), '*') ? look_at_matches(w, path) : look_at(w, path, known);
 }
 
 /* --------------------------------------------------------------------- one row */
@@ -321,7 +258,7 @@ static int look_where_moved(struct walk *w, const struct toolchain_move *move, c
                 if (!place)
                         return -ENOMEM;
                 w->base = normal;
-                r = usual && streq(place, usual) ? 1 : look_at_all(w, place);
+                r = usual && streq(place, usual) ? 1 : look_at_all(w, place, &unlisted);
         }
         w->variable = w->base = NULL;
         return r;
@@ -352,12 +289,13 @@ static int look_for_entry(struct walk *w) {
         const char *below = entry->path ? startswith(entry->path, "~/") : NULL, *home = w->host->home;
         _cleanup_free_ char *usual = NULL, *base = NULL;
         const struct toolchain_move *move = NULL;
+        struct listed_place known = unlisted;
         int r = home ? find_move(w, &move, &base) : 0;
 
         if (r < 0 || (!move && (!entry->path || (below && !home))))
                 return r;
         if (!move && below) {
-                r = may_exist(w, below);
+                r = may_exist(w, below, &known);
                 if (r <= 0)
                         return r;
         }
@@ -372,18 +310,16 @@ static int look_for_entry(struct walk *w) {
                         return r;
         }
         if (below && move) {
-                r = may_exist(w, below);
+                r = may_exist(w, below, &known);
                 if (r <= 0)
                         return r;
         }
-        return !below && lies_in_missing(w, usual) ? 0 : look_at_all(w, usual);
+        return !below && lies_in_missing(w, usual) ? 0 : look_at_all(w, usual, &known);
 }
 
 static void clear_lists(struct walk *w) {
-        for (size_t i = 0; i < ARRAY_SIZE(listed); i++) {
-                free(w->lists[i].names);
-                free(w->lists[i].sorted);
-        }
+        for (size_t i = 0; i < ARRAY_SIZE(listed); i++)
+                name_list_clear(&w->lists[i]);
 }
 
 static int walk_entries(const struct toolchain_host *host, const struct toolchain_entry *entries, size_t n,

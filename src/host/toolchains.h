@@ -4,7 +4,7 @@
  * variable of the environment moves.  Makes no mounts and no policy. */
 #pragma once
 
-#include "base/macro.h"
+#include "base/name_list.h"
 
 enum toolchain_access {
         TOOLCHAIN_READABLE,
@@ -49,6 +49,7 @@ enum toolchain_state {
 struct toolchain_place {
         const struct toolchain_entry *entry;
         const char *path;     /* absolute */
+        bool is_canonical;    /* so is known of the path, and that the row's file or folder is there */
         const char *variable; /* that moved the row here; or NULL */
         const char *base;     /* the variable's value; or NULL */
         enum toolchain_state state;
@@ -57,7 +58,8 @@ struct toolchain_place {
 
 /* Whom and what to ask about a host. */
 struct toolchain_host {
-        const char *home; /* NULL: only the system's rows, at their places of the table */
+        const char *home;                   /* NULL: only the system's rows, at their places of the table */
+        const struct name_list *home_names; /* what lies there, if that is known; or NULL */
         /* The value of a variable, or NULL. */
         const char *(*variable)(const void *data, const char *name);
         const void *data;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See toolsettings.h.  Here: which values are harmless, the list of entries, and reading the files; the
- * grammars are in the files beside. */
+/* See toolsettings.h.  Which values are harmless; the two grammars of lines, npm's, which is that of its
+ * package "ini", and pip's, that of Python's RawConfigParser; and reading the files. */
 #include "toolsettings.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -23,13 +24,6 @@ enum {
 #define CAPITALS "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS   "0123456789"
 #define LETTERS  SMALL CAPITALS DIGITS
-
-const struct toolsettings_file toolsettings_files[] = {
-        {{{"npm_config_userconfig", ""}, {"NPM_CONFIG_USERCONFIG", ""}}, ".npmrc", toolsettings_npm},
-        {{{"XDG_CONFIG_HOME", "pip/pip.conf"}}, ".config/pip/pip.conf", toolsettings_pip},
-        {{{0}}, ".pip/pip.conf", toolsettings_pip},
-};
-const size_t n_toolsettings_files = ARRAY_SIZE(toolsettings_files);
 
 /* ------------------------------------------------------------------- values */
 
@@ -140,36 +134,42 @@ bool setting_is_fit(enum setting_kind kind, const char *value) {
 
 /* --------------------------------------------------------------- the entries */
 
-int settings_add(struct settings *s, const char *section, const char *key, enum setting_kind kind,
-                 const char *value) {
-        struct setting one = {.section = strdup(section), .key = strdup(key), .kind = kind};
-        int r = 0;
+/* One entry of a file, in its order. */
+struct setting {
+        char *section; /* "" outside of all */
+        char *key;
+        char *value; /* NULL: it is left out */
+};
 
-        if (value && !setting_is_fit(kind, value))
-                value = NULL;
-        one.value = value ? strdup(value) : NULL;
+struct settings {
+        struct setting *items;
+        size_t n;
+};
+
+/* Adds an entry, which is left out if its `value` is NULL or not fit.  -EBADMSG: there are too many;
+ * -ENOMEM. */
+static int settings_add(struct settings *s, const char *section, const char *key, enum setting_kind kind,
+                        const char *value) {
+        struct setting *one;
+
         if (s->n == ENTRIES_MOST)
-                r = -EBADMSG;
-        else if (!one.section || !one.key || (value && !one.value) || ARRAY_GROW(s->items, s->n) < 0)
-                r = -ENOMEM;
-        else
-                s->items[s->n++] = one;
-        if (r == 0)
-                return 0;
-        free(one.section);
-        free(one.key);
-        free(one.value);
-        return r;
+                return -EBADMSG;
+        if (ARRAY_GROW(s->items, s->n) < 0)
+                return -ENOMEM;
+        value = value && setting_is_fit(kind, value) ? value : NULL;
+        one = &s->items[s->n++];
+        *one = (struct setting){strdup(section), strdup(key), value ? strdup(value) : NULL};
+        return one->section && one->key && (!value || one->value) ? 0 : -ENOMEM;
 }
 
-struct setting *settings_find(const struct settings *s, const char *section, const char *key) {
+static struct setting *settings_find(const struct settings *s, const char *section, const char *key) {
         for (size_t i = 0; i < s->n; i++)
                 if (streq(s->items[i].section, section) && streq(s->items[i].key, key))
                         return &s->items[i];
         return NULL;
 }
 
-void settings_clear(struct settings *s) {
+static void settings_clear(struct settings *s) {
         for (size_t i = 0; i < s->n; i++) {
                 free(s->items[i].section);
                 free(s->items[i].key);
@@ -179,29 +179,276 @@ void settings_clear(struct settings *s) {
         *s = (struct settings){0};
 }
 
-/* Whether an entry before that one is of its section, and is written. */
-static bool is_section_written(const struct settings *s, const struct setting *one) {
-        for (const struct setting *at = s->items; at < one; at++)
-                if (at->value && streq(at->section, one->section))
-                        return true;
-        return false;
-}
+/* Adds the entries that aren't left out, as "[section]" and "key = value"; those of a section stand
+ * together. */
+static void settings_write(const struct settings *s, struct strbuf *to) {
+        const char *section = "";
 
-void settings_write(const struct settings *s, struct strbuf *to) {
         for (size_t i = 0; i < s->n; i++) {
-                const struct setting *first = &s->items[i];
+                const struct setting *one = &s->items[i];
 
-                if (!first->value || is_section_written(s, first))
+                if (!one->value)
                         continue;
-                if (*first->section)
-                        strbuf_addf(to, "[%s]\n", first->section);
-                for (size_t k = i; k < s->n; k++)
-                        if (s->items[k].value && streq(s->items[k].section, first->section))
-                                strbuf_addf(to, "%s = %s\n", s->items[k].key, s->items[k].value);
+                if (!streq(section, one->section))
+                        strbuf_addf(to, "[%s]\n", one->section);
+                section = one->section;
+                strbuf_addf(to, "%s = %s\n", one->key, one->value);
         }
 }
 
+/* ----------------------------------------------------------------- the keys */
+
+struct known_key {
+        const char *name;
+        enum setting_kind kind;
+};
+
+/* npm-config(7)'s. */
+static const struct known_key npm_keys[] = {
+        {"audit", SETTING_FLAG},
+        {"engine-strict", SETTING_FLAG},
+        {"fetch-retries", SETTING_NUMBER},
+        {"fetch-retry-factor", SETTING_NUMBER},
+        {"fetch-retry-maxtimeout", SETTING_NUMBER},
+        {"fetch-retry-mintimeout", SETTING_NUMBER},
+        {"fetch-timeout", SETTING_NUMBER},
+        {"fund", SETTING_FLAG},
+        {"ignore-scripts", SETTING_FLAG},
+        {"install-links", SETTING_FLAG},
+        {"install-strategy", SETTING_WORD},
+        {"legacy-peer-deps", SETTING_FLAG},
+        {"loglevel", SETTING_WORD},
+        {"maxsockets", SETTING_NUMBER},
+        {"package-lock", SETTING_FLAG},
+        {"prefer-dedupe", SETTING_FLAG},
+        {"prefer-offline", SETTING_FLAG},
+        {"prefer-online", SETTING_FLAG},
+        {"progress", SETTING_FLAG},
+        {"registry", SETTING_ADDRESS},
+        {"save", SETTING_FLAG},
+        {"save-exact", SETTING_FLAG},
+        {"save-prefix", SETTING_WORD},
+        {"strict-peer-deps", SETTING_FLAG},
+        {"update-notifier", SETTING_FLAG},
+};
+
+/* `pip config`'s, in any section: pip normalises names so. */
+static const struct known_key pip_keys[] = {
+        {"break-system-packages", SETTING_FLAG},
+        {"default-timeout", SETTING_NUMBER},
+        {"disable-pip-version-check", SETTING_FLAG},
+        {"extra-index-url", SETTING_ADDRESSES},
+        {"index-url", SETTING_ADDRESS},
+        {"no-color", SETTING_FLAG},
+        {"no-input", SETTING_FLAG},
+        {"pre", SETTING_FLAG},
+        {"prefer-binary", SETTING_FLAG},
+        {"progress-bar", SETTING_WORD},
+        {"require-hashes", SETTING_FLAG},
+        {"require-virtualenv", SETTING_FLAG},
+        {"retries", SETTING_NUMBER},
+        {"timeout", SETTING_NUMBER},
+        {"upgrade-strategy", SETTING_WORD},
+};
+
+static bool is_known(const struct known_key *keys, size_t n, const char *key, enum setting_kind *ret) {
+        for (size_t i = 0; i < n; i++)
+                if (streq(keys[i].name, key)) {
+                        *ret = keys[i].kind;
+                        return true;
+                }
+        return false;
+}
+
+static char *trim_line(char *text) {
+        size_t n;
+
+        text += strspn(text, " \t\r\f\v");
+        for (n = strlen(text); n > 0 && strchr(" \t\r\f\v", text[n - 1]); n--)
+                text[n - 1] = '\0';
+        return text;
+}
+
+/* Cuts the first line off *at; NULL at the end. */
+static char *take_line(char **at) {
+        char *line = *at, *end;
+
+        if (!*line)
+                return NULL;
+        end = line + strcspn(line, "\n");
+        *at = *end ? end + 1 : end;
+        *end = '\0';
+        return line;
+}
+
+/* ---------------------------------------------------------------------- npm */
+
+/* "@scope:registry" */
+static bool is_scope(const char *key) {
+        size_t n = *key == '@' ? strspn(key + 1, "abcdefghijklmnopqrstuvwxyz0123456789-_.~") : 0;
+
+        return n > 0 && n <= 64 && streq(key + 1 + n, ":registry");
+}
+
+/* A quoted value is JSON's, else a ';' or '#' begins a comment.  NULL for one with an escape, or with such a
+ * byte in a word, which might be a password's. */
+static char *npm_value(char *value) {
+        size_t n = strlen(value), comment = strcspn(value, ";#");
+
+        if (*value == '"' || *value == '\'') {
+                char quote = *value;
+
+                if (n < 2 || value[n - 1] != quote)
+                        return NULL;
+                value[n - 1] = '\0';
+                value++;
+                return strpbrk(value, "\"'\\") ? NULL : value;
+        }
+        if (strchr(value, '\\') || (value[comment] && comment > 0 && !strchr(" \t", value[comment - 1])))
+                return NULL;
+        value[comment] = '\0';
+        return trim_line(value);
+}
+
+static int npm_take(struct settings *s, char *line) {
+        char *equals = strchr(line, '='), *key, *value;
+        enum setting_kind kind = SETTING_ADDRESS;
+        struct setting *earlier;
+
+        if (equals)
+                *equals = '\0';
+        key = trim_line(line);
+        value = equals ? npm_value(trim_line(equals + 1)) : (char[]){"true"};
+        if (!is_scope(key) && !is_known(npm_keys, ARRAY_SIZE(npm_keys), key, &kind))
+                return 0;
+        /* The last of a name counts, also where that is left out. */
+        earlier = settings_find(s, "", key);
+        if (earlier) {
+                earlier->key[0] = '\0';
+                free(TAKE_PTR(earlier->value));
+        }
+        return settings_add(s, "", key, kind, value);
+}
+
+int toolsettings_npm(const char *text, struct strbuf *to) {
+        _cleanup_(settings_clear) struct settings s = {0};
+        _cleanup_free_ char *copy = strdup(text);
+        char *at = copy, *line;
+        int r = copy ? 0 : -ENOMEM;
+
+        if (copy && startswith(copy, "\xef\xbb\xbf"))
+                at += 3;
+        while (r >= 0 && (line = take_line(&at))) {
+                line = trim_line(line);
+                /* What follows a section's line is no setting of npm's. */
+                if (*line == '[')
+                        break;
+                if (*line && *line != ';' && *line != '#')
+                        r = npm_take(&s, line);
+        }
+        if (r >= 0)
+                settings_write(&s, to);
+        return r < 0 ? r : 0;
+}
+
+/* ---------------------------------------------------------------------- pip */
+
+struct pip_file {
+        struct settings settings;
+        char section[32]; /* "": none yet, or one that isn't shown */
+        bool has_section; /* there is a heading above */
+        char *key;        /* of the entry that the next line may go on with */
+        struct strbuf value;
+};
+
+/* pip doesn't read a file with two values for a name. */
+static int pip_finish_entry(struct pip_file *f) {
+        _cleanup_free_ char *value = strbuf_finish(&f->value), *key = TAKE_PTR(f->key);
+        enum setting_kind kind;
+        const char *text = value ? trim_line(value) : NULL;
+
+        if (!key)
+                return 0;
+        if (!text)
+                return -ENOMEM;
+        for (char *c = key; *c; c++)
+                *c = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
+        if (!*f->section || !is_known(pip_keys, ARRAY_SIZE(pip_keys), key, &kind))
+                return 0;
+        if (settings_find(&f->settings, f->section, key))
+                return -EBADMSG;
+        return settings_add(&f->settings, f->section, key, kind, text);
+}
+
+/* "[install]": the name of a command, or "global". */
+static int pip_heading(struct pip_file *f, const char *line) {
+        size_t n = strcspn(line, "]") - 1;
+
+        if (line[n + 1] != ']')
+                return -EBADMSG;
+        f->has_section = true;
+        f->section[0] = '\0';
+        if (n == 0 || n >= sizeof(f->section) || strspn(line + 1, "abcdefghijklmnopqrstuvwxyz") != n)
+                return 0;
+        (void)snprintf(f->section, sizeof(f->section), "%.*s", (int)n, line + 1);
+        /* Nor one with two headings for a section: each leaves an entry. */
+        if (settings_find(&f->settings, f->section, ""))
+                return -EBADMSG;
+        return settings_add(&f->settings, f->section, "", SETTING_FLAG, NULL);
+}
+
+static int pip_line(struct pip_file *f, char *line) {
+        bool is_indented = *line == ' ' || *line == '\t';
+        char *equals;
+        int r;
+
+        line = trim_line(line);
+        if (!*line || *line == '#' || *line == ';')
+                return 0;
+        if (is_indented && f->key) {
+                strbuf_addf(&f->value, " %s", line);
+                return 0;
+        }
+        r = pip_finish_entry(f);
+        if (r < 0)
+                return r;
+        if (*line == '[')
+                return pip_heading(f, line);
+        equals = line + strcspn(line, "=:");
+        if (!f->has_section || !*equals || equals == line)
+                return -EBADMSG;
+        *equals = '\0';
+        f->key = strdup(trim_line(line));
+        strbuf_add(&f->value, trim_line(equals + 1));
+        return f->key ? 0 : -ENOMEM;
+}
+
+int toolsettings_pip(const char *text, struct strbuf *to) {
+        struct pip_file f = {0};
+        _cleanup_free_ char *copy = strdup(text);
+        char *at = copy, *line;
+        int r = copy ? 0 : -ENOMEM;
+
+        while (r >= 0 && (line = take_line(&at)))
+                r = pip_line(&f, line);
+        if (r >= 0)
+                r = pip_finish_entry(&f);
+        if (r >= 0)
+                settings_write(&f.settings, to);
+        settings_clear(&f.settings);
+        strbuf_clear(&f.value);
+        free(f.key);
+        return r < 0 ? r : 0;
+}
+
 /* ----------------------------------------------------------------- the files */
+
+const struct toolsettings_file toolsettings_files[] = {
+        {{{"npm_config_userconfig", ""}, {"NPM_CONFIG_USERCONFIG", ""}}, ".npmrc", toolsettings_npm},
+        {{{"XDG_CONFIG_HOME", "pip/pip.conf"}}, ".config/pip/pip.conf", toolsettings_pip},
+        {{{0}}, ".pip/pip.conf", toolsettings_pip},
+};
+const size_t n_toolsettings_files = ARRAY_SIZE(toolsettings_files);
 
 static int read_users_own(const char *home, const char *path, char **ret) {
         const char *below = path_below(path, home);

@@ -17,31 +17,6 @@ enum setting_kind {
         SETTING_ADDRESSES,
 };
 
-/* One entry of a file, in its order. */
-struct setting {
-        char *section; /* "" outside of all */
-        char *key;
-        enum setting_kind kind;
-        char *value; /* NULL: it is left out */
-};
-
-struct settings {
-        struct setting *items;
-        size_t n;
-};
-
-/* Adds an entry, which is left out if its `value` is NULL or not fit.  -EBADMSG: there are too many;
- * -ENOMEM. */
-int settings_add(struct settings *s, const char *section, const char *key, enum setting_kind kind,
-                 const char *value);
-struct setting *settings_find(const struct settings *s, const char *section, const char *key);
-void settings_clear(struct settings *s);
-#define _cleanup_settings_ _cleanup_(settings_clear)
-
-/* Adds the entries that aren't left out, as "[section]" and "key = value", each section once and what is
- * outside of all where it comes first. */
-void settings_write(const struct settings *s, struct strbuf *to);
-
 bool setting_is_fit(enum setting_kind kind, const char *value);
 
 /* The readers.  Each adds to *to what `text` says in harmless keys, in the same grammar; nothing where it

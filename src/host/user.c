@@ -155,6 +155,22 @@ int user_find_home(const char *named, char **ret) {
         return 0;
 }
 
+int user_find_folder(const char *variable, const char *below, char **ret) {
+        const char *named = getenv(variable);
+        _cleanup_free_ char *home = NULL;
+
+        if (!named || !path_is_absolute(named)) {
+                if (user_find_home(getenv("HOME"), &home) < 0)
+                        return -ENOMEM;
+                if (!home)
+                        return -ENOENT;
+                *ret = path_join(home, below);
+        } else {
+                *ret = strdup(named);
+        }
+        return *ret ? 0 : -ENOMEM;
+}
+
 /* Whether a comma-separated list of names has none but `own` and root. */
 static bool has_only(char *members, const char *own) {
         for (char *name; (name = strsep(&members, ","));)

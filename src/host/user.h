@@ -19,6 +19,9 @@ struct user {
 /* The home folder: `named`, the value of HOME, if that is absolute, else the user's of passwd;
  * normalised.  NULL if neither gives one.  -ENOMEM. */
 int user_find_home(const char *named, char **ret);
+/* A folder of the XDG specification: what its variable names, if that is absolute, else `below` the home.
+ * -ENOENT: there is no home; -ENOMEM. */
+int user_find_folder(const char *variable, const char *below, char **ret);
 int user_find(uid_t uid, gid_t gid, struct user *ret);
 void user_clear(struct user *u);
 /* Whether no user but this one and root is in the group, as far as /etc/passwd and /etc/group know: a

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "userns.h"
 
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 enum {
         LINE_SIZE = 128
@@ -20,20 +21,22 @@ static bool has_every_id(const char *map) {
                count == UINT32_MAX;
 }
 
-/* The first line of a file of /proc, which has no size by stat(2). */
-static bool userns_read(const char *path, char line[static LINE_SIZE]) {
-        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t n = fd < 0 ? -1 : read(fd, line, LINE_SIZE - 1);
+bool userns_has_unmapped(void) {
+        char line[LINE_SIZE];
+        unsigned long count = UINT32_MAX;
 
-        line[n < 0 ? 0 : n] = '\0';
-        return n >= 0;
+        read_kernel_file("/proc/self/uid_map", line, sizeof(line));
+        return sscanf(line, "%*u %*u %lu", &count) == 1 && count < UINT32_MAX;
 }
 
 bool userns_is_nsruns(void) {
         char line[LINE_SIZE];
 
-        return userns_read("/proc/sys/user/max_cgroup_namespaces", line) && streq(line, "0\n") &&
-               userns_read("/proc/self/uid_map", line) && !has_every_id(line);
+        read_kernel_file("/proc/sys/user/max_cgroup_namespaces", line, sizeof(line));
+        if (!streq(line, "0\n"))
+                return false;
+        read_kernel_file("/proc/self/uid_map", line, sizeof(line));
+        return *line && !has_every_id(line);
 }
 
 static bool is_one_of_mine(gid_t gid) {

@@ -8,6 +8,9 @@
 /* By the bound that boundary/user_counters.c sets in each sandbox's user namespace: no cgroup namespaces. */
 bool userns_is_nsruns(void);
 
+/* Whether the namespace leaves some of the host's users without an id. */
+bool userns_has_unmapped(void);
+
 /* Whether this process is an ordinary user for the kernel's files in /proc, whatever its ids are here: the
  * host's root, whose files these are, is neither this user nor one of its groups. */
 bool userns_has_ordinary_user(void);

@@ -3,12 +3,12 @@
  * there is none it goes no further. */
 #include "walk.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/str.h"
 
 struct tails {
@@ -76,7 +76,7 @@ int walk_normalise(const char *glob, char **ret) {
 }
 
 /* fnmatch(3) is slow where a locale is set, so it is asked last. */
-static bool matches_part(const char *part, size_t n, const char *name) {
+bool walk_part_matches(const char *part, size_t n, const char *name) {
         size_t wildcard = strcspn(part, "*?[\\"), length;
         char pattern[PATH_MAX];
 
@@ -120,7 +120,7 @@ static int step(const char *tail, const char *name, enum type type, struct tails
                 r = next ? add_tail(next, tail) : 0;
                 return r < 0 ? r : step(rest, name, type, next, ret);
         }
-        if (!matches_part(tail, n, name))
+        if (!walk_part_matches(tail, n, name))
                 return 0;
         if (rest && *rest)
                 return next ? add_tail(next, rest) : 0;
@@ -138,8 +138,15 @@ bool walk_matches(char *const *globs, const char *name, bool is_directory) {
 
 /* ---------------------------------------------------------------------- the walk */
 
-static int walk_opened(struct walking *w, int folder, size_t length, unsigned depth,
-                       const struct tails *tails);
+/* A folder that is read. */
+struct walk_level {
+        struct walking *walking;
+        size_t length; /* of its path */
+        unsigned depth;
+        const struct tails *tails;
+};
+
+static int visit_entry(void *data, int folder, const struct dirent *entry);
 
 static int compare_inodes(const void *a, const void *b) {
         const ino_t *x = a, *y = b;
@@ -164,7 +171,8 @@ static int walk_found(const struct walking *w, struct walk_entry *e) {
 static int walk_below(struct walking *w, int parent, const char *name, size_t length, unsigned depth,
                       const struct tails *tails) {
         struct walk_entry closed = {.folder = parent, .name = name, .is_closed = true};
-        int fd, r;
+        _cleanup_close_ int fd = -EBADF;
+        int r;
 
         if (depth >= WALK_DEPTH_MAX)
                 return walk_found(w, &closed);
@@ -173,36 +181,30 @@ static int walk_below(struct walking *w, int parent, const char *name, size_t le
                 return walk_found(w, &closed);
         if (fd < 0)
                 return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
-        r = walk_opened(w, fd, length, depth + 1, tails);
+        r = folder_read(fd, visit_entry, &(struct walk_level){w, length, depth + 1, tails});
         if (r != -ENAMETOOLONG)
                 return r;
         w->path[length] = '\0';
         return walk_found(w, &closed);
 }
 
-static int find_type(int folder, const struct dirent *entry, enum type *ret) {
-        unsigned char type = entry->d_type;
-        struct stat st;
-
-        if (type == DT_UNKNOWN && fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                return -errno;
-        if (type == DT_UNKNOWN)
-                type = (unsigned char)IFTODT(st.st_mode);
-        *ret = type == DT_DIR ? TYPE_FOLDER : type == DT_LNK ? TYPE_LINK : TYPE_OTHER;
-        return 0;
-}
-
-static int visit_entry(struct walking *w, int folder, size_t length, unsigned depth,
-                       const struct dirent *entry, const struct tails *tails) {
+static int visit_entry(void *data, int folder, const struct dirent *entry) {
+        const struct walk_level *level = data;
+        const struct tails *tails = level->tails;
+        struct walking *w = level->walking;
+        size_t length = level->length;
         _cleanup_(clear_tails) struct tails next = {0};
         struct walk_entry e = {.folder = folder, .name = entry->d_name};
         enum named named = NAMED_NOT;
-        enum type type = TYPE_OTHER;
+        unsigned char found = folder_type(folder, entry);
+        enum type type = found == DT_DIR ? TYPE_FOLDER : found == DT_LNK ? TYPE_LINK : TYPE_OTHER;
         size_t n = strlen(entry->d_name);
-        int r = find_type(folder, entry, &type);
+        int r;
 
-        if (r < 0)
-                return r == -ENOENT ? 0 : r;
+        if (w->n_entries++ >= w->walk->entries_max)
+                return -E2BIG;
+        if (found == DT_UNKNOWN)
+                return errno == ENOENT ? 0 : -errno;
         for (size_t i = 0; i < tails->n; i++) {
                 r = step(tails->items[i], entry->d_name, type, type == TYPE_FOLDER ? &next : NULL, &named);
                 if (r < 0)
@@ -219,38 +221,14 @@ static int visit_entry(struct walking *w, int folder, size_t length, unsigned de
         if (named != NAMED_NOT || type != TYPE_FOLDER)
                 return walk_found(w, &e);
         return next.n > 0 || w->walk->n_inodes > 0 || w->walk->is_for_all
-                       ? walk_below(w, folder, entry->d_name, length + n, depth, &next)
+                       ? walk_below(w, folder, entry->d_name, length + n, level->depth, &next)
                        : 0;
-}
-
-/* Takes the descriptor. */
-static int walk_opened(struct walking *w, int folder, size_t length, unsigned depth,
-                       const struct tails *tails) {
-        DIR *dir = fdopendir(folder);
-        const struct dirent *entry;
-        int r = 0;
-
-        if (!dir) {
-                close_fdp(&folder);
-                return -ENOMEM;
-        }
-        while (r == 0 && (errno = 0, entry = readdir(dir))) {
-                if (streq(entry->d_name, ".") || streq(entry->d_name, ".."))
-                        continue;
-                r = w->n_entries++ >= w->walk->entries_max
-                            ? -E2BIG
-                            : visit_entry(w, dirfd(dir), length, depth, entry, tails);
-        }
-        if (r == 0 && errno != 0)
-                r = -errno;
-        (void)closedir(dir);
-        return r;
 }
 
 int walk_names(const struct walk *walk, int folder) {
         _cleanup_(clear_tails) struct tails tails = {0};
         _cleanup_free_ struct walking *w = calloc(1, sizeof(*w));
-        int fd;
+        _cleanup_close_ int fd = -EBADF;
 
         if (!w)
                 return -ENOMEM;
@@ -259,5 +237,5 @@ int walk_names(const struct walk *walk, int folder) {
                 if (add_tail(&tails, *glob) < 0)
                         return -ENOMEM;
         fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        return fd < 0 ? -errno : walk_opened(w, fd, 0, 0, &tails);
+        return fd < 0 ? -errno : folder_read(fd, visit_entry, &(struct walk_level){w, 0, 0, &tails});
 }

@@ -49,5 +49,7 @@ enum {
  * than entries_max; -EACCES: the folder itself can't be read; `found`'s;
  * -ENOMEM; openat(2)'s. */
 int walk_names(const struct walk *walk, int folder);
+/* Whether the first `n` bytes of `part`, a part of a glob, name `name`. */
+bool walk_part_matches(const char *part, size_t n, const char *name);
 /* Whether one of the globs names an entry `name` at the top of a folder. */
 bool walk_matches(char *const *globs, const char *name, bool is_directory);

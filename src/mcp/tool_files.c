@@ -45,7 +45,6 @@ static int fail_file(const char *path, int r, const char *what, struct nsrun_err
 int tool_open_file(const struct call *c, const char *path, int flags, int *ret_fd, struct stat *ret,
                    struct nsrun_error *err) {
         _cleanup_close_ int found = -EBADF;
-        char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
         int r;
 
         r = nsrun_workspace_open(c->server->files, NSRUN_READ, path, O_PATH, 0, &found, err);
@@ -57,8 +56,7 @@ int tool_open_file(const struct call *c, const char *path, int flags, int *ret_f
                 return fail_file(path, -EISDIR, "the path is no file", err);
         if (!S_ISREG(ret->st_mode) || is_kernels_own(found))
                 return tool_refuse(err, path, "the path is no plain file", NULL);
-        (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", found);
-        r = sys_open(AT_FDCWD, link, flags | O_NONBLOCK | O_NOCTTY, 0);
+        r = sys_open(AT_FDCWD, fd_link(found).path, flags | O_NONBLOCK | O_NOCTTY, 0);
         if (r < 0)
                 return fail_file(path, r, "the file can't be opened", err);
         *ret_fd = r;

@@ -48,7 +48,7 @@ static int collect_roots(struct entries *e, const struct resolved *s) {
                         /* The usual one costs no further look. */
                         if (!startswith(text, "usr/") && entries_add_way(e, s, system_roots[i]) < 0)
                                 return -ENOMEM;
-                } else
+                } else if (errno != ENOENT)
                         entries_add_present(e, system_roots[i]);
         }
         return 0;
@@ -196,13 +196,12 @@ static int collect_scratch(struct entries *e, const struct resolved *s, struct n
         _cleanup_free_ char *base = NULL, *path = NULL;
         int r;
 
-        r = rundir_find_base(&base, err);
-        if (r < 0)
-                return r;
-        if (asprintf(&path, "%s/" RUNDIR_NAME "/" RUNDIR_SCRATCH, base) < 0) {
-                path = NULL;
+        /* Where there is none it says why. */
+        if (!s->own[OWN_RUNDIRS])
+                return rundir_find_base(&base, err);
+        path = path_join(s->own[OWN_RUNDIRS], RUNDIR_NAME "/" RUNDIR_SCRATCH);
+        if (!path)
                 return -ENOMEM;
-        }
         r = add_scratch(e, ENTRY_EXPLICIT, "/tmp", s, path);
         return r < 0 ? r : add_scratch(e, ENTRY_DEFAULT, path, s, path);
 }
@@ -247,18 +246,12 @@ static int hide_folder(struct entries *e, const struct resolved *s, const char *
  * remembers what earlier runs could write, and that of sessions' records, also where a rule shows just the
  * first of them. */
 static int hide_own_folders(struct entries *e, const struct resolved *s) {
-        int (*const find[])(char **ret, struct nsrun_error *err) = {rundir_find_base, exposed_find_base,
-                                                                    records_find_base};
         int r = 0;
 
-        for (size_t i = 0; i < ARRAY_SIZE(find) && r != -ENOMEM; i++) {
-                _cleanup_free_ char *base = NULL;
-
-                r = find[i](&base, NULL);
-                if (r >= 0)
-                        r = hide_folder(e, s, base);
-        }
-        return r == -ENOMEM ? r : 0;
+        for (size_t i = 0; i < OWN_FOLDERS && r >= 0; i++)
+                if (s->own[i])
+                        r = hide_folder(e, s, s->own[i]);
+        return r;
 }
 
 /* A home in a folder that every sandbox shows (/opt/me) is hidden there as another is, unless a rule of the

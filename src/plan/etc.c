@@ -2,14 +2,14 @@
 /* /etc as the sandbox has it: an allowlist.  What programs need for TLS, DNS, names and time, what
  * makes a toolchain work and holds nothing private, and three synthetic files that name the user,
  * root and nobody, and no one else. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
+#include "base/file.h"
+#include "base/name_list.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "base/sys.h"
 #include "build.h"
 #include "host/user.h"
 
@@ -74,11 +74,19 @@ static const char *const certificates[] = {
 /* Folders of /etc in the store of NixOS. */
 static const char *const nix_links[] = {"/etc/static", "/etc/zoneinfo", "/etc/terminfo"};
 
-static int add_certificates(struct entries *e, const struct resolved *s) {
+/* What the listing of /etc tells of a path in it. */
+static int type_in_etc(const struct name_list *etc, const char *path) {
+        const char *name = path + strlen("/etc/");
+
+        return name_list_find(etc, name, strcspn(name, "/"));
+}
+
+static int add_certificates(struct entries *e, const struct resolved *s, const struct name_list *etc) {
         for (size_t i = 0; i < ARRAY_SIZE(certificates); i++) {
                 char byte;
 
-                if (readlink(certificates[i], &byte, 1) > 0 && entries_add_way(e, s, certificates[i]) < 0)
+                if (type_in_etc(etc, certificates[i]) >= 0 && readlink(certificates[i], &byte, 1) > 0 &&
+                    entries_add_way(e, s, certificates[i]) < 0)
                         return -ENOMEM;
         }
         return 0;
@@ -221,7 +229,7 @@ static int has_secret(const char *management) {
         return 0;
 }
 
-static int add_jdk(struct entries *e, const char *parent, const char *name) {
+static int add_jdk(struct entries *e, const char *parent, const char *name, const struct name_list *etc) {
         _cleanup_free_ char *path = path_join(parent, name), *real = NULL, *management = NULL;
         struct stat st;
         unsigned mode;
@@ -229,12 +237,14 @@ static int add_jdk(struct entries *e, const char *parent, const char *name) {
 
         if (!path)
                 return -ENOMEM;
+        if (type_in_etc(etc, path) < 0)
+                return 0;
         /* A JDK's folder that is a symlink isn't shown: hiding its management folder would hide
          * nothing behind the link. */
         r = path_canonical(path, &real, &mode);
         if (r < 0 || !S_ISDIR(mode) || !streq(real, path))
                 return r == -ENOMEM ? r : 0;
-        entries_add_present(e, path);
+        entries_add_shown(e, TAKE_PTR(real), mode, path);
         management = path_join(path, "management");
         if (!management)
                 return -ENOMEM;
@@ -246,60 +256,70 @@ static int add_jdk(struct entries *e, const char *parent, const char *name) {
         return r;
 }
 
-/* Finds the JDKs' folders in /etc by the names of /usr/lib/jvm, a short list where /etc is a long
- * one. */
-static int add_jdks(struct entries *e) {
-        DIR *dir = opendir("/usr/lib/jvm");
+struct jdks {
+        struct entries *entries;
+        const struct name_list *etc;
+};
+
+static int add_named_jdk(void *data, nsrun_unused int folder, const struct dirent *entry) {
+        const struct jdks *jdks = data;
+        const char *end = startswith(entry->d_name, "java-") ? strstr(entry->d_name, "-openjdk") : NULL;
+        _cleanup_free_ char *name = NULL;
         int r = 0;
 
-        for (struct dirent *entry; dir && r >= 0 && (entry = readdir(dir));) {
-                char *end = strstr(entry->d_name, "-openjdk");
-
-                /* A JDK's folder in /etc has no architecture in its name: java-17-openjdk-amd64's
-                 * is java-17-openjdk. */
-                if (!end || !startswith(entry->d_name, "java-"))
-                        continue;
-                end[strlen("-openjdk")] = '\0';
-                for (size_t i = 0; i < ARRAY_SIZE(jdk_parents) && r >= 0; i++)
-                        r = add_jdk(e, jdk_parents[i], entry->d_name);
-        }
-        if (dir)
-                (void)closedir(dir);
-        return r;
+        /* A JDK's folder in /etc has no architecture in its name: java-17-openjdk-amd64's
+         * is java-17-openjdk. */
+        if (!end)
+                return 0;
+        name = strndup(entry->d_name, (size_t)(end - entry->d_name) + strlen("-openjdk"));
+        if (!name)
+                return -ENOMEM;
+        for (size_t i = 0; i < ARRAY_SIZE(jdk_parents) && r >= 0; i++)
+                r = add_jdk(jdks->entries, jdk_parents[i], name, jdks->etc);
+        return r < 0 ? r : 0;
 }
 
-/* Adds what is at `path`, one of /etc, if it is there.  What is no symlink and lies in /etc itself, which
- * `etc` is, is where its name says: one look tells. */
-static void add_of_etc(struct entries *e, int etc, const char *path) {
-        const char *name = path + strlen("/etc/");
-        struct stat st;
+/* Finds the JDKs' folders in /etc by the names of /usr/lib/jvm. */
+static int add_jdks(struct entries *e, const struct name_list *etc) {
+        _cleanup_close_ int folder = open("/usr/lib/jvm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        int r = folder < 0 ? 0 : folder_read(folder, add_named_jdk, &(struct jdks){e, etc});
 
-        if (etc >= 0 && !strchr(name, '/')) {
-                if (fstatat(etc, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                        return;
-                if (!S_ISLNK(st.st_mode)) {
-                        entries_add_shown(e, strdup(path), st.st_mode, path);
-                        return;
-                }
-        }
-        entries_add_present(e, path);
+        return r == -ENOMEM ? r : 0;
+}
+
+/* Adds what is at `path`, one of /etc, if it is there. */
+static void add_of_etc(struct entries *e, const struct name_list *etc, const char *path) {
+        int type = type_in_etc(etc, path);
+        bool is_name = !strchr(path + strlen("/etc/"), '/');
+        char *source = NULL;
+        unsigned mode = 0;
+
+        if (type < 0)
+                return;
+        /* Where its folder is what it is called one look tells, or none. */
+        if (!etc->is_canonical || (!is_name && type != DT_DIR))
+                entries_add_present(e, path);
+        else if (is_name && (type == DT_DIR || type == DT_REG))
+                entries_add_shown(e, strdup(path), (unsigned)DTTOIF(type), path);
+        else if (path_canonical_in(path, &source, &mode) >= 0)
+                entries_add_shown(e, source, mode, path);
 }
 
 int collect_etc(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
-        _cleanup_close_ int etc =
-                sys_openat2(AT_FDCWD, "/etc", O_PATH | O_DIRECTORY | O_CLOEXEC, 0, RESOLVE_NO_SYMLINKS);
+        _cleanup_name_list_ struct name_list etc = {.is_unknown = true};
         struct user u = {0};
-        int r;
+        int r = name_list_read("/etc", &etc);
 
-        for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
+        for (size_t i = 0; i < ARRAY_SIZE(allowed) && r >= 0; i++)
                 if (s->policy->net != POLICY_NET_ALLOW || !is_of_names(allowed[i]))
-                        add_of_etc(e, etc, allowed[i]);
+                        add_of_etc(e, &etc, allowed[i]);
         for (size_t i = 0; i < ARRAY_SIZE(private_folders); i++)
-                if (access(private_folders[i], X_OK) == 0)
+                if (type_in_etc(&etc, private_folders[i]) >= 0 && access(private_folders[i], X_OK) == 0)
                         entries_add_hidden(e, private_folders[i], private_folders[i]);
-        r = add_jdks(e);
         if (r >= 0)
-                r = add_certificates(e, s);
+                r = add_jdks(e, &etc);
+        if (r >= 0)
+                r = add_certificates(e, s, &etc);
         if (r >= 0)
                 r = user_find(s->uid, s->gid, &u);
         if (r >= 0)

@@ -143,8 +143,10 @@ static bool is_dangling(const char *file) {
         _cleanup_free_ char *folder = path_parent(file);
         struct stat st;
 
-        return (lstat(file, &st) == 0 && S_ISLNK(st.st_mode)) ||
-               (folder && lstat(folder, &st) == 0 && S_ISLNK(st.st_mode) && stat(folder, &st) < 0);
+        if (!folder || lstat(folder, &st) < 0)
+                return false;
+        return (S_ISLNK(st.st_mode) && stat(folder, &st) < 0) ||
+               (lstat(file, &st) == 0 && S_ISLNK(st.st_mode));
 }
 
 static int refuse_unopened_config(int r, const char *file, struct nsrun_error *err) {

@@ -142,17 +142,13 @@ static bool is_protectable(const struct resolved *s, const struct resolved_rule 
 }
 
 int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
-        _cleanup_free_ char *users_hooks = NULL;
         bool is_strict = s->policy->protects_strictly;
         unsigned n_repositories = 0;
         size_t n = s->files.n_rules;
         int r = is_strict ? strict_check(s, err) : 0;
 
-        if (r >= 0 && s->home && protect_find_users_hooks(s->home, &users_hooks) < 0)
-                r = error_oom(err);
         for (size_t i = 0; i < n && r >= 0; i++) {
                 struct protecting p = {.resolved = s,
-                                       .users_hooks = users_hooks,
                                        .below = "",
                                        .git_fd = -EBADF,
                                        .n_repositories = &n_repositories,

@@ -21,7 +21,6 @@ struct protecting {
         char *git_dir;     /* where its git dir is, if that is known; or NULL */
         int git_fd;        /* of that, O_PATH; or -EBADF */
         unsigned *n_repositories;
-        const char *users_hooks; /* protect_find_users_hooks()'s */
         struct nsrun_error *err;
 };
 

@@ -11,7 +11,6 @@
 #include "base/path.h"
 #include "host/gitdir.h"
 #include "host/gitorders.h"
-#include "host/gitwalk.h"
 #include "host/glob.h"
 #include "host/subrepositories.h"
 #include "protect_names.h"
@@ -331,33 +330,6 @@ static int take_order(void *data, const struct gitconfig_entry *entry) {
         return r > 0 && is_include ? read_included(o, path, below) : r < 0 ? r : 0;
 }
 
-static int take_hooks_path(void *data, const struct gitconfig_entry *entry) {
-        char **hooks = data;
-
-        if (!streq(entry->name, "core.hookspath"))
-                return 0;
-        free(*hooks);
-        *hooks = strdup(entry->value ? entry->value : "");
-        return *hooks ? 0 : -ENOMEM;
-}
-
-int protect_find_users_hooks(const char *home, char **ret) {
-        static const char *const names[] = {".config/git/config", ".gitconfig"};
-        _cleanup_free_ char *hooks = NULL;
-
-        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-                _cleanup_free_ char *path = path_join(home, names[i]), *text = NULL;
-
-                if (!path)
-                        return -ENOMEM;
-                if (read_small_file(AT_FDCWD, path, 0, INCLUDED_SIZE, &text) >= 0 &&
-                    gitconfig_parse(text, strlen(text), take_hooks_path, &hooks) == -ENOMEM)
-                        return -ENOMEM;
-        }
-        *ret = TAKE_PTR(hooks);
-        return 0;
-}
-
 int protect_git_orders(const struct protecting *p) {
         const struct resolved *s = p->resolved;
         _cleanup_close_ int common = -EBADF;
@@ -371,8 +343,8 @@ int protect_git_orders(const struct protecting *p) {
         if (s->git.common_dir && streq(p->git_dir, s->git.dir))
                 common = open(s->git.common_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         r = gitorders_read(common >= 0 ? common : p->git_fd, take_order, &o);
-        if (r != -ENOMEM && r != -E2BIG && p->users_hooks && *p->users_hooks)
-                r = protect_named(p, p->users_hooks, p->path, &path, &below);
+        if (r != -ENOMEM && r != -E2BIG && s->git.hooks && *s->git.hooks)
+                r = protect_named(p, s->git.hooks, p->path, &path, &below);
         return r == -ENOMEM || r == -E2BIG ? r : 0;
 }
 

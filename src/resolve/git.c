@@ -136,23 +136,21 @@ static bool is_wanted(const struct resolved *s) {
 int git_find_identity(const struct resolved *s, struct resolved_git *git, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
         _cleanup_identity_ struct identity id = {0};
-        const struct identity_request request = {
-                .project = s->project,
-                .environ = environment_inherited(p),
-                .untrusted = s->files.writable,
-        };
-        int r;
+        _cleanup_strv_ char **writable = NULL;
+        struct identity_request request = {.project = s->project, .environ = environment_inherited(p)};
+        int r = rules_list_writable(s, &writable);
 
-        if (!s->project || p->clean_env)
-                return 0;
-        if (p->has_workspace && !is_wanted(s))
-                return 0;
+        request.untrusted = writable;
+        if (r >= 0)
+                r = identity_find(&request, &id);
+        git->hooks = TAKE_PTR(id.hooks);
+        if (r < 0 || !s->project || p->clean_env || (p->has_workspace && !is_wanted(s)))
+                return r < 0 ? error_oom(err) : 0;
         if (p->has_workspace)
                 return p->is_env_explicit || strv_copy(p->workspace_env, &git->identity) >= 0
                                ? 0
                                : error_oom(err);
-        r = identity_find(&request, &id);
-        if (r >= 0 && is_wanted(s))
+        if (is_wanted(s))
                 r = identity_to_environment(&id, &git->identity);
         git->settings = TAKE_PTR(id.settings);
         git->ignores = TAKE_PTR(id.ignores);

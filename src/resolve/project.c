@@ -15,13 +15,8 @@
 static bool home_is_unusable(const char *home) {
         static const char *const roots[] = {"/usr", "/etc", "/sys", "/bin", "/sbin"};
 
-        if (streq(home, "/") || streq(home, "/opt") || streq(home, "/tmp") || startswith(home, "/lib") ||
-            refuse_is_own(home))
-                return true;
-        for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
-                if (path_is_beneath(home, roots[i]))
-                        return true;
-        return false;
+        return streq(home, "/") || streq(home, "/opt") || streq(home, "/tmp") || startswith(home, "/lib") ||
+               refuse_is_own(home) || path_is_beneath_any(home, roots, ARRAY_SIZE(roots));
 }
 
 int policy_find_home(const char *named, char **ret) {
@@ -50,15 +45,11 @@ int project_find_former(const struct resolved *s, char **ret) {
         _cleanup_free_ char *at = s->cwd ? strdup(s->cwd) : NULL;
 
         while (at && !streq(at, s->project) && path_is_beneath(at, s->project)) {
-                char *parent;
-
                 if (exposed_was_project(&s->known, at)) {
                         *ret = TAKE_PTR(at);
                         return 1;
                 }
-                parent = path_parent(at);
-                free(at);
-                at = parent;
+                (void)path_up(at);
         }
         return at || !s->cwd ? 0 : -ENOMEM;
 }

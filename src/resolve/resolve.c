@@ -154,17 +154,8 @@ static int add_links(struct resolved *s, struct nsrun_error *err) {
         return r;
 }
 
-/* Fills s->files.writable.  The project is in it even if it is read-only now: an earlier run may have
- * been able to write to it. */
 static int list_writable(struct resolved *s, struct nsrun_error *err) {
-        int r = s->project ? strv_add(&s->files.writable, s->project) : 0;
-
-        if (r >= 0 && s->files.tmp.source)
-                r = strv_add(&s->files.writable, s->files.tmp.source);
-        for (size_t i = 0; i < s->files.n_rules && r >= 0; i++)
-                if (s->files.rules[i].access == POLICY_RW)
-                        r = strv_add(&s->files.writable, s->files.rules[i].source);
-        return r < 0 ? error_oom(err) : 0;
+        return rules_list_writable(s, &s->files.writable) < 0 ? error_oom(err) : 0;
 }
 
 /* Adds a line "LETTER PATH" to what this run exposes. */
@@ -350,6 +341,7 @@ static const struct {
         {.fill = resolve_conflicts},
 
         /* All rules that were asked for are known. */
+        {.fill = fill_by_git_find_identity, .is_for = FOR_CODE},
         {.fill = protect_add_rules, .is_for = FOR_CODE},
         {.fill = hide_names},
         {.fill = list_writable},
@@ -367,7 +359,6 @@ static const struct {
 
         {.fill = fill_by_grants_resolve},
         {.fill = move_home, .is_for = FOR_INSTANCE},
-        {.fill = fill_by_git_find_identity, .is_for = FOR_CODE},
         {.fill = fill_by_environment_resolve},
         {.fill = fill_by_settings_resolve, .is_for = FOR_CODE},
         {.fill = fill_by_toolchain_rules_find_unseen, .is_for = FOR_CODE},
@@ -402,8 +393,9 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
         if (p->no_sandbox || request->is_plain)
                 return policy_resolve_plain(s, err);
         if (exposed_read(&s->known) < 0 ||
-            policy_find_home(environment_get(inherited, "HOME"), &s->home) < 0 ||
-            sockets_list(inherited, s->home, &s->sockets) < 0)
+            policy_find_home(environment_get(inherited, "HOME"), &s->home) < 0 || own_folders_find(s) < 0 ||
+            (s->home && name_list_read(s->home, &s->home_names) < 0) ||
+            sockets_list(inherited, s->home, &s->home_names, &s->sockets) < 0)
                 return error_oom(err);
         resolve_proc(s);
         r = refuse_limits(p, err);

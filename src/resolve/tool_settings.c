@@ -29,9 +29,13 @@ static int find_settings_file(const struct resolved *s, const struct toolsetting
         return *ret ? 0 : -ENOMEM;
 }
 
-/* Whether no command of this run or an earlier one could write the file, and nsrun makes nothing else at its
- * place. */
+/* Whether the file may be there, no command of this run or an earlier one could write it, and nsrun makes
+ * nothing else at its place. */
 static bool is_settings_place(const struct resolved *s, const char *path) {
+        const char *below = path_below(path, s->home);
+
+        if (below && name_list_find(&s->home_names, below, strcspn(below, "/")) < 0)
+                return false;
         STRV_FOREACH (folder, s->files.writable)
                 if (path_is_beneath(path, *folder))
                         return false;

@@ -4,6 +4,7 @@
  * names, since a slip (a cache at $HOME) would show more than a cache. */
 #include "steps.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -86,6 +87,9 @@ static int show(const struct addition *a, const struct toolchain_place *place, s
                 .origin = POLICY_BY_TOOLCHAINS,
                 .option = a->option,
                 .source = place->path,
+                .mode = !place->is_canonical    ? 0
+                        : place->entry->is_file ? S_IFREG
+                                                : S_IFDIR,
         };
         size_t n = s->files.n_rules;
         bool is_named = place->variable || a->is_of_config, is_around;
@@ -179,8 +183,10 @@ static int add_configured(struct resolved *s, const struct toolchain_host *host,
 int toolchain_rules_add(struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
         bool has_users = (!p->has_workspace || p->has_toolchains) && p->profile != POLICY_PROFILE_INSTANCE;
-        const struct toolchain_host host = {
-                .home = has_users ? s->home : NULL, .variable = passed_variable, .data = p};
+        const struct toolchain_host host = {.home = has_users ? s->home : NULL,
+                                            .home_names = &s->home_names,
+                                            .variable = passed_variable,
+                                            .data = p};
         struct addition a = {.resolved = s, .option = "toolchains", .err = err};
         int r = has_users ? add_configured(s, &host, err) : 0;
 
@@ -230,9 +236,9 @@ int toolchain_rules_distrust(struct resolved *s, struct nsrun_error *err) {
 static bool is_seen(const struct resolved *s, const char *path) {
         static const char *const roots[] = {"/usr", "/opt", "/bin", "/sbin", "/etc"};
 
-        for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
-                if (path_is_beneath(path, roots[i]) && !(s->home && path_is_beneath(path, s->home)))
-                        return true;
+        if (path_is_beneath_any(path, roots, ARRAY_SIZE(roots)) &&
+            !(s->home && path_is_beneath(path, s->home)))
+                return true;
         if (startswith(path, "/lib") || (s->files.tmp.source && path_is_beneath(path, "/tmp")))
                 return true;
         for (size_t i = 0; i < s->files.n_rules; i++) {

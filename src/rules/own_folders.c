@@ -22,10 +22,9 @@ static bool is_hidden(const struct resolved_rule *rule, const char *base) {
 
 /* A folder that nsrun keeps things in, and how it is found. */
 struct own_folder {
-        int (*find_base)(char **ret, struct nsrun_error *err);
         int (*find_parent)(char **ret, struct nsrun_error *err);
         const char *what, *variable;
-        char *base;
+        const char *base; /* NULL: the environment names none */
 };
 
 static int refuse_rundirs_rule(nsrun_unused const struct resolved *s, const struct resolved_rule *rule,
@@ -64,21 +63,30 @@ static int refuse_rundirs_link(const struct resolved *s, const struct own_folder
         return streq(spelled, parent) ? 0 : refuse_untrusted_link(&trust, &rule, err);
 }
 
+int own_folders_find(struct resolved *s) {
+        int (*const find[OWN_FOLDERS])(char **ret, struct nsrun_error *err) = {
+                rundir_find_base, exposed_find_base, records_find_base};
+        int r = 0;
+
+        for (size_t i = 0; i < OWN_FOLDERS && r != -ENOMEM; i++)
+                r = find[i](&s->own[i], NULL);
+        return r == -ENOMEM ? r : 0;
+}
+
 int refuse_rundirs(const struct resolved *s, struct nsrun_error *err) {
-        struct own_folder folders[] = {
-                {rundir_find_base, rundir_find_cache_home, "the cache folder", "XDG_CACHE_HOME", NULL},
-                {exposed_find_base, exposed_find_state_home, "the state folder", "XDG_STATE_HOME", NULL},
+        const struct own_folder folders[] = {
+                {rundir_find_cache_home, "the cache folder", "XDG_CACHE_HOME", s->own[OWN_RUNDIRS]},
+                {exposed_find_state_home, "the state folder", "XDG_STATE_HOME", s->own[OWN_EXPOSED]},
         };
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(folders) && r >= 0; i++) {
-                if (folders[i].find_base(&folders[i].base, NULL) < 0)
+                if (!folders[i].base)
                         continue; /* the environment names none, so no run has one */
                 r = refuse_rundirs_link(s, &folders[i], err);
                 /* The folder of --tmp is at /tmp, too, and nothing in it is hidden there. */
                 if (r >= 0)
                         r = rules_judge(s, refuse_rundirs_rule, &folders[i], err);
-                free(folders[i].base);
         }
         return r;
 }
@@ -104,16 +112,14 @@ static int refuse_records_rule(const struct resolved *s, const struct resolved_r
 }
 
 static int refuse_base(const struct resolved *s, const char *base, struct nsrun_error *err) {
-        _cleanup_free_ char *cache = NULL;
         const struct records records = {.base = base,
-                                        .is_hidden = rundir_find_base(&cache, NULL) >= 0 &&
-                                                     path_is_beneath(base, cache)};
+                                        .is_hidden = s->own[OWN_RUNDIRS] &&
+                                                     path_is_beneath(base, s->own[OWN_RUNDIRS])};
 
         return rules_judge(s, refuse_records_rule, &records, err);
 }
 
 int refuse_records(const struct resolved *s, struct nsrun_error *err) {
-        _cleanup_free_ char *base = NULL;
         char usual[64];
         int r;
 
@@ -121,7 +127,5 @@ int refuse_records(const struct resolved *s, struct nsrun_error *err) {
          * this process while sessions of the same user have records there. */
         (void)snprintf(usual, sizeof(usual), "/run/user/%u/nsrun/sessions", (unsigned)s->uid);
         r = refuse_base(s, usual, err);
-        if (r < 0 || records_find_base(&base, NULL) < 0)
-                return r;
-        return refuse_base(s, base, err);
+        return r < 0 || !s->own[OWN_SESSIONS] ? r : refuse_base(s, s->own[OWN_SESSIONS], err);
 }

@@ -41,7 +41,10 @@ void resolved_clear(struct resolved *s) {
         free(s->cwd);
         strv_free(s->sockets);
         free(s->home);
+        name_list_clear(&s->home_names);
         free(s->project);
+        for (size_t i = 0; i < OWN_FOLDERS; i++)
+                free(s->own[i]);
         strv_free(s->files.writable);
         for (size_t i = 0; i < s->tools.n_toolchains; i++)
                 resolved_toolchain_clear(&s->tools.toolchains[i]);
@@ -67,6 +70,7 @@ void resolved_clear(struct resolved *s) {
         strv_free(s->environment.left_out);
         strv_free(s->environment.secrets);
         strv_free(s->git.identity);
+        free(s->git.hooks);
         free(s->git.settings);
         free(s->git.ignores);
         for (size_t i = 0; i < s->tools.n_settings; i++) {

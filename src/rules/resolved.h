@@ -3,6 +3,7 @@
  * settled or refused.  Made by policy_resolve() alone, and const for plan/. */
 #pragma once
 
+#include "base/name_list.h"
 #include "disk/exposed.h"
 #include "policy/policy.h"
 
@@ -105,6 +106,7 @@ struct resolved_protection {
 struct resolved_git {
         char *dir;        /* the project's git dir, where the command may write to it; or NULL */
         char *common_dir; /* a worktree's common git dir; or NULL */
+        char *hooks;      /* the user's core.hooksPath; NULL: none */
         char *settings;   /* of the user's; NULL: none */
         char *ignores;    /* the text of the user's own list of names that git ignores; NULL: none */
         char **identity;  /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */
@@ -152,6 +154,14 @@ struct resolved_instance {
 };
 
 /* Each struct in it is filled by a room or a file of its own name, which has a const view of all others. */
+/* nsrun's own folders: of run directories, of what is known of earlier runs, of sessions' records. */
+enum {
+        OWN_RUNDIRS,
+        OWN_EXPOSED,
+        OWN_SESSIONS,
+        OWN_FOLDERS
+};
+
 struct resolved {
         const struct nsrun_policy *policy; /* what was asked; it outlives this struct */
         char *const *argv;                 /* the command; NULL: a session's sandbox */
@@ -162,10 +172,11 @@ struct resolved {
         char *plain; /* why there is no sandbox, in words for the user; of all below cwd, project,
                         environment, uid and gid are set then.  NULL: there is a sandbox */
 
-        char *cwd;      /* nsrun's working directory; NULL: the kernel can't name it */
-        char **sockets; /* sockets of container engines, by sockets_list() */
-        char *home;     /* $HOME inside, normalised; NULL: the sandbox makes no home folder */
-        uid_t uid;      /* the host's */
+        char *cwd;                   /* nsrun's working directory; NULL: the kernel can't name it */
+        char **sockets;              /* sockets of container engines, by sockets_list() */
+        char *home;                  /* $HOME inside, normalised; NULL: the sandbox makes no home folder */
+        struct name_list home_names; /* what the host has there */
+        uid_t uid;                   /* the host's */
         gid_t gid;
         uid_t inner_uid; /* what those are in the sandbox's user namespace */
         gid_t inner_gid;
@@ -173,6 +184,8 @@ struct resolved {
         struct exposed known; /* what earlier runs let commands write */
         char *seccomp;        /* a shipped policy's name, "none", or a file's canonical path */
 
+        char *own[OWN_FOLDERS]; /* canonical, whether they are there or not; NULL: the environment names none
+                                 */
         struct resolved_files files;
         struct resolved_protection protection;
         struct resolved_git git;

@@ -76,10 +76,13 @@ static int make_rule(const struct resolved *s, const struct rule_request *reques
                                    ? "create it first, or take it out there"
                                    : "create it first, or leave the option out";
         _cleanup_free_ char *fix = NULL;
-        unsigned mode = 0;
-        int r;
+        unsigned mode = request->mode;
+        int r = 0;
 
-        r = path_canonical(request->source, &rule->source, &mode);
+        if (mode == 0)
+                r = path_canonical(request->source, &rule->source, &mode);
+        else if (!(rule->source = strdup(request->source)))
+                r = -ENOMEM;
         if (r == -ENOENT && request->is_to_be_made) {
                 rule->source = strdup(request->source);
                 mode = S_IFDIR;
@@ -161,6 +164,17 @@ struct resolved_rule *rules_find(const struct resolved *s, const char *target) {
                 if (streq(s->files.rules[i].target, target))
                         return &s->files.rules[i];
         return NULL;
+}
+
+int rules_list_writable(const struct resolved *s, char ***ret) {
+        int r = s->project ? strv_add(ret, s->project) : 0;
+
+        if (r >= 0 && s->files.tmp.source)
+                r = strv_add(ret, s->files.tmp.source);
+        for (size_t i = 0; i < s->files.n_rules && r >= 0; i++)
+                if (s->files.rules[i].access == POLICY_RW)
+                        r = strv_add(ret, s->files.rules[i].source);
+        return r;
 }
 
 /* ------------------------------------------------------------------ two for one target */

@@ -14,6 +14,7 @@ struct rule_request {
         const char *target; /* absolute; NULL: the same path as the source */
         const char *
                 spelled; /* the source as the user named it, if the caller has followed its links; or NULL */
+        unsigned mode;   /* of the source, if it is known and the source is canonical; else 0 */
         bool is_to_be_made; /* the source is a folder that the run makes before it is mounted */
         bool is_optional;   /* the rule is left out where its source is missing */
         unsigned rank;      /* struct policy_rule's */
@@ -41,3 +42,7 @@ int rules_judge(const struct resolved *s,
                 int (*judge)(const struct resolved *s, const struct resolved_rule *rule, const void *data,
                              struct nsrun_error *err),
                 const void *data, struct nsrun_error *err);
+/* Adds the folders that a command of this run may write to, as far as their rules are known, to *ret.  The
+ * project is one of them even if it is read-only now: an earlier run may have been able to write to it.
+ * -ENOMEM. */
+int rules_list_writable(const struct resolved *s, char ***ret);

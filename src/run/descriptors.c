@@ -38,7 +38,7 @@ static int is_engine_address(const struct sockaddr_un *address, socklen_t size) 
         memcpy(path, address->sun_path, size - offsetof(struct sockaddr_un, sun_path));
         if (!path_is_absolute(path))
                 return 0;
-        r = sockets_list(environ, getenv("HOME"), &sockets);
+        r = sockets_list(environ, getenv("HOME"), NULL, &sockets);
         STRV_FOREACH (socket, sockets)
                 if (r >= 0 && is_same_file(path, *socket))
                         return 1;
@@ -83,23 +83,25 @@ static int is_engine_socket(int fd) {
         return r != 0 ? r : is_engine_process(fd);
 }
 
-/* Judges one descriptor, which messages call `name`. */
-static int check_one(int fd, const char *name, bool is_plain, struct nsrun_error *err) {
-        struct stat st;
-        int r = sys_fstat(fd, &st), flags = r < 0 ? 0 : fcntl(fd, F_GETFL);
+static int refuse_closed(int r, const char *name, struct nsrun_error *err) {
+        return error_setf(err, NSRUN_STAGE_USAGE, r, NULL, NULL, "%s is not open", name);
+}
 
-        if (r < 0)
-                return error_setf(err, NSRUN_STAGE_USAGE, r, NULL, NULL, "%s is not open", name);
+/* Judges one descriptor, which messages call `name`. */
+static int check_one(int fd, const struct stat *st, const char *name, bool is_plain,
+                     struct nsrun_error *err) {
+        int flags = is_plain ? 0 : fcntl(fd, F_GETFL), r;
+
         if (is_plain)
                 return 0;
-        if (S_ISDIR(st.st_mode))
+        if (S_ISDIR(st->st_mode))
                 return error_setf(err, NSRUN_STAGE_POLICY, -EISDIR, NULL, "pass a file, a pipe or a socket",
                                   "%s is a folder, through which the command could leave the sandbox", name);
         if (flags >= 0 && (flags & O_PATH))
                 return error_setf(err, NSRUN_STAGE_POLICY, -EPERM, NULL,
                                   "open the file for what the command needs",
                                   "%s was opened with O_PATH: the command could open the file anew", name);
-        r = S_ISSOCK(st.st_mode) ? is_engine_socket(fd) : 0;
+        r = S_ISSOCK(st->st_mode) ? is_engine_socket(fd) : 0;
         if (r < 0)
                 return error_oom(err);
         if (r > 0)
@@ -112,27 +114,31 @@ static int check_one(int fd, const char *name, bool is_plain, struct nsrun_error
 int descriptors_check(const struct launch_params *params, bool is_plain, struct nsrun_error *err) {
         static const char *const names[] = {"standard input", "standard output", "standard error"};
         char name[40];
+        struct stat st;
         int r = 0;
 
         for (int i = 0; i <= 2 && r >= 0; i++) {
-                int given = params->stdio ? params->stdio[i] : -1;
-                struct stat st;
+                bool is_given = params->stdio && params->stdio[i] >= 0;
+                int fd = is_given ? params->stdio[i] : i;
 
+                r = sys_fstat(fd, &st);
                 /* The caller may have closed it.  (A folder is refused by launch/, with a message
                  * of its own.) */
-                if (given < 0 && sys_fstat(i, &st) < 0)
-                        continue;
-                if (sys_fstat(given >= 0 ? given : i, &st) < 0 || !S_ISDIR(st.st_mode))
-                        r = check_one(given >= 0 ? given : i, names[i], is_plain, err);
+                if (r < 0)
+                        r = is_given ? refuse_closed(r, names[i], err) : 0;
+                else if (!S_ISDIR(st.st_mode))
+                        r = check_one(fd, &st, names[i], is_plain, err);
         }
         for (size_t i = 0; i < params->n_pass_fds && r >= 0; i++) {
                 int fd = params->pass_fds[i];
 
                 (void)snprintf(name, sizeof(name), "descriptor %d", fd);
-                r = fd > 2 ? check_one(fd, name, is_plain, err)
-                           : error_setf(err, NSRUN_STAGE_USAGE, -EINVAL, NULL,
-                                        "the command has descriptors 0, 1 and 2 anyway",
-                                        "%s can't be passed beside the standard streams", name);
+                if (fd <= 2)
+                        return error_setf(err, NSRUN_STAGE_USAGE, -EINVAL, NULL,
+                                          "the command has descriptors 0, 1 and 2 anyway",
+                                          "%s can't be passed beside the standard streams", name);
+                r = sys_fstat(fd, &st);
+                r = r < 0 ? refuse_closed(r, name, err) : check_one(fd, &st, name, is_plain, err);
         }
         return r;
 }

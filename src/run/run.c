@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/degraded.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "base/programs.h"
 #include "base/sys.h"
@@ -123,7 +124,7 @@ int run_note_environment(struct run *run, const struct nsrun_plan *plan, struct 
 static void look_back(struct run *run, const struct plan_join *join) {
         const struct timespec last = records_last_sweep(&join->folder), now = run->protected.since;
 
-        if (last.tv_sec < now.tv_sec || (last.tv_sec == now.tv_sec && last.tv_nsec < now.tv_nsec))
+        if (time_is_before(&last, &now))
                 run->gitdirs.since = run->protected.since = last;
 }
 

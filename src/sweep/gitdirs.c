@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "host/gitwalk.h"
+#include "host/gitdir.h"
 
 enum {
         TODO_MAX = 1 << 20,
@@ -55,23 +55,18 @@ static int tell_finding(struct sweep *s, const char *path, const char *what) {
 }
 
 static bool is_new(const struct sweep *s, const struct stat *st) {
-        const struct timespec *since = &s->dirs->since;
-
-        return st->st_ctim.tv_sec > since->tv_sec ||
-               (st->st_ctim.tv_sec == since->tv_sec && st->st_ctim.tv_nsec >= since->tv_nsec);
+        return !time_is_before(&st->st_ctim, &s->dirs->since);
 }
 
 /* A folder whose mode keeps nsrun from reading it gets 0700: git, which opens files in it by name, needs the
  * right to search alone, so that the folder must be looked through. */
 static int open_closed(nsrun_unused void *data, int parent, const char *name) {
-        char path[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
         _cleanup_close_ int fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         int r;
 
         if (fd < 0)
                 return -errno;
-        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-        if (chmod(path, 0700) < 0)
+        if (chmod(fd_link(fd).path, 0700) < 0)
                 return -errno;
         r = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         return r < 0 ? -errno : r;

@@ -47,10 +47,9 @@ static int take_dropped_name(struct dropped *d, const char *name, size_t n) {
                 return -ENOMEM;
         if (!n || strv_contains(d->made, relative))
                 return 0;
-        if (asprintf(&path, "%s/%s", d->home, relative) < 0) {
-                path = NULL;
+        path = str_concat(d->home, "/", relative);
+        if (!path)
                 return -ENOMEM;
-        }
         return is_told(d, path) ? 0 : strv_add(&d->paths, path);
 }
 

@@ -166,13 +166,11 @@ int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret) 
 }
 
 static int say(const struct look *l, const char *name, const char *what, const char *hint) {
-        _cleanup_free_ char *path = NULL;
+        _cleanup_free_ char *path = str_concat(l->folder->path, "/", name);
         struct nsrun_error note = {0};
 
-        if (asprintf(&path, "%s/%s", l->folder->path, name) < 0) {
-                path = NULL;
+        if (!path)
                 return -ENOMEM;
-        }
         (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, path, what, hint);
         return l->found(l->data, &note);
 }
@@ -219,10 +217,9 @@ static int put_aside(const struct look *l, const char *name, const struct protec
                         NULL);
         if (was && symlinkat(was->link, parent, base) < 0)
                 return say(l, name, "a protected symlink that the command replaced can't be put back", NULL);
-        if (asprintf(&place, "%s%s%s", folder, *folder ? "/" : "", aside) < 0) {
-                place = NULL;
+        place = str_concat(folder, *folder ? "/" : "", aside);
+        if (!place)
                 return -ENOMEM;
-        }
         if (was)
                 return say(l, place,
                            "a protected symlink is put back; what the command made of it is moved aside",
@@ -242,11 +239,6 @@ static int put_aside(const struct look *l, const char *name, const struct protec
                              "protected, and that programs on the host may obey"
                            : "a protected name that the command made is moved aside",
                    is_still_named ? "look at it, and remove it" : hint);
-}
-
-static bool is_before(const struct timespec *time, const struct timespec *since) {
-        return time->tv_sec < since->tv_sec ||
-               (time->tv_sec == since->tv_sec && time->tv_nsec < since->tv_nsec);
 }
 
 /* Whether two looks saw one file with the same contents, as far as the time of its last change tells. */
@@ -282,7 +274,7 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
                 return link && streq(link, was->link) ? 0 : put_aside(l, name, was);
         }
         /* What a session's earlier command changed, that one has told. */
-        if (is_same_entry(&was->st, st) || is_before(&st->st_ctim, &l->all->since))
+        if (is_same_entry(&was->st, st) || time_is_before(&st->st_ctim, &l->all->since))
                 return 0;
         return say(l, name, "a protected name was changed while the command ran, by it or by others", NULL);
 }
@@ -301,7 +293,7 @@ static bool open_way(const struct look *l, const char *name) {
 
                 if (!part || fstat(folder, &st) < 0)
                         break;
-                if (!is_before(&st.st_ctim, &l->all->since)) {
+                if (!time_is_before(&st.st_ctim, &l->all->since)) {
                         is_the_commands = true;
                         if (aside_open_folder(folder) < 0)
                                 break;

@@ -7,11 +7,11 @@
 #include <limits.h>
 #include <sys/stat.h>
 
+#include "aside.h"
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "disarm_repository.h"
 #include "host/gitdir.h"
 #include "host/gitorders.h"
 #include "host/subrepositories.h"
@@ -49,12 +49,7 @@ static bool is_since(const struct timespec *since, int folder, const char *name)
         struct stat st;
 
         return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW | (*name ? 0 : AT_EMPTY_PATH)) == 0 &&
-               (st.st_ctim.tv_sec > since->tv_sec ||
-                (st.st_ctim.tv_sec == since->tv_sec && st.st_ctim.tv_nsec >= since->tv_nsec));
-}
-
-static bool is_young(const struct repositories *r, int folder, const char *name) {
-        return is_since(&r->since, folder, name);
+               !time_is_before(&st.st_ctim, since);
 }
 
 bool repositories_way_is_young(const struct timespec *since, int folder, const char *name) {
@@ -75,19 +70,9 @@ static bool is_touched(const struct candidate *c, int git_dir) {
         static const char *const names[] = {"config", "config.worktree", "hooks", "commondir"};
 
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-                if (is_young(c->all, git_dir, names[i]))
+                if (is_since(&c->all->since, git_dir, names[i]))
                         return true;
-        return !c->was_there && (c->is_moved || is_young(c->all, git_dir, ""));
-}
-
-/* The path of an open folder, for the caller to free; or NULL. */
-static char *path_of(int fd) {
-        char self[sizeof("/proc/self/fd/") + 3 * sizeof(int)], text[PATH_MAX];
-        ssize_t n;
-
-        (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-        n = readlink(self, text, sizeof(text));
-        return n < 0 || n == (ssize_t)sizeof(text) ? NULL : strndup(text, (size_t)n);
+        return !c->was_there && (c->is_moved || is_since(&c->all->since, git_dir, ""));
 }
 
 struct work_tree {
@@ -115,7 +100,7 @@ static bool names_work_tree(int git_dir, const char *path, const char *folder) {
 
 /* What a git dir carries that is not as it was; where that is asked for it is taken away. */
 static unsigned carried_by(struct candidate *c, int git_dir) {
-        _cleanup_free_ char *path = path_of(git_dir);
+        _cleanup_free_ char *path = fd_name(git_dir);
         unsigned carried;
         bool is_own;
 
@@ -140,7 +125,7 @@ static unsigned carried_by(struct candidate *c, int git_dir) {
 /* Opens a git dir that a file names; it, or a folder on the way to it, may have come there since. */
 static int open_elsewhere(struct candidate *c, const char *name) {
         int fd = c->all->open(c->all->data, name);
-        _cleanup_free_ char *path = fd < 0 ? NULL : path_of(fd);
+        _cleanup_free_ char *path = fd < 0 ? NULL : fd_name(fd);
 
         if (path && c->all->is_way_young(c->all->data, path)) {
                 c->is_moved = true;
@@ -151,7 +136,7 @@ static int open_elsewhere(struct candidate *c, const char *name) {
 
 /* The same with that of its commondir, from which git takes the configuration and the hooks. */
 static unsigned look_at_git_dir(struct candidate *c, int git_dir) {
-        _cleanup_free_ char *path = path_of(git_dir), *pointer = NULL;
+        _cleanup_free_ char *path = fd_name(git_dir), *pointer = NULL;
         _cleanup_close_ int common = -EBADF;
 
         if (path && c->all->is_known(c->all->data, path))
@@ -172,7 +157,7 @@ static unsigned look_at_pointer(struct candidate *c, const struct stat *st) {
         int r = S_ISLNK(st->st_mode) ? (path = path_join(c->path, ".git")) ? 0 : -ENOMEM
                                      : gitdir_read_pointer(c->folder, ".git", "gitdir: ", c->path, &path);
 
-        if (is_young(c->all, c->folder, ".git")) {
+        if (is_since(&c->all->since, c->folder, ".git")) {
                 c->is_moved = true;
                 c->was_there = false;
         }
@@ -254,7 +239,7 @@ static int look_at_one(struct candidate *c) {
         /* Git takes it for one where .git is none. */
         if (r < 0 || !nested_is_bare(c->folder))
                 return r;
-        c->is_moved |= is_young(c->all, c->folder, "HEAD");
+        c->is_moved |= is_since(&c->all->since, c->folder, "HEAD");
         c->was_there = c->is_obeyed = false;
         return judge_carried(c, look_at_git_dir(c, c->folder), "HEAD");
 }
@@ -308,7 +293,7 @@ static int look_below(struct looking *l, int folder, const char *path, const cha
 /* What git finds below a repository: by its index again, as a plain `git status` looks into all of them. */
 static int look_in(struct looking *l, int folder, const char *path, unsigned depth) {
         _cleanup_close_ int git_dir = open_git_dir(l->all, folder, path);
-        bool is_index_young = git_dir >= 0 && is_young(l->all, git_dir, "index");
+        bool is_index_young = git_dir >= 0 && is_since(&l->all->since, git_dir, "index");
         const struct nested_places places = {.folder = folder,
                                              .git_dir = git_dir,
                                              .index_limit = is_index_young ? YOUNG_INDEX_MAX : INDEX_MAX};

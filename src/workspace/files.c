@@ -3,13 +3,13 @@
  * entry's folder as resolve.c says, opens the folder from its root's descriptor in one walk that
  * follows no symlink, and works on a name in it: whatever a command swaps meanwhile, nothing
  * outside the roots is reached. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/beneath.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "resolve.h"
 #include "workspace.h"
@@ -263,33 +263,29 @@ nsrun_public int nsrun_workspace_stat(const struct nsrun_workspace *w, const cha
 
 /* ------------------------------------------------------------------ the contents */
 
-static mode_t files_type_of(int dir, const struct dirent *entry) {
-        struct stat st;
+struct listed {
+        nsrun_workspace_entry each;
+        void *data;
+        bool is_ended; /* by `each` */
+};
 
-        if (entry->d_type != DT_UNKNOWN)
-                return (mode_t)DTTOIF(entry->d_type);
-        return fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : st.st_mode & S_IFMT;
+static int list_entry(void *data, int folder, const struct dirent *entry) {
+        struct listed *l = data;
+        int r = l->each(l->data, entry->d_name, (mode_t)DTTOIF(folder_type(folder, entry)));
+
+        l->is_ended = r != 0;
+        return r;
 }
 
 nsrun_public int nsrun_workspace_list(const struct nsrun_workspace *w, const char *path,
                                       nsrun_workspace_entry each, void *data, struct nsrun_error *error) {
+        struct listed listed = {.each = each, .data = data};
         _cleanup_close_ int fd = -EBADF;
-        struct dirent *entry;
-        DIR *list;
         int r;
 
         r = workspace_open(&w->roots, WORKSPACE_READ, path, O_RDONLY | O_DIRECTORY, 0, &fd, error);
         if (r < 0)
                 return r;
-        list = fdopendir(fd);
-        if (!list)
-                return fail_entry(path, -errno, "the folder can't be listed", error);
-        (void)TAKE_FD(fd);
-        while (errno = 0, r == 0 && (entry = readdir(list)))
-                if (!streq(entry->d_name, ".") && !streq(entry->d_name, ".."))
-                        r = each(data, entry->d_name, files_type_of(dirfd(list), entry));
-        if (r == 0 && errno != 0)
-                r = fail_entry(path, -errno, "the folder can't be listed", error);
-        (void)closedir(list);
-        return r;
+        r = folder_read(fd, list_entry, &listed);
+        return r < 0 && !listed.is_ended ? fail_entry(path, r, "the folder can't be listed", error) : r;
 }

@@ -380,7 +380,6 @@ int workspace_resolve(const struct workspace *w, enum workspace_access access, c
 }
 
 static int open_in_root(const struct workspace_root *root, const char *host, int flags, mode_t mode) {
-        char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
         int fd;
 
         if (root->is_directory)
@@ -389,8 +388,7 @@ static int open_in_root(const struct workspace_root *root, const char *host, int
          * descriptor. */
         if (!streq(host, root->path))
                 return -ENOTDIR;
-        (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", root->fd);
-        fd = open(link, flags & ~(O_CREAT | O_EXCL));
+        fd = open(fd_link(root->fd).path, flags & ~(O_CREAT | O_EXCL));
         return fd < 0 ? -errno : fd;
 }
 

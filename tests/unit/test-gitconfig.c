@@ -391,6 +391,30 @@ TEST_WITH(author_and_committer_go_before_user, setup, teardown) {
         }
 }
 
+TEST_WITH(the_users_hooks_are_found_whatever_a_repository_says, setup, teardown) {
+        static const struct {
+                const char *repository, *users, *hooks;
+        } cases[] = {
+                {"", "[core]\nhooksPath=~/a\n", "~/a"},
+                {"[core]\nhooksPath=/x\n", "[include]\npath=more\n", "/more"},
+                {"[broken\n", "[core]\nhooksPath=/a\n[include]\npath=more\n", "/more"},
+                {"", "[core]\nhooksPath=/a\n[broken\n", "/a"},
+                {"[core]\nhooksPath=/x\n", "", NULL},
+        };
+        const struct corner *c = *state;
+
+        put(c, "home/more", "[core]\nhooksPath=/more\n");
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                struct identity id;
+
+                put(c, "work/repository/.git/config", cases[i].repository);
+                put(c, files, cases[i].users);
+                find(c, NULL, &id);
+                assert_string_equal(id.hooks ? id.hooks : "none", cases[i].hooks ? cases[i].hooks : "none");
+                identity_clear(&id);
+        }
+}
+
 /* Where git would believe the repository, and nsrun doesn't. */
 TEST_IF(has_git(), a_repository_is_plain_values_alone, setup, teardown) {
         static const char *const configs[] = {

@@ -2,7 +2,11 @@
 /* base/path.c: lexical paths, slugs, and the canonical name of what exists. */
 #include "base/path.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <limits.h>
+
+#include "base/name_list.h"
 
 #include "scratch.h"
 
@@ -238,6 +242,17 @@ TEST(the_canonical_path_is_what_realpath_says) {
                 expected = realpath(path, NULL);
                 r = expected ? 0 : -errno;
                 assert_int_equal(path_canonical(path, &got, &mode), r);
+                /* The folder of a single name is canonical. */
+                if (isalpha((unsigned char)*cases[i]) && !strchr(cases[i], '/')) {
+                        char *again = NULL;
+                        unsigned mode_again = 0;
+
+                        assert_int_equal(path_canonical_in(path, &again, &mode_again), r);
+                        assert_int_equal(mode_again, mode);
+                        if (r == 0)
+                                assert_string_equal(again, got);
+                        free(again);
+                }
                 if (r == 0) {
                         assert_string_equal(got, expected);
                         assert_int_equal(stat(path, &st), 0);
@@ -303,6 +318,40 @@ TEST(what_is_not_there_yet_has_a_canonical_name_too) {
                 free(expected);
                 free(got);
         }
+}
+
+TEST(a_path_goes_up_to_the_root) {
+        char path[] = "/a/b";
+
+        assert_true(path_up(path));
+        assert_string_equal(path, "/a");
+        assert_true(path_up(path));
+        assert_string_equal(path, "/");
+        assert_false(path_up(path));
+        assert_string_equal(path, "/");
+}
+
+TEST(a_list_of_names_knows_what_is_in_a_folder) {
+        static const struct {
+                const char *name;
+                int type;
+        } cases[] = {{"a", DT_DIR}, {"to-a", DT_LNK}, {"dangling", DT_LNK},
+                     {"a/b", -1},   {"to", -1},       {".", -1}};
+        char *through_link = scratch_path(*state, "to-a"), *missing = scratch_path(*state, "missing");
+        _cleanup_name_list_ struct name_list l = {0}, linked = {0}, none = {0};
+
+        assert_int_equal(name_list_read(*state, &l), 0);
+        assert_true(l.is_canonical && !l.is_unknown);
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+                assert_int_equal(name_list_find(&l, cases[i].name, strlen(cases[i].name)), cases[i].type);
+        assert_int_equal(name_list_find(&l, "a/b", 1), DT_DIR);
+        assert_int_equal(name_list_read(through_link, &linked), 0);
+        assert_false(linked.is_canonical);
+        assert_int_equal(name_list_find(&linked, "b", 1), DT_DIR);
+        assert_int_equal(name_list_read(missing, &none), 0);
+        assert_int_equal(name_list_find(&none, "b", 1), -1);
+        free(through_link);
+        free(missing);
 }
 
 TEST(a_path_that_is_too_long_says_so) {

@@ -24,7 +24,7 @@ static bool is_listed(const char *root, const char *variable, const char *socket
 
         assert_true(asprintf(&entry, "%s%s", variable ? variable : "X=", variable ? root : "") > 0);
         environment[0] = entry;
-        assert_int_equal(sockets_list(environment, home, &sockets), 0);
+        assert_int_equal(sockets_list(environment, home, NULL, &sockets), 0);
         is_there = strv_contains(sockets, socket[0] == '/' ? socket : path);
         strv_free(sockets);
         free(entry);
