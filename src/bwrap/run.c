@@ -291,17 +291,13 @@ static int become_monitor_in_namespace(const struct bwrap_config *config) {
 
 /* The launch's pid in the caller's own namespace, which is that of the mounted /proc. */
 static pid_t find_child(const struct bwrap_config *config, const struct launch *l) {
-        char path[64], text[512] = "";
-        _cleanup_close_ int fd = -EBADF;
+        char path[64], text[512];
         const char *number;
-        size_t n = 0;
 
         if (config->pidns_fd < 0 || !config->unshare_pid)
                 return l->pid;
         (void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", l->pidfd);
-        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        if (fd < 0 || read_full(fd, text, sizeof(text) - 1, &n) < 0)
-                return l->pid;
+        (void)read_kernel_file(AT_FDCWD, path, text, sizeof(text));
         number = strstr(text, "\nPid:");
         return number ? (pid_t)strtol(number + strlen("\nPid:"), NULL, 10) : l->pid;
 }

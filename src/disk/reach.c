@@ -122,14 +122,10 @@ static bool has_writers_by_list(int fd) {
 
 /* Whether this process is in a user namespace that doesn't map the owner of the system's files. */
 static bool has_unmapped_root(void) {
-        _cleanup_close_ int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
         char text[4096];
         unsigned long inside, outside, count;
-        size_t n = 0;
 
-        if (fd < 0 || read_full(fd, text, sizeof(text) - 1, &n) < 0)
-                return false;
-        text[n] = '\0';
+        (void)read_kernel_file(AT_FDCWD, "/proc/self/uid_map", text, sizeof(text));
         return sscanf(text, "%lu %lu %lu", &inside, &outside, &count) == 3 && count < UINT32_MAX;
 }
 

@@ -22,16 +22,6 @@ static const struct {
         {"memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes"},
 };
 
-/* Reads a file of the kernel's, which has no size; "" if it can't be read. */
-static void read_kernel_file(const char *path, char *to, size_t size) {
-        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-        size_t n = 0;
-
-        if (fd >= 0)
-                (void)read_full(fd, to, size - 1, &n);
-        to[n] = '\0';
-}
-
 /* Lowers *allowed to the bound of the cgroup at `path`, if it has one. */
 static void take_bound(const char *folder, const char *path, const char *name, uint64_t *allowed) {
         char file[PATH_MAX], text[32], *end;
@@ -40,7 +30,7 @@ static void take_bound(const char *folder, const char *path, const char *name, u
         if (snprintf(file, sizeof(file), "%s%s%s%s", folder, path, path[1] ? "/" : "", name) >=
             (int)sizeof(file))
                 return;
-        read_kernel_file(file, text, sizeof(text));
+        (void)read_kernel_file(AT_FDCWD, file, text, sizeof(text));
         /* "max" is no bound. */
         bound = strtoull(text, &end, 10);
         if (end != text && bound < *allowed)
@@ -76,7 +66,7 @@ uint64_t tmpfs_find_memory(void) {
 
         (void)sysinfo(&machine);
         allowed = (uint64_t)machine.totalram * machine.mem_unit;
-        read_kernel_file("/proc/self/cgroup", text, sizeof(text));
+        (void)read_kernel_file(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text));
         for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
                 take_bounds_of(line, &allowed);
         return allowed;
