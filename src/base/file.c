@@ -81,6 +81,39 @@ int write_full(int fd, const void *from, size_t n) {
         return write_waiting(fd, from, n, 0);
 }
 
+ssize_t read_kernel_file(int dir, const char *path, char *to, size_t size) {
+        _cleanup_close_ int fd = sys_open(dir, path, O_RDONLY, 0);
+        ssize_t n = fd < 0 ? fd : sys_read(fd, to, size - 1);
+
+        to[n > 0 ? n : 0] = '\0';
+        return n;
+}
+
+ssize_t read_process_file(pid_t pid, const char *name, char *to, size_t size) {
+        char path[64];
+
+        (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+        return read_kernel_file(AT_FDCWD, path, to, size);
+}
+
+void read_process_name(pid_t pid, char *to, size_t size) {
+        ssize_t n = read_process_file(pid, "comm", to, size);
+
+        if (n > 0 && to[n - 1] == '\n')
+                to[n - 1] = '\0';
+}
+
+pid_t read_process_parent(pid_t pid) {
+        char text[512];
+        const char *end;
+        int parent = 0;
+
+        (void)read_process_file(pid, "stat", text, sizeof(text));
+        /* The process chose its name, which stands in parentheses before. */
+        end = strrchr(text, ')');
+        return end && sscanf(end, ") %*c %d", &parent) == 1 ? (pid_t)parent : 0;
+}
+
 int read_bytes_fd(int fd, size_t limit, char **ret, size_t *ret_n) {
         _cleanup_free_ char *text = NULL;
         struct stat st;
@@ -104,13 +137,6 @@ int read_bytes_fd(int fd, size_t limit, char **ret, size_t *ret_n) {
         *ret = TAKE_PTR(text);
         *ret_n = n;
         return 0;
-}
-
-void read_kernel_file(const char *path, char *to, size_t size) {
-        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t n = fd < 0 ? -1 : read(fd, to, size - 1);
-
-        to[n < 0 ? 0 : n] = '\0';
 }
 
 int read_small_fd(int fd, size_t limit, char **ret) {

@@ -40,8 +40,15 @@ int read_small_fd(int fd, size_t limit, char **ret);
 /* The same of any bytes, *ret_n of them with a NUL behind. */
 int read_bytes_fd(int fd, size_t limit, char **ret, size_t *ret_n);
 
-/* The beginning of a file of /proc or /sys, which has no size by stat(2); "": it can't be read. */
-void read_kernel_file(const char *path, char *to, size_t size);
+/* The beginning of a file of the kernel's, which has no size, with a NUL behind it: its length, or
+ * -errno and "". */
+ssize_t read_kernel_file(int dir, const char *path, char *to, size_t size);
+/* The same of /proc/PID/NAME. */
+ssize_t read_process_file(pid_t pid, const char *name, char *to, size_t size);
+/* The name that a process has, any bytes; "": it is gone. */
+void read_process_name(pid_t pid, char *to, size_t size);
+/* The process that started it, or has it now; 0: it has none, or is gone. */
+pid_t read_process_parent(pid_t pid);
 
 /* Calls `each` for every entry of a folder but "." and "..", until it returns another value than 0,
  * which is then returned; else 0, or -errno.  `folder` itself is not read from. */

@@ -255,6 +255,13 @@ char *str_shell_quote(const char *s) {
         return strbuf_finish(&b);
 }
 
+int str_hex_digit(char c) {
+        return c >= '0' && c <= '9'   ? c - '0'
+               : c >= 'a' && c <= 'f' ? c - 'a' + 10
+               : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                      : -1;
+}
+
 int str_parse_number(const char *s, bool has_suffix, uint64_t *ret) {
         static const char suffixes[] = "KMGT";
         const char *start = s, *suffix = NULL;

@@ -45,6 +45,9 @@ const char *environment_get(char *const *environment, const char *name);
  * UTF-8 character is spelled \xNN, so that a path can't draw on a terminal. */
 char *str_visible(const char *s);
 
+/* The value of a hexadecimal digit; -1: it is none. */
+int str_hex_digit(char c);
+
 /* A whole number; with `has_suffix` K, M, G or T (powers of 1024, small letters too) may follow it.
  * -EINVAL: it is none; -ERANGE: it is above INT64_MAX. */
 int str_parse_number(const char *s, bool has_suffix, uint64_t *ret);

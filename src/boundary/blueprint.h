@@ -22,24 +22,6 @@ enum boundary_life {
         BOUNDARY_RAW,     /* raw/ */
 };
 
-/* What raw/ alone needs.  Descriptors are negative where there is nothing to wait for. */
-struct boundary_raw {
-        int start_fd;        /* once it is readable the set-up begins */
-        int userns_block_fd; /* once it is readable somebody else has written the id maps */
-        int exec_fd;         /* once it is readable the command, which was found, is executed */
-        int join_pidfd;      /* a process whose namespaces the command enters: nothing is mounted */
-        uint64_t join_namespaces;
-        int console_socket; /* gets the master of a terminal that is made for the command */
-        unsigned short console_rows, console_columns;
-        unsigned uid;
-        bool is_private;
-        bool becomes_root;
-        bool has_root_outside; /* the host's root made the user namespace */
-        bool has_reaper;
-        bool needs_first_directory;
-        bool disables_userns;
-};
-
 /* The record's fixed part: numbers alone.  Whoever clones fills in what only the clone decides
  * (`namespaces`, `is_within`, `joins_cgroup`) when all the rest is written. */
 struct boundary_facts {

@@ -354,7 +354,7 @@ static int add_directories(struct plan_raw *raw, const struct bwrap_config *conf
         const char *home = environment_get(config->env, "HOME");
         int r = 0;
 
-        raw->needs_first_directory = config->chdir != NULL;
+        raw->setup.needs_first_directory = config->chdir != NULL;
         if (config->chdir)
                 r = strv_add(&raw->directories, config->chdir);
         if (!config->chdir && cwd && cwd[0] == '/')
@@ -432,9 +432,9 @@ static void choose_capabilities(struct plan_raw *raw, const struct bwrap_config 
 
         if (is_root && sys_capget(&own) < 0)
                 own = UINT64_MAX;
-        raw->capabilities = (own & config->caps_kept) | config->caps_added;
-        raw->keeps_through_exec = config->caps_kept != UINT64_MAX || config->caps_added != 0;
-        raw->keeps_capabilities =
+        raw->identity.capabilities = (own & config->caps_kept) | config->caps_added;
+        raw->identity.keeps_through_exec = config->caps_kept != UINT64_MAX || config->caps_added != 0;
+        raw->identity.keeps_capabilities =
                 is_root && !is_new && config->caps_kept == UINT64_MAX && config->caps_added == 0;
 }
 
@@ -514,7 +514,7 @@ static int keep_from_command(struct plan_raw *raw, const struct bwrap_config *co
         for (size_t i = 0; i < ARRAY_SIZE(own); i++)
                 if (own[i] >= 0)
                         (void)fcntl(own[i], F_SETFD, FD_CLOEXEC);
-        if (!raw->has_reaper)
+        if (!raw->setup.has_reaper)
                 return 0;
         for (size_t i = 0; i < config->n_sync_fds; i++) {
                 if (fcntl(config->sync_fds[i], F_SETFD, FD_CLOEXEC) < 0)
@@ -531,10 +531,10 @@ static int build_fill_raw(struct nsrun_plan *plan, const struct bwrap_config *co
         struct plan_raw *raw = plan->raw;
         int r = 0;
 
-        raw->start_fd = raw->exec_fd = raw->join_pidfd = raw->console.socket = -1;
-        raw->userns2_fd = config->userns2_fd;
-        raw->userns_block_fd = config->userns_block_fd;
-        raw->block_fd = config->block_fd;
+        raw->setup.start_fd = raw->setup.exec_fd = raw->setup.join_pidfd = raw->setup.console_socket = -1;
+        raw->identity.userns_fd = config->userns2_fd;
+        raw->setup.userns_block_fd = config->userns_block_fd;
+        raw->identity.block_fd = config->block_fd;
         plan->host_uid = geteuid();
         plan->host_gid = getegid();
         plan->uid = config->has_uid ? config->uid : plan->host_uid;
@@ -542,14 +542,14 @@ static int build_fill_raw(struct nsrun_plan *plan, const struct bwrap_config *co
         plan->net = config->unshare_net ? POLICY_NET_NONE : POLICY_NET_HOST;
         plan->new_session = config->new_session;
 
-        raw->has_reaper = !config->as_pid_1 && (config->unshare_pid || config->lock_files ||
-                                                config->n_sync_fds > 0 || config->report_fd >= 0);
-        raw->disables_userns = config->disable_userns;
-        raw->asserts_no_userns = config->assert_userns_disabled;
+        raw->setup.has_reaper = !config->as_pid_1 && (config->unshare_pid || config->lock_files ||
+                                                      config->n_sync_fds > 0 || config->report_fd >= 0);
+        raw->setup.disables_userns = config->disable_userns;
+        raw->identity.needs_no_userns = config->assert_userns_disabled;
         choose_namespaces(raw, config);
         choose_capabilities(raw, config);
-        raw->takes_uid = config->has_uid && config->userns_fd >= 0;
-        raw->takes_gid = config->has_gid && config->userns_fd >= 0;
+        raw->identity.takes_uid = config->has_uid && config->userns_fd >= 0;
+        raw->identity.takes_gid = config->has_gid && config->userns_fd >= 0;
         if (keep_from_command(raw, config) < 0)
                 return error_oom(err);
         for (size_t i = 0; i < config->n_ops && r >= 0; i++)

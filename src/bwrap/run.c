@@ -171,7 +171,7 @@ static int read_reports(struct monitor *m) {
                         return fail_run(m->config, message);
                 }
                 if (report.kind == LAUNCH_STARTED ||
-                    (report.kind == LAUNCH_BUILT && !m->plan->raw->has_reaper))
+                    (report.kind == LAUNCH_BUILT && !m->plan->raw->setup.has_reaper))
                         m->has_started = true;
                 if (report.kind == LAUNCH_EXITED) {
                         m->has_exited = true;
@@ -291,17 +291,13 @@ static int become_monitor_in_namespace(const struct bwrap_config *config) {
 
 /* The launch's pid in the caller's own namespace, which is that of the mounted /proc. */
 static pid_t find_child(const struct bwrap_config *config, const struct launch *l) {
-        char path[64], text[512] = "";
-        _cleanup_close_ int fd = -EBADF;
+        char path[64], text[512];
         const char *number;
-        size_t n = 0;
 
         if (config->pidns_fd < 0 || !config->unshare_pid)
                 return l->pid;
         (void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", l->pidfd);
-        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        if (fd < 0 || read_full(fd, text, sizeof(text) - 1, &n) < 0)
-                return l->pid;
+        (void)read_kernel_file(AT_FDCWD, path, text, sizeof(text));
         number = strstr(text, "\nPid:");
         return number ? (pid_t)strtol(number + strlen("\nPid:"), NULL, 10) : l->pid;
 }
@@ -312,10 +308,10 @@ static pid_t find_child(const struct bwrap_config *config, const struct launch *
  * may look, and a command may that has CAP_SYS_PTRACE inside.  In a pid namespace that others are in already
  * there would be a moment in which they could. */
 static bool wants_inspectable_reaper(const struct bwrap_config *config, const struct nsrun_plan *plan) {
-        return plan->raw->has_reaper && (config->info_fd >= 0 || config->json_status_fd >= 0) &&
+        return plan->raw->setup.has_reaper && (config->info_fd >= 0 || config->json_status_fd >= 0) &&
                config->unshare_pid && config->pidns_fd < 0 && geteuid() != 0 && !config->exec_label &&
-               (plan->raw->is_identity_late ||
-                !(plan->raw->capabilities & (UINT64_C(1) << CAP_SYS_PTRACE))) &&
+               (plan->raw->identity.is_late ||
+                !(plan->raw->identity.capabilities & (UINT64_C(1) << CAP_SYS_PTRACE))) &&
                sys_is_executable(program_init()) >= 0;
 }
 
@@ -351,7 +347,7 @@ static int hold_child(const struct bwrap_config *config, struct nsrun_plan *plan
         r = sys_pipe(ends);
         if (r < 0)
                 return fail_errno(config, "pipe", r);
-        plan->raw->start_fd = ends[0];
+        plan->raw->setup.start_fd = ends[0];
         *ret_go = ends[1];
         return 0;
 }
@@ -398,7 +394,7 @@ static int remember_exposed(const struct bwrap_config *config, const struct nsru
 }
 
 static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
-        bool is_late = plan->raw->is_identity_late = takes_late_identity(config, plan);
+        bool is_late = plan->raw->identity.is_late = takes_late_identity(config, plan);
         bool is_inspectable = wants_inspectable_reaper(config, plan);
         struct monitor m = {
                 .config = config, .plan = plan, .launch = LAUNCH_INIT, .listener = -EBADF, .go_fd = -EBADF};
@@ -417,7 +413,7 @@ static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
         struct nsrun_error err = {0};
         int r;
 
-        plan->raw->is_identity_late = is_late && is_inspectable;
+        plan->raw->identity.is_late = is_late && is_inspectable;
         (void)sigaction(SIGCHLD, &standard, NULL);
         r = enter_given_namespaces(config);
         if (r == 0)

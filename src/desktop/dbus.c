@@ -9,13 +9,6 @@
 
 /* ---------------------------------------------------------------- addresses */
 
-static int address_hex_digit(char c) {
-        return c >= '0' && c <= '9'   ? c - '0'
-               : c >= 'a' && c <= 'f' ? c - 'a' + 10
-               : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                      : -1;
-}
-
 /* A value with its escapes read; NULL with `*ret` set. */
 static char *address_unescape(const char *text, size_t n, int *ret) {
         char *value = malloc(n + 1);
@@ -29,8 +22,8 @@ static char *address_unescape(const char *text, size_t n, int *ret) {
                         value[length++] = text[i];
                         continue;
                 }
-                high = n - i > 2 ? address_hex_digit(text[i + 1]) : -1;
-                low = n - i > 2 ? address_hex_digit(text[i + 2]) : -1;
+                high = n - i > 2 ? str_hex_digit(text[i + 1]) : -1;
+                low = n - i > 2 ? str_hex_digit(text[i + 2]) : -1;
                 if (high < 0 || low < 0 || (high == 0 && low == 0))
                         *ret = -EBADMSG;
                 else

@@ -205,7 +205,7 @@ void doctor_look_at_host(struct doctor *d) {
 
 /* A file's first line; "" where it can't be read. */
 static void read_line_of(const char *path, char to[static MODULE_LINE]) {
-        read_kernel_file(path, to, MODULE_LINE);
+        (void)read_kernel_file(AT_FDCWD, path, to, MODULE_LINE);
         to[strcspn(to, "\n")] = '\0';
 }
 

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/sys.h"
 #include "json_line.h"
@@ -96,17 +97,6 @@ static bool is_same(const struct denial *a, const struct denial *b) {
         return true;
 }
 
-static void read_comm(uint32_t pid, char comm[32]) {
-        _cleanup_close_ int fd = -EBADF;
-        char path[48];
-        ssize_t n;
-
-        (void)snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        n = fd < 0 ? fd : sys_read(fd, comm, 31);
-        comm[n > 0 ? n - (comm[n - 1] == '\n') : 0] = '\0';
-}
-
 static void denials_remember(struct denials *denials, const struct seccomp_notif *question,
                              uint32_t action) {
         struct denial d = {.arch = arch_of(&question->data), .number = question->data.nr, .action = action};
@@ -129,7 +119,7 @@ static void denials_remember(struct denials *denials, const struct seccomp_notif
         }
         d.pid = question->pid;
         d.count = 1;
-        read_comm(d.pid, d.comm);
+        read_process_name((pid_t)d.pid, d.comm, sizeof(d.comm));
         denials->kinds[denials->n_kinds++] = d;
 }
 

@@ -217,17 +217,6 @@ static void see(struct watch *watch, const struct seccomp_notif *question, const
 
 /* ------------------------------------------------------------ what is kept */
 
-static void read_program(uint32_t pid, char to[16]) {
-        _cleanup_close_ int fd = -EBADF;
-        char path[48];
-        ssize_t n;
-
-        (void)snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        n = fd < 0 ? fd : sys_read(fd, to, 15);
-        to[n > 0 ? n - (to[n - 1] == '\n') : 0] = '\0';
-}
-
 static void watch_keep(struct watch *watch, const struct seen *seen, const struct seccomp_notif *question,
                        const char *program) {
         struct asked *asked;
@@ -266,7 +255,7 @@ int watch_take(struct watch *watch, int listener, const struct seccomp_notif *qu
                 if (watch->numbers[i] == question->data.nr && watch->root_fd >= 0)
                         see(watch, question, &watched_calls[i], &seen[n++]);
         if (seen[0].path || seen[1].path)
-                read_program(question->pid, program);
+                read_process_name((pid_t)question->pid, program, sizeof(program));
         r = sys_seccomp_continue(listener, question);
         for (size_t i = 0; i < n; i++) {
                 if (r >= 0)

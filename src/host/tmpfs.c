@@ -29,7 +29,7 @@ static void take_bound(const char *folder, const char *path, const char *name, u
         if (snprintf(file, sizeof(file), "%s%s%s%s", folder, path, path[1] ? "/" : "", name) >=
             (int)sizeof(file))
                 return;
-        read_kernel_file(file, text, sizeof(text));
+        (void)read_kernel_file(AT_FDCWD, file, text, sizeof(text));
         /* "max" is no bound. */
         bound = strtoull(text, &end, 10);
         if (end != text && bound < *allowed)
@@ -65,7 +65,7 @@ uint64_t tmpfs_find_memory(void) {
 
         (void)sysinfo(&machine);
         allowed = (uint64_t)machine.totalram * machine.mem_unit;
-        read_kernel_file("/proc/self/cgroup", text, sizeof(text));
+        (void)read_kernel_file(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text));
         for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
                 take_bounds_of(line, &allowed);
         return allowed;

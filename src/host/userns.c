@@ -25,17 +25,17 @@ bool userns_has_unmapped(void) {
         char line[LINE_SIZE];
         unsigned long count = UINT32_MAX;
 
-        read_kernel_file("/proc/self/uid_map", line, sizeof(line));
+        (void)read_kernel_file(AT_FDCWD, "/proc/self/uid_map", line, sizeof(line));
         return sscanf(line, "%*u %*u %lu", &count) == 1 && count < UINT32_MAX;
 }
 
 bool userns_is_nsruns(void) {
         char line[LINE_SIZE];
 
-        read_kernel_file("/proc/sys/user/max_cgroup_namespaces", line, sizeof(line));
+        (void)read_kernel_file(AT_FDCWD, "/proc/sys/user/max_cgroup_namespaces", line, sizeof(line));
         if (!streq(line, "0\n"))
                 return false;
-        read_kernel_file("/proc/self/uid_map", line, sizeof(line));
+        (void)read_kernel_file(AT_FDCWD, "/proc/self/uid_map", line, sizeof(line));
         return *line && !has_every_id(line);
 }
 

@@ -14,8 +14,8 @@ static int raw_make(struct child *c, struct launch *l, nsrun_unused struct nsrun
 
         f->namespaces = raw->namespaces;
         f->init.command_dies_with_it = dies && !(f->namespaces & CLONE_NEWPID);
-        if (raw->join_pidfd >= 0 && (raw->join_namespaces & CLONE_NEWPID))
-                r = sys_setns(raw->join_pidfd, CLONE_NEWPID);
+        if (raw->setup.join_pidfd >= 0 && (raw->setup.join_namespaces & CLONE_NEWPID))
+                r = sys_setns(raw->setup.join_pidfd, CLONE_NEWPID);
         r = r < 0 ? r : child_clone(c, l);
         if (r < 0 && (raw->namespaces & raw->optional)) {
                 f->namespaces &= ~raw->optional;
@@ -49,28 +49,14 @@ static int hold_descriptors(struct child *c, struct nsrun_error *err) {
 }
 
 static void describe_identity(const struct nsrun_plan *plan, struct init_identity *id) {
-        const struct plan_raw *raw = plan->raw;
-
-        id->is_late = raw->is_identity_late;
-        id->makes_userns = raw->disables_userns || raw->is_identity_late;
-        id->needs_no_userns = raw->asserts_no_userns;
-        id->takes_uid = raw->takes_uid;
-        id->takes_gid = raw->takes_gid;
-        id->keeps_capabilities = raw->keeps_capabilities;
-        id->keeps_through_exec = raw->keeps_through_exec;
+        *id = plan->raw->identity;
+        id->makes_userns = plan->raw->setup.disables_userns || id->is_late;
         id->new_session = plan->new_session;
         id->uid = plan->uid;
         id->gid = plan->gid;
-        id->capabilities = raw->capabilities;
-        id->has_sets = raw->has_sets;
-        id->bounding = raw->bounding;
-        id->inheritable = raw->inheritable;
-        id->ambient = raw->ambient;
-        id->groups = raw->groups;
-        id->userns_fd = raw->userns2_fd;
-        id->block_fd = raw->block_fd;
-        format_map(id->uid_map, plan->uid, raw->is_identity_late ? 0 : plan->uid);
-        format_map(id->gid_map, plan->gid, raw->is_identity_late ? 0 : plan->gid);
+        id->self_fd = -EBADF;
+        format_map(id->uid_map, plan->uid, id->is_late ? 0 : plan->uid);
+        format_map(id->gid_map, plan->gid, id->is_late ? 0 : plan->gid);
 }
 
 static int raw_describe(struct child *c, nsrun_unused struct launch *l, struct nsrun_error *err) {
@@ -81,8 +67,8 @@ static int raw_describe(struct child *c, nsrun_unused struct launch *l, struct n
         f->life = BOUNDARY_RAW;
         /* What belongs to a process that can't be looked into is its user namespace's root's: the caller's,
          * who so can open its environment, although no other process can read its memory. */
-        format_map(f->uid_map, raw->is_identity_late ? 0 : plan->uid, plan->host_uid);
-        format_map(f->gid_map, raw->is_identity_late ? 0 : plan->gid, plan->host_gid);
+        format_map(f->uid_map, raw->identity.is_late ? 0 : plan->uid, plan->host_uid);
+        format_map(f->gid_map, raw->identity.is_late ? 0 : plan->gid, plan->host_gid);
         describe_identity(plan, &f->init.identity);
         f->init.has_command = true;
         f->init.terminal = INIT_TERMINAL_CALLER;
@@ -92,21 +78,9 @@ static int raw_describe(struct child *c, nsrun_unused struct launch *l, struct n
         f->init.leftovers = INIT_LEFTOVERS_REAP;
         f->init.refuses_magic_links = raw->refuses_magic_links;
         f->init.outlives_supervisor = !c->params->dies_with_thread;
-        f->raw = (struct boundary_raw){.start_fd = raw->start_fd,
-                                       .userns_block_fd = raw->userns_block_fd,
-                                       .exec_fd = raw->exec_fd,
-                                       .join_pidfd = raw->join_pidfd,
-                                       .join_namespaces = raw->join_namespaces,
-                                       .console_socket = raw->console.socket,
-                                       .console_rows = raw->console.rows,
-                                       .console_columns = raw->console.columns,
-                                       .uid = plan->uid,
-                                       .is_private = raw->is_private,
-                                       .becomes_root = raw->becomes_root,
-                                       .has_root_outside = plan->host_uid == 0,
-                                       .has_reaper = raw->has_reaper,
-                                       .needs_first_directory = raw->needs_first_directory,
-                                       .disables_userns = raw->disables_userns};
+        f->raw = raw->setup;
+        f->raw.uid = plan->uid;
+        f->raw.has_root_outside = plan->host_uid == 0;
         c->b.file_label = raw->file_label;
         c->b.exec_label = raw->exec_label;
         c->b.directories = raw->directories;

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "base/causes.h"
+#include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "host/userns.h"
@@ -42,26 +43,18 @@ static int probe_namespace(int *ret_use) {
         return 0;
 }
 
-/* The beginning of a file, with a NUL behind it: its length, or -errno. */
-static ssize_t read_beginning(const char *path, char *to, size_t size) {
-        _cleanup_close_ int fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        ssize_t n = fd < 0 ? fd : sys_read(fd, to, size - 1);
-
-        to[n > 0 ? n : 0] = '\0';
-        return n;
-}
-
 static bool file_says(const char *path, const char *text) {
         char found[4097];
 
-        return read_beginning(path, found, sizeof(found)) >= 0 && strstr(found, text);
+        return read_kernel_file(AT_FDCWD, path, found, sizeof(found)) >= 0 && strstr(found, text);
 }
 
 static bool file_starts(const char *path, char first) {
         char found[3];
 
         /* Compares with "0\n" and "1\n": 15000 doesn't switch anything off. */
-        return read_beginning(path, found, sizeof(found)) == 2 && found[0] == first && found[1] == '\n';
+        return read_kernel_file(AT_FDCWD, path, found, sizeof(found)) == 2 && found[0] == first &&
+               found[1] == '\n';
 }
 
 static const struct {
@@ -101,7 +94,7 @@ static size_t find_switch(uint64_t kinds, int r) {
 static unsigned long read_bound(const char *path) {
         char found[32];
 
-        return read_beginning(path, found, sizeof(found)) > 0 ? strtoul(found, NULL, 10) : 0;
+        return read_kernel_file(AT_FDCWD, path, found, sizeof(found)) > 0 ? strtoul(found, NULL, 10) : 0;
 }
 
 static bool is_refused_alone(uint64_t kind) {
@@ -211,7 +204,7 @@ static int explain_outer_nsrun(int r, uint64_t kinds, struct nsrun_error *err) {
  * OUTER COUNT". */
 static bool is_unmapped(const char *path, unsigned id) {
         char found[4097], *at = found;
-        ssize_t n = read_beginning(path, found, sizeof(found));
+        ssize_t n = read_kernel_file(AT_FDCWD, path, found, sizeof(found));
         unsigned long first, outer, count;
 
         if (n < 0 || (size_t)n == sizeof(found) - 1)
@@ -252,18 +245,6 @@ static bool is_folders_chroot(void) {
         return r < 0 ? sys_statx(AT_FDCWD, "/", &root) >= 0 && root.is_below_mount : r == 0;
 }
 
-/* The process that started another one; 0 if there is none, or it can't be told. */
-static int find_parent(int pid) {
-        char path[32], text[256];
-        const char *name_end;
-        int parent = 0;
-
-        (void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-        (void)read_beginning(path, text, sizeof(text));
-        name_end = strrchr(text, ')');
-        return name_end && sscanf(name_end, ") %*c %d", &parent) == 1 ? parent : 0;
-}
-
 static bool is_below_root(const char *line, void *data) {
         const uint64_t *mount = data;
         unsigned long id;
@@ -286,7 +267,7 @@ static bool is_mounts_chroot(void) {
         struct sys_file root;
         int pid = sys_statx(AT_FDCWD, "/", &root) < 0 ? 0 : getpid();
 
-        for (int n = 0; n < MOST_ANCESTORS && (pid = pid > 0 ? find_parent(pid) : 0) > 0; n++)
+        for (int n = 0; n < MOST_ANCESTORS && (pid = pid > 0 ? read_process_parent(pid) : 0) > 0; n++)
                 if (sees_below(pid, root.mount))
                         return true;
         return false;

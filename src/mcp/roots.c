@@ -17,13 +17,6 @@ void roots_ask(struct mcp_server *s) {
         writer_send(&s->writer, text);
 }
 
-static int hex_of(char c) {
-        if (c >= '0' && c <= '9')
-                return c - '0';
-        c |= 0x20;
-        return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The path of a file: URI; NULL: it is none. */
 static char *path_of_uri(const char *uri) {
         const char *from = uri ? startswith(uri, "file://") : NULL;
@@ -37,8 +30,8 @@ static char *path_of_uri(const char *uri) {
         if (!path)
                 return NULL;
         for (; *from; from++) {
-                if (*from == '%' && hex_of(from[1]) >= 0 && hex_of(from[2]) >= 0) {
-                        *to++ = (char)(hex_of(from[1]) << 4 | hex_of(from[2]));
+                if (*from == '%' && str_hex_digit(from[1]) >= 0 && str_hex_digit(from[2]) >= 0) {
+                        *to++ = (char)(str_hex_digit(from[1]) << 4 | str_hex_digit(from[2]));
                         from += 2;
                 } else {
                         *to++ = *from;

@@ -18,13 +18,6 @@ static const struct {
                {"socks5://", NET_PROXY_SOCKS5, PORT_SOCKS},
                {"socks5h://", NET_PROXY_SOCKS5H, PORT_SOCKS}};
 
-static int percent_digit(char c) {
-        return c >= '0' && c <= '9'   ? c - '0'
-               : c >= 'a' && c <= 'f' ? c - 'a' + 10
-               : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                      : -1;
-}
-
 /* Reads up to `end` with its %XX.  False: too long, not whole, or with a control character. */
 static bool decode(const char *from, const char *end, char to[NET_PROXY_CREDENTIAL_MOST + 1]) {
         size_t n = 0;
@@ -33,8 +26,8 @@ static bool decode(const char *from, const char *end, char to[NET_PROXY_CREDENTI
                 int c = (unsigned char)*from++;
 
                 if (c == '%') {
-                        int high = end - from >= 2 ? percent_digit(from[0]) : -1,
-                            low = high >= 0 ? percent_digit(from[1]) : -1;
+                        int high = end - from >= 2 ? str_hex_digit(from[0]) : -1,
+                            low = high >= 0 ? str_hex_digit(from[1]) : -1;
 
                         if (low < 0)
                                 return false;

@@ -141,7 +141,7 @@ static int mounts_add_bind(struct nsrun_plan *plan, const struct mount_asked *m,
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, r, path, "the source of a mount can't be found",
                                  NULL);
-        if (plan->raw->is_private && (m->flags & MS_SLAVE))
+        if (plan->raw->setup.is_private && (m->flags & MS_SLAVE))
                 return fields_refuse(err, "a slave mount without linux.rootfsPropagation slave", NULL);
         if (m->data.length > 0)
                 return fields_refuse(err, "a bind with options of a file system", m->data.text);
@@ -150,7 +150,7 @@ static int mounts_add_bind(struct nsrun_plan *plan, const struct mount_asked *m,
                 return error_oom(err);
         op->attributes = m->attributes;
         op->is_shallow = !(m->flags & MS_REC);
-        if (!plan->raw->is_private && !(m->flags & MS_SLAVE))
+        if (!plan->raw->setup.is_private && !(m->flags & MS_SLAVE))
                 op->propagation = MS_PRIVATE | MS_REC;
         return 0;
 }
@@ -364,7 +364,7 @@ int mounts_add(const struct json_value *config, const char *bundle, struct spec 
         const struct json_value *in_linux = json_get(config, "linux"), *mounts = json_get(config, "mounts");
         struct nsrun_plan *plan = spec->plan;
         _cleanup_free_ char *root = NULL;
-        int r = mounts_find_root(config, bundle, &root, &plan->raw->is_private, err);
+        int r = mounts_find_root(config, bundle, &root, &plan->raw->setup.is_private, err);
 
         if (r >= 0)
                 r = add_plain(plan, PLAN_BIND, "/", root, NULL, err);

@@ -39,15 +39,15 @@ static int process_add_user(const struct json_value *user, struct spec *spec, st
         r = process_read_id(json_get(user, "uid"), "process.user.uid", &spec->plan->uid, err);
         if (r >= 0)
                 r = process_read_id(json_get(user, "gid"), "process.user.gid", &spec->plan->gid, err);
-        raw->takes_uid = raw->takes_gid = true;
-        raw->groups.n = json_length(groups);
+        raw->identity.takes_uid = raw->identity.takes_gid = true;
+        raw->identity.groups.n = json_length(groups);
         /* An ordinary user can't change them: those who ask for none keep what is mapped to nobody. */
-        raw->groups.is_set = geteuid() == 0 || raw->groups.n > 0;
-        if (r >= 0 && raw->groups.n > PLAN_GROUPS_MAX)
+        raw->identity.groups.is_set = geteuid() == 0 || raw->identity.groups.n > 0;
+        if (r >= 0 && raw->identity.groups.n > PLAN_GROUPS_MAX)
                 return fields_refuse(err, "process.user.additionalGids beyond 64", NULL);
-        for (size_t i = 0; i < raw->groups.n && r >= 0; i++)
-                r = process_read_id(json_at(groups, i), "process.user.additionalGids", &raw->groups.ids[i],
-                                    err);
+        for (size_t i = 0; i < raw->identity.groups.n && r >= 0; i++)
+                r = process_read_id(json_at(groups, i), "process.user.additionalGids",
+                                    &raw->identity.groups.ids[i], err);
         if (r < 0 || json_kind(mask) == JSON_NULL)
                 return r;
         if (!json_number(mask, &bits) || bits > 0777)
@@ -78,17 +78,17 @@ static int add_capabilities(const struct json_value *sets, struct plan_raw *raw,
         uint64_t effective = 0;
         int r;
 
-        raw->has_sets = true;
-        r = add_set(sets, "bounding", &raw->bounding, err);
+        raw->identity.has_sets = true;
+        r = add_set(sets, "bounding", &raw->identity.bounding, err);
         if (r >= 0)
-                r = add_set(sets, "permitted", &raw->capabilities, err);
+                r = add_set(sets, "permitted", &raw->identity.capabilities, err);
         if (r >= 0)
                 r = add_set(sets, "effective", &effective, err);
         if (r >= 0)
-                r = add_set(sets, "inheritable", &raw->inheritable, err);
+                r = add_set(sets, "inheritable", &raw->identity.inheritable, err);
         if (r >= 0)
-                r = add_set(sets, "ambient", &raw->ambient, err);
-        if (r >= 0 && (effective & ~raw->capabilities))
+                r = add_set(sets, "ambient", &raw->identity.ambient, err);
+        if (r >= 0 && (effective & ~raw->identity.capabilities))
                 return fields_wrong(err, "process.capabilities.effective", "not all of it is permitted");
         return r;
 }
@@ -130,8 +130,8 @@ static int add_console(const struct json_value *process, struct spec *spec, stru
         if (!json_number(json_get(size, "height"), &rows) ||
             !json_number(json_get(size, "width"), &columns) || rows > UINT16_MAX || columns > UINT16_MAX)
                 return fields_wrong(err, "process.consoleSize", "no height and width");
-        spec->plan->raw->console.rows = (unsigned short)rows;
-        spec->plan->raw->console.columns = (unsigned short)columns;
+        spec->plan->raw->setup.console_rows = (unsigned short)rows;
+        spec->plan->raw->setup.console_columns = (unsigned short)columns;
         return 0;
 }
 
@@ -168,7 +168,7 @@ int process_add(const struct json_value *process, struct spec *spec, struct nsru
             ((!plan->env && !(plan->env = calloc(1, sizeof(char *)))) ||
              !(plan->raw->file = strdup(plan->argv[0])) || strv_add(&plan->raw->directories, cwd) < 0))
                 return error_oom(err);
-        plan->raw->needs_first_directory = true;
+        plan->raw->setup.needs_first_directory = true;
         if (r >= 0)
                 r = process_add_user(json_get(process, "user"), spec, err);
         if (r >= 0)

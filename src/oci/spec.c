@@ -27,10 +27,10 @@ static int spec_make_plan(struct spec *spec, struct nsrun_error *err) {
         *spec = (struct spec){.plan = plan, .umask = -1};
         if (!plan || !(plan->raw = calloc(1, sizeof(*plan->raw))))
                 return error_oom(err);
-        plan->raw->start_fd = plan->raw->userns2_fd = plan->raw->userns_block_fd = -1;
-        plan->raw->block_fd = plan->raw->exec_fd = plan->raw->join_pidfd = -1;
-        plan->raw->console.socket = -1;
-        plan->raw->is_private = plan->raw->refuses_magic_links = true;
+        plan->raw->setup.start_fd = plan->raw->identity.userns_fd = plan->raw->setup.userns_block_fd = -1;
+        plan->raw->identity.block_fd = plan->raw->setup.exec_fd = plan->raw->setup.join_pidfd = -1;
+        plan->raw->setup.console_socket = -1;
+        plan->raw->setup.is_private = plan->raw->refuses_magic_links = true;
         plan->new_session = true;
         plan->host_uid = geteuid();
         plan->host_gid = getegid();
@@ -107,7 +107,7 @@ static int add_maps(const struct json_value *in_linux, struct spec *spec, struct
                                : fields_wrong(err, "linux.uidMappings", "there is no user namespace");
         if (json_length(uids) == 0 || json_length(gids) == 0)
                 return fields_wrong(err, "linux.uidMappings", "a user namespace needs both maps");
-        spec->plan->raw->becomes_root = true;
+        spec->plan->raw->setup.becomes_root = true;
         r = read_map(uids, "linux.uidMappings", &spec->uid_map, err);
         return r < 0 ? r : read_map(gids, "linux.gidMappings", &spec->gid_map, err);
 }
@@ -126,7 +126,8 @@ int spec_check_devices(const struct spec *spec, bool has_userns, struct nsrun_er
         const struct plan_raw *raw = spec->plan->raw;
         uint64_t able = (UINT64_C(1) << CAP_MKNOD) | (UINT64_C(1) << CAP_SYS_ADMIN);
 
-        if (!has_userns && ((raw->bounding | raw->capabilities) & able) && is_first_userns())
+        if (!has_userns && ((raw->identity.bounding | raw->identity.capabilities) & able) &&
+            is_first_userns())
                 return fields_refuse(err, "CAP_MKNOD or CAP_SYS_ADMIN outside of a user namespace",
                                      "nsrun-oci makes no cgroups, which would keep devices away: leave it "
                                      "out, or run as an ordinary user");

@@ -86,7 +86,7 @@ static int prepare_self(struct spec *spec, const struct start_options *options, 
                                                     : "--console-socket is for process.terminal",
                                  NULL);
         if (r >= 0 && options->console_socket)
-                r = connect_console(options->console_socket, &spec->plan->raw->console.socket, err);
+                r = connect_console(options->console_socket, &spec->plan->raw->setup.console_socket, err);
         if (r >= 0 && spec->oom_score) {
                 _cleanup_close_ int fd = sys_open(AT_FDCWD, "/proc/self/oom_score_adj", O_WRONLY, 0);
 
@@ -200,8 +200,8 @@ static int gates_open(struct gates *g, struct spec *spec) {
 
         if (r >= 0 && spec->uid_map)
                 r = sys_pipe(g->mapped);
-        spec->plan->raw->start_fd = g->begin[0];
-        spec->plan->raw->userns_block_fd = spec->uid_map ? g->mapped[0] : -1;
+        spec->plan->raw->setup.start_fd = g->begin[0];
+        spec->plan->raw->setup.userns_block_fd = spec->uid_map ? g->mapped[0] : -1;
         return r;
 }
 
@@ -252,13 +252,13 @@ int start_create(struct container *c, struct spec *spec, const struct start_opti
 
         if (r < 0)
                 return start_fail(err, r, c->id, "the container's folder can't be used");
-        spec->plan->raw->exec_fd = fifo;
+        spec->plan->raw->setup.exec_fd = fifo;
         r = prepare_self(spec, options, !(spec->plan->raw->namespaces & CLONE_NEWPID), err);
         if (r >= 0)
                 r = enter_given(spec, err);
         if (r >= 0)
                 r = start_launch(spec, &l, err);
-        close_fdp(&spec->plan->raw->console.socket);
+        close_fdp(&spec->plan->raw->setup.console_socket);
         if (r < 0)
                 return r;
         r = go_on(c, spec, options, &l, &gates, err);
@@ -337,21 +337,21 @@ int start_join(const struct container *c, struct spec *spec, const struct start_
                 return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-EPERM), NULL,
                                  "exec takes root's rights in the caller's user namespace",
                                  "podman has them in its own");
-        r = find_namespaces(c->process.pid, &raw->join_namespaces);
+        r = find_namespaces(c->process.pid, &raw->setup.join_namespaces);
         /* That was the container's process, if it is still there. */
         if (r >= 0)
                 r = still = container_open_process(c);
         if (r < 0)
                 return start_fail(err, r, c->id, "the container's namespaces can't be looked at");
-        r = spec_check_devices(spec, raw->join_namespaces & CLONE_NEWUSER, err);
+        r = spec_check_devices(spec, raw->setup.join_namespaces & CLONE_NEWUSER, err);
         if (r < 0)
                 return r;
-        raw->join_pidfd = process;
-        raw->becomes_root = raw->join_namespaces & CLONE_NEWUSER;
+        raw->setup.join_pidfd = process;
+        raw->setup.becomes_root = raw->setup.join_namespaces & CLONE_NEWUSER;
         r = prepare_self(spec, options, true, err);
         if (r >= 0)
                 r = start_launch(spec, &l, err);
-        close_fdp(&raw->console.socket);
+        close_fdp(&raw->setup.console_socket);
         if (r < 0)
                 return r;
         r = await_built(&l, true, err);

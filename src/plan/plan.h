@@ -25,51 +25,24 @@ struct record_process {
  * configuration, a raw plan: its operations are carried out in the order in which they come.  A target is
  * resolved when its operation's turn comes, beneath the new root, where symlinks are followed; folders that
  * are missing on the way are made. */
-struct plan_raw_console {
-        int socket; /* gets the master of a terminal that is made for the command; -1: there is none */
-        unsigned short rows, columns; /* 0: not said */
-};
-
 struct plan_raw {
         uint64_t namespaces; /* CLONE_NEW* */
         uint64_t optional;   /* those of `namespaces` that the launch goes without where they can't be had */
-        bool has_reaper;     /* the command's parent is nsrun's reaper; else there is none */
-        bool keeps_capabilities; /* the command keeps all that there are; else `capabilities` */
-        bool keeps_through_exec; /* made ambient: a command that isn't root keeps them, too */
-        uint64_t capabilities;   /* bit n stands for CAP_n */
-        bool disables_userns;    /* no process inside may make a user namespace */
-        bool asserts_no_userns;
-        bool is_identity_late; /* nsrun-init itself makes a second user namespace, in which the command runs
-                                */
-        int start_fd; /* once it is readable the set-up begins; -1, as for the three below: not waited for */
-        int userns2_fd;      /* the user namespace that the command enters after the set-up */
-        int userns_block_fd; /* once it is readable somebody else has written the id maps */
-        int block_fd;        /* once it is readable the command starts */
-        char **directories;  /* the first of these that can be entered is the working directory */
-        bool needs_first_directory;
-        char **pwd;        /* "PWD=…", one for each of `directories` */
-        char *file;        /* the file that is executed; argv[0] need not name it */
-        char **lock_files; /* paths inside of files that the reaper locks for its life */
-        int *held_fds;     /* the reaper keeps these open for its life */
+        struct boundary_raw setup;     /* but for `uid` and `has_root_outside`, which follow from the plan */
+        struct init_identity identity; /* but for what follows from the plan: ids and their maps,
+                                          `makes_userns`, `new_session` */
+        char **directories;            /* the first of these that can be entered is the working directory */
+        char **pwd;                    /* "PWD=…", one for each of `directories` */
+        char *file;                    /* the file that is executed; argv[0] need not name it */
+        char **lock_files;             /* paths inside of files that the reaper locks for its life */
+        int *held_fds;                 /* the reaper keeps these open for its life */
         size_t n_held_fds;
-        bool takes_uid, takes_gid;  /* the plan's ids are taken in a user namespace that was given */
         struct sock_fprog *filters; /* seccomp filters, in the order in which they are installed */
         size_t n_filters;
         uint64_t scopes;  /* of the Landlock domain that the command enters (boundary/harden.h); 0: none */
         char *file_label; /* SELinux label of what is mounted in the new root, or NULL */
         char *exec_label; /* SELinux label of the command, or NULL */
-        /* What oci/ alone asks for. */
-        bool is_private;   /* nothing shows in the binds that is mounted on the host later */
-        bool becomes_root; /* of the user namespace that somebody else has mapped, to build as its root */
-        bool has_sets;     /* `capabilities` are the permitted and effective ones, and these the others */
-        uint64_t bounding, inheritable, ambient;
-        struct plan_raw_groups groups;
         bool refuses_magic_links; /* no command may be nsrun's own program, through /proc/self/exe */
-        struct plan_raw_console console;
-        int exec_fd;    /* once it is readable the command, which was found, is executed: waited for last of
-                           all, and the launch's caller may be gone; -1: not waited for */
-        int join_pidfd; /* a process whose namespaces the command enters: nothing is mounted; or -1 */
-        uint64_t join_namespaces; /* CLONE_NEW*: which of them */
 };
 
 /* What a plan has besides when its command joins a session that runs already.  The plan's

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/vfs.h>
 
+#include "base/file.h"
 #include "base/sys.h"
 #include "build.h"
 
@@ -270,17 +271,12 @@ void record_clear(struct plan_record *record) {
 /* Reads the time of a process's start from /proc/PID/stat, the 22nd field.  The second is a name in
  * parentheses, with any byte in it, so that fields are counted from the last parenthesis. */
 static int read_start_time(pid_t pid, uint64_t *ret) {
-        _cleanup_close_ int fd = -EBADF;
-        char path[64], text[1024];
+        char text[1024];
         const char *at;
-        ssize_t n;
+        ssize_t n = read_process_file(pid, "stat", text, sizeof(text));
 
-        (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        n = fd < 0 ? fd : sys_read(fd, text, sizeof(text) - 1);
         if (n < 0)
                 return n == -ENOENT ? -ESRCH : (int)n;
-        text[n] = '\0';
         at = strrchr(text, ')');
         for (int field = 2; at && field < 22; field++)
                 at = strchr(at + 1, ' ');
@@ -333,10 +329,7 @@ int record_open_process(const struct record_process *process) {
 
 /* A process that has exited has no memory any more, which /proc/PID/statm tells (proc(5)). */
 bool record_has_exited(pid_t pid) {
-        _cleanup_close_ int fd = -EBADF;
-        char path[64], text[128] = "";
+        char text[128];
 
-        (void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
-        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        return fd >= 0 && sys_read(fd, text, sizeof(text) - 1) > 0 && startswith(text, "0 ");
+        return read_process_file(pid, "statm", text, sizeof(text)) > 0 && startswith(text, "0 ");
 }

@@ -7,9 +7,9 @@
 #include "base/macro.h"
 #include "base/names.h"
 #include "base/str.h"
-#include "base/variables.h"
 #include "boundary/operation.h"
 #include "expose.h"
+#include "variables.h"
 
 /* The working directory in the sandbox of a run with --no-project. */
 #define POLICY_NO_PROJECT_DIR "/workspace"

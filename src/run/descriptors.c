@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "base/file.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "host/engine_sockets.h"
@@ -48,20 +49,13 @@ static int is_engine_address(const struct sockaddr_un *address, socklen_t size) 
 static bool is_engine_process(int fd) {
         struct ucred peer;
         socklen_t size = sizeof(peer);
-        _cleanup_close_ int comm = -EBADF;
-        char path[64], text[32];
-        ssize_t n;
+        char text[32];
 
         /* SO_PEERCRED gives pid 0 for a process of a pid namespace that this one doesn't see. */
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 0 ||
             peer.pid == getpid())
                 return false;
-        (void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)peer.pid);
-        comm = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        n = comm < 0 ? comm : sys_read(comm, text, sizeof(text) - 1);
-        if (n <= 0)
-                return false;
-        text[n - (text[n - 1] == '\n')] = '\0';
+        read_process_name(peer.pid, text, sizeof(text));
         for (size_t i = 0; i < ARRAY_SIZE(engines); i++)
                 if (streq(text, engines[i]))
                         return true;

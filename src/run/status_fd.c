@@ -7,8 +7,8 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
+#include "base/file.h"
 #include "base/json.h"
-#include "base/sys.h"
 #include "plan/print.h"
 
 static int run_status_write_line(int fd, struct json_document *d, struct nsrun_error *err) {
@@ -24,18 +24,6 @@ static int open_event(struct json_document *d, const char *event, struct nsrun_e
         return r;
 }
 
-static bool read_proc(pid_t pid, const char *name, char *to, size_t size) {
-        _cleanup_close_ int fd = -EBADF;
-        char path[64];
-        ssize_t n;
-
-        (void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        n = fd < 0 ? fd : sys_read(fd, to, size - 1);
-        to[n > 0 ? n : 0] = '\0';
-        return n > 0;
-}
-
 /* The command's pid in nsrun's own pid namespace: it is pid 1's child, and pid 2 inside.  0: it has
  * ended already, or the kernel lists no children (CONFIG_PROC_CHILDREN). */
 static uint64_t find_command(pid_t init, bool is_plain) {
@@ -44,12 +32,12 @@ static uint64_t find_command(pid_t init, bool is_plain) {
         uint64_t pid;
 
         (void)snprintf(name, sizeof(name), "task/%d/children", init);
-        if (!read_proc(init, name, children, sizeof(children)))
+        if (read_process_file(init, name, children, sizeof(children)) <= 0)
                 return 0;
         pid = strtoull(children, NULL, 10);
         if (is_plain)
                 return pid;
-        if (!read_proc((pid_t)pid, "status", status, sizeof(status)))
+        if (read_process_file((pid_t)pid, "status", status, sizeof(status)) <= 0)
                 return 0;
         pids = strstr(status, "\nNSpid:");
         if (!pids)

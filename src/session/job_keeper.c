@@ -148,20 +148,13 @@ static int catch_signals(struct keeper *k) {
 /* The command's pid as the session has it.  0: it can't be told, or it has ended.  In a pid namespace of its
  * own the reaper knows that one's number alone. */
 static int pid_inside(const struct keeper *k, int pid) {
-        char path[64], parent[32], text[4096];
-        _cleanup_close_ int fd = -EBADF;
+        char parent[32], text[4096];
         const char *pids;
-        size_t n = 0;
 
         if (k->plan->join->isolates_commands)
                 return k->plan->join->is_nested ? 0 : pid;
-        (void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
         (void)snprintf(parent, sizeof(parent), "\nPPid:\t%d\n", (int)k->run.launch.pid);
-        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        if (fd < 0 || read_full(fd, text, sizeof(text) - 1, &n) < 0)
-                return 0;
-        text[n] = '\0';
-        if (!strstr(text, parent))
+        if (read_process_file(pid, "status", text, sizeof(text)) < 0 || !strstr(text, parent))
                 return 0;
         pids = strstr(text, "\nNSpid:");
         if (!pids)

@@ -284,13 +284,10 @@ static bool is_command(const struct running *l, const struct process *p) {
 /* 0: there is no cgroup that counts memory. */
 static uint64_t cgroup_memory(const char *cgroup) {
         _cleanup_free_ char *path = cgroup ? path_join(cgroup, "memory.current") : NULL;
-        _cleanup_close_ int fd = path ? sys_open(AT_FDCWD, path, O_RDONLY, 0) : -EBADF;
-        char text[32];
-        size_t n = 0;
+        char text[32] = "";
 
-        if (fd < 0 || read_full(fd, text, sizeof(text) - 1, &n) < 0)
-                return 0;
-        text[n] = '\0';
+        if (path)
+                (void)read_kernel_file(AT_FDCWD, path, text, sizeof(text));
         return strtoull(text, NULL, 10);
 }
 

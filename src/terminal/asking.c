@@ -177,40 +177,17 @@ static pid_t find_asker(pid_t init, uint16_t port) {
 
 void question_program(pid_t init, uint16_t port, char to[QUESTION_PROGRAM_MOST]) {
         pid_t pid = find_asker(init, port);
-        _cleanup_close_ int fd = -EBADF;
-        char path[64], name[17] = "";
-        ssize_t n = 0;
+        char name[17];
 
         (void)snprintf(to, QUESTION_PROGRAM_MOST, "a program");
         if (pid == 0)
                 return;
-        (void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        n = fd < 0 ? fd : sys_read(fd, name, sizeof(name) - 1);
-        for (ssize_t i = 0; i < n; i++)
-                if (name[i] == '\n' && i == n - 1)
-                        name[i] = '\0';
-                else if (name[i] < ' ' || name[i] > '~')
-                        name[i] = '?';
-        if (n > 0)
+        read_process_name(pid, name, sizeof(name));
+        for (char *c = name; *c; c++)
+                if (*c < ' ' || *c > '~')
+                        *c = '?';
+        if (*name)
                 (void)snprintf(to, QUESTION_PROGRAM_MOST, "%s (pid %d)", name, (int)pid);
-}
-
-/* 0: it has none, or is gone. */
-static pid_t ppid_of(pid_t pid) {
-        _cleanup_close_ int fd = -EBADF;
-        char path[64], text[512];
-        const char *end;
-        int parent = 0;
-        ssize_t n;
-
-        (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        n = fd < 0 ? fd : sys_read(fd, text, sizeof(text) - 1);
-        text[n > 0 ? n : 0] = '\0';
-        /* The process chose its name, which stands in parentheses before. */
-        end = strrchr(text, ')');
-        return end && sscanf(end, ") %*c %d", &parent) == 1 ? (pid_t)parent : 0;
 }
 
 void question_tell_whose(int fd, const struct net_question *q, pid_t init, pid_t reaper) {
@@ -218,7 +195,7 @@ void question_tell_whose(int fd, const struct net_question *q, pid_t init, pid_t
 
         /* A longer chain of parents is made by who wants that it takes long. */
         for (int i = 0; i < 1024 && pid > 1 && pid != reaper; i++)
-                pid = ppid_of(pid);
+                pid = read_process_parent(pid);
         question_answer(fd, q->number, pid > 1 && pid == reaper ? NET_VERDICT_MINE : NET_VERDICT_NOT_MINE);
 }
 

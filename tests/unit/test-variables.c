@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* base/variables.c, beside a list that is searched from its start. */
-#include "base/variables.h"
+#include "policy/variables.h"
 
 #include "base/str.h"
 #include "scratch.h"

@@ -540,7 +540,7 @@ TEST(of_a_raw_plan_each_operation_makes_sense) {
                 {.kind = PLAN_SYSCTL, .origin = PLAN_BY_COMMAND, .target = up, .text = text},
                 {.kind = PLAN_FILESYSTEM, .origin = PLAN_BY_COMMAND, .source = other, .target = x}};
         struct plan_op ops[ARRAY_SIZE(good) + 1];
-        struct plan_raw raw = {.start_fd = -1};
+        struct plan_raw raw = {.setup = {.start_fd = -1}};
         struct nsrun_plan plan = {.ops = ops, .n_ops = ARRAY_SIZE(good), .raw = &raw};
 
         memcpy(ops, good, sizeof(good));

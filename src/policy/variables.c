@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "variables.h"
 
-#include "str.h"
+#include "base/str.h"
 
 /* FNV-1a, 64 bits: <http://www.isthe.com/chongo/tech/comp/fnv/>. */
 static size_t hash(const char *name, size_t length) {

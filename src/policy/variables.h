@@ -3,7 +3,7 @@
  * through all of them. */
 #pragma once
 
-#include "macro.h"
+#include "base/macro.h"
 
 /* Zero-initialise it.  An entry is "NAME=VALUE" or "NAME". */
 struct variables {
