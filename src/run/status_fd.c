@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 
 #include "base/json.h"
-#include "base/sys.h"
 #include "plan/print.h"
+#include "running/process_files.h"
 
 static int run_status_write_line(int fd, struct json_document *d, struct nsrun_error *err) {
         return json_write_line(fd, d, "the status can't be written",
@@ -24,32 +24,22 @@ static int open_event(struct json_document *d, const char *event, struct nsrun_e
         return r;
 }
 
-static bool read_proc(pid_t pid, const char *name, char *to, size_t size) {
-        _cleanup_close_ int fd = -EBADF;
-        char path[64];
-        ssize_t n;
-
-        (void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        n = fd < 0 ? fd : sys_read(fd, to, size - 1);
-        to[n > 0 ? n : 0] = '\0';
-        return n > 0;
-}
-
 /* The command's pid in nsrun's own pid namespace: it is pid 1's child, and pid 2 inside.  0: it has
  * ended already, or the kernel lists no children (CONFIG_PROC_CHILDREN). */
 static uint64_t find_command(pid_t init, bool is_plain) {
-        char name[48], children[32], status[4096];
+        _cleanup_free_ char *children = NULL, *status = NULL;
         const char *pids;
+        char path[64];
         uint64_t pid;
 
-        (void)snprintf(name, sizeof(name), "task/%d/children", init);
-        if (!read_proc(init, name, children, sizeof(children)))
+        (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", init, init);
+        if (process_file_read(AT_FDCWD, path, 32, &children, NULL) < 0)
                 return 0;
         pid = strtoull(children, NULL, 10);
         if (is_plain)
                 return pid;
-        if (!read_proc((pid_t)pid, "status", status, sizeof(status)))
+        (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+        if (process_file_read(AT_FDCWD, path, 4096, &status, NULL) < 0)
                 return 0;
         pids = strstr(status, "\nNSpid:");
         if (!pids)
