@@ -73,7 +73,7 @@ uint64_t command_now_ms(void) {
 }
 
 /* Reads one chunk of output.  1: got one; 0: there is none now, or the output has ended. */
-static int read_output(struct watch *w) {
+static int read_captured_output(struct watch *w) {
         ssize_t n = sys_read(w->command->output_fd, w->chunk, CHUNK);
 
         if (n == -EAGAIN || n == -EINTR)
@@ -92,7 +92,7 @@ static int read_output(struct watch *w) {
 }
 
 static int take_output(void *data, nsrun_unused short revents) {
-        int r = read_output(data);
+        int r = read_captured_output(data);
 
         return r < 0 ? r : 0;
 }
@@ -209,7 +209,7 @@ static int take_rest(struct watch *w) {
                 return error_set(w->err, NSRUN_STAGE_SUPERVISE, r, NULL,
                                  "the command's output can't be read", NULL);
         while (r >= 0 && !w->is_at_end && w->result->capture.total - before < (uint64_t)left) {
-                r = read_output(w);
+                r = read_captured_output(w);
                 if (r == 0)
                         break;
         }

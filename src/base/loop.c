@@ -4,7 +4,7 @@
 
 #include "sys.h"
 
-void loop_add(struct loop *l, int fd, short events, loop_ready *ready) {
+void loop_add(struct loop *l, int fd, short events, int (*ready)(void *data, short revents)) {
         if (fd < 0)
                 return;
         if (l->n < LOOP_MOST) {

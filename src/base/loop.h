@@ -10,19 +10,17 @@
 
 #define LOOP_MOST 12
 
-/* `revents` as poll(2) has them.  0: the wait goes on; anything else ends it. */
-typedef int loop_ready(void *data, short revents);
-
 /* What one round waits for, told anew for each. */
 struct loop {
         struct pollfd fds[LOOP_MOST];
-        loop_ready *ready[LOOP_MOST];
+        int (*ready[LOOP_MOST])(void *data, short revents);
         size_t n;
         int patience_ms; /* -1: for ever */
 };
 
-/* Adds a descriptor; one below 0 is left out. */
-void loop_add(struct loop *l, int fd, short events, loop_ready *ready);
+/* Adds a descriptor; one below 0 is left out.  `ready` gets poll(2)'s events, and returns 0 where the wait
+ * goes on. */
+void loop_add(struct loop *l, int fd, short events, int (*ready)(void *data, short revents));
 
 /* Has `tell` fill in a round, waits, and calls what is ready, in the order in which it was added; a signal
  * that was handled, and the end of patience, begin another round.  Returns what `tell` or one that was

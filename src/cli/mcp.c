@@ -81,7 +81,7 @@ static int set_output_aside(struct nsrun_error *err) {
         return fd;
 }
 
-static int serve(struct mcp_options *o, struct nsrun_error *err) {
+static int serve_here(struct mcp_options *o, struct nsrun_error *err) {
         _cleanup_close_ int output = -EBADF;
         _cleanup_json_ struct json_document d = {0};
         int r = json_open(&d, err);
@@ -107,7 +107,7 @@ static int check_and_serve(struct invocation *i, struct nsrun_error *err) {
         if (r == 0 && o->listen && o->settings.session.name)
                 r = option_usage_error(i->command, "--name",
                                        "with --listen each client has a session of its own", err);
-        return r == 0 ? serve(o, err) : r;
+        return r == 0 ? serve_here(o, err) : r;
 }
 
 int mcp_main(const struct command *command, char **argv) {

@@ -286,8 +286,8 @@ int command_set(const struct invocation *i, struct nsrun_error *err) {
 }
 
 /* What each of the tables fills. */
-static int read_command_line(struct invocation *i, struct common_options *common, char **words,
-                             struct nsrun_error *err) {
+static int parse_invocation(struct invocation *i, struct common_options *common, char **words,
+                            struct nsrun_error *err) {
         void *targets[MOST_TABLES] = {NULL};
         size_t first = 0;
         int r;
@@ -316,7 +316,7 @@ int command_main(struct invocation *i) {
         else if (i->prepare)
                 i->prepare(i->policy);
         if (r == 0) {
-                r = read_command_line(i, &common, words, &err);
+                r = parse_invocation(i, &common, words, &err);
                 if (r == 0)
                         r = i->run(i, &err);
                 else if (r < 0 && i->failed)

@@ -241,72 +241,60 @@ static int sort_learned(struct learning *l) {
         return r;
 }
 
-/* A rule's place: rules right in one folder, of one kind, come to stand together, the deepest first. */
-struct place {
-        char *folder;
-        size_t depth;
-        bool is_written;
-};
+/* The folder that a path is right in, and how deep that lies. */
+static size_t folder_length(const char *path) {
+        const char *slash = strrchr(path, '/');
 
+        return slash == path ? 1 : (size_t)(slash - path);
+}
+
+static size_t folder_depth(const char *path) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < folder_length(path); i++)
+                n += path[i] == '/';
+        return n;
+}
+
+/* Rules right in one folder, of one kind, come to stand together, the deepest first. */
 static int compare_folders_of_rules(const void *a, const void *b) {
-        const struct place *x = a, *y = b;
-        int c;
+        const struct learned_rule *x = a, *y = b;
+        size_t n = folder_length(x->path), m = folder_length(y->path);
+        size_t depth = folder_depth(x->path), other = folder_depth(y->path);
+        int c = depth != other ? (depth < other ? 1 : -1) : memcmp(x->path, y->path, n < m ? n : m);
 
-        if (x->depth != y->depth)
-                return x->depth < y->depth ? 1 : -1;
-        c = strcmp(x->folder, y->folder);
-        return c != 0 ? c : x->is_written - y->is_written;
-}
-
-static void free_folders_of_rules(struct place *places, size_t n) {
-        for (size_t i = 0; places && i < n; i++)
-                free(places[i].folder);
-        free(places);
-}
-
-static int find_places(const struct learning *l, struct place **ret) {
-        struct place *places = calloc(l->n + 1, sizeof(*places));
-
-        for (size_t i = 0; places && i < l->n; i++) {
-                places[i] = (struct place){.folder = path_parent(l->rules[i].path),
-                                           .is_written = l->rules[i].is_written};
-                if (!places[i].folder) {
-                        free_folders_of_rules(places, i);
-                        return -ENOMEM;
-                }
-                for (const char *at = places[i].folder; *at; at++)
-                        places[i].depth += *at == '/';
-        }
-        if (!places)
-                return -ENOMEM;
-        qsort(places, l->n, sizeof(*places), compare_folders_of_rules);
-        *ret = places;
-        return 0;
+        return c != 0 ? c : n != m ? (n < m ? -1 : 1) : x->is_written - y->is_written;
 }
 
 /* The folders that hold enough of the rules become rules themselves, the deepest of them at once: no one of
  * these lies in another.  1: there were some. */
 static int gather_once(struct learning *l) {
-        struct place *places = NULL;
         size_t n = l->n, deepest = 0, first = 0;
-        int r = find_places(l, &places);
+        bool has_gathered = false;
+        int r = 0;
 
-        for (size_t i = 0; i < n && r >= 0; i++) {
-                const struct place *p = &places[i];
+        if (n > 0)
+                qsort(l->rules, n, sizeof(*l->rules), compare_folders_of_rules);
+        for (size_t i = 0; i < n && folder_depth(l->rules[i].path) >= deepest; i++) {
+                _cleanup_free_ char *folder = NULL;
 
-                if (compare_folders_of_rules(p, &places[first]) != 0)
+                if (compare_folders_of_rules(&l->rules[i], &l->rules[first]) != 0)
                         first = i;
-                if (p->depth < deepest)
-                        break;
-                if (i - first + 1 != GATHERED || is_shared(l, p->folder))
+                if (i - first + 1 != GATHERED)
                         continue;
-                deepest = p->depth;
-                r = learned_add(l, p->folder, true, p->is_written, "");
-                if (r >= 0)
-                        l->rules[l->n - 1].n_files = 0;
+                folder = path_parent(l->rules[i].path);
+                if (!folder)
+                        return -ENOMEM;
+                if (is_shared(l, folder))
+                        continue;
+                deepest = folder_depth(l->rules[i].path);
+                r = learned_add(l, folder, true, l->rules[i].is_written, "");
+                if (r < 0)
+                        return r;
+                l->rules[l->n - 1].n_files = 0;
+                has_gathered = true;
         }
-        free_folders_of_rules(places, n);
-        return r < 0 ? r : l->n == n ? 0 : sort_learned(l) < 0 ? -ENOMEM : 1;
+        return sort_learned(l) < 0 ? -ENOMEM : has_gathered;
 }
 
 /* ------------------------------------------------------------------------- what stays hidden */

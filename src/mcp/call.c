@@ -299,7 +299,7 @@ bool calls_tell_progress(struct mcp_server *s) {
 
                         are_any = true;
                         if (second > c->told_s && (params = progress_params(c)) &&
-                            (text = message_notification("notifications/progress", params))) {
+                            (text = message_request(NULL, "notifications/progress", params))) {
                                 c->told_s = second;
                                 writer_send(&s->writer, text);
                         }

@@ -179,19 +179,13 @@ char *message_error(const char *id, int code, const char *why) {
         return strbuf_finish(&b);
 }
 
-char *message_notification(const char *method, const char *params) {
-        struct strbuf b = {0};
-
-        strbuf_addf(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":", method);
-        strbuf_add(&b, params);
-        strbuf_add(&b, "}");
-        return strbuf_finish(&b);
-}
-
 char *message_request(const char *id, const char *method, const char *params) {
         struct strbuf b = {0};
 
-        strbuf_addf(&b, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"%s\",\"params\":", id, method);
+        strbuf_add(&b, "{\"jsonrpc\":\"2.0\",");
+        if (id)
+                strbuf_addf(&b, "\"id\":%s,", id);
+        strbuf_addf(&b, "\"method\":\"%s\",\"params\":", method);
         strbuf_add(&b, params);
         strbuf_add(&b, "}");
         return strbuf_finish(&b);

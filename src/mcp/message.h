@@ -62,7 +62,6 @@ char *message_id(const struct json_value *value);
 /* Texts of messages, for the caller to free; NULL for want of memory.  `id` and `result` are JSON. */
 char *message_result(const char *id, const char *result);
 char *message_error(const char *id, int code, const char *why);
-char *message_notification(const char *method, const char *params);
 char *message_request(const char *id, const char *method, const char *params);
 
 /* Where messages go, from any thread. */

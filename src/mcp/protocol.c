@@ -80,7 +80,7 @@ void mcp_log(struct mcp_server *s, enum mcp_level level, const char *text) {
         json_add_string(&d, d.root, "logger", "nsrun");
         json_add_string(&d, d.root, "data", text);
         if (json_finish(&d, false, &params, NULL) >= 0 &&
-            (message = message_notification("notifications/message", params)))
+            (message = message_request(NULL, "notifications/message", params)))
                 writer_send(&s->writer, message);
 }
 

@@ -27,7 +27,7 @@ static int desktop_fail(int r, struct nsrun_error *err) {
 }
 
 /* What a filter says of itself when it is ready. */
-static int await_answer(int fd, int32_t *ret) {
+static int read_filters_answer(int fd, int32_t *ret) {
         ssize_t n;
 
         do
@@ -39,7 +39,7 @@ static int await_answer(int fd, int32_t *ret) {
 /* And of the agent. */
 static int await_filter(const struct nsrun_plan *plan, const struct desktop *d, struct nsrun_error *err) {
         int32_t answer = 0;
-        int r = await_answer(d->socket, &answer);
+        int r = read_filters_answer(d->socket, &answer);
 
         if (r < 0)
                 return desktop_fail(r, err);
@@ -112,7 +112,7 @@ static int begin_browser(struct desktop *d, struct nsrun_error *err) {
                 r = network_spawn(BROWSER_ROLE, NULL, &g, &d->browser_pidfd, err);
         given_clear(&g);
         if (r >= 0)
-                r = await_answer(d->browser, &answer);
+                r = read_filters_answer(d->browser, &answer);
         if (r >= 0)
                 r = answer;
         return r < 0 ? error_set(err, NSRUN_STAGE_POLICY, r, NULL, "the filter of links can't be prepared",

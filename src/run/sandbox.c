@@ -4,8 +4,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "base/loop.h"
 #include "base/programs.h"
-#include "base/sys.h"
 #include "run.h"
 #include "start_options.h"
 #include "terminal/asking.h"
@@ -84,41 +84,45 @@ nsrun_public int nsrun_sandbox_kill(const struct nsrun_sandbox *sandbox, int sig
         return sandbox->run.is_gone ? -ESRCH : launch_signal(&sandbox->run.launch, signal);
 }
 
-/* Asks what nsrun-net asks, until there is a report to take. */
-static int sandbox_answer_questions(struct nsrun_sandbox *s) {
-        struct pollfd fds[] = {{s->run.launch.report_fd, POLLIN, 0}, {s->run.network.life_fd, POLLIN, 0}};
-        int r = 0;
+struct sandbox_waiting {
+        struct nsrun_sandbox *sandbox;
+        struct nsrun_error *err;
+};
 
-        while (r >= 0 && !fds[0].revents) {
-                r = sys_poll(fds, s->ask ? 2 : 1, -1);
-                if (r == -EINTR)
-                        r = 0;
-                if (r < 0 || !s->ask || !fds[1].revents)
-                        continue;
-                if (question_call(fds[1].fd, s->init ? s->init : s->run.launch.pid, s->run.launch.pid,
-                                  s->ask, s->data) < 0)
-                        s->ask = NULL;
-                r = 0;
-        }
-        return r;
+static int sandbox_take_question(void *data, nsrun_unused short revents) {
+        struct nsrun_sandbox *s = ((struct sandbox_waiting *)data)->sandbox;
+
+        if (question_call(s->run.network.life_fd, s->init ? s->init : s->run.launch.pid, s->run.launch.pid,
+                          s->ask, s->data) < 0)
+                s->ask = NULL;
+        return 0;
+}
+
+static int sandbox_take_report(void *data, nsrun_unused short revents) {
+        struct sandbox_waiting *w = data;
+        struct launch_report report;
+        int r = run_take_report(&w->sandbox->run, &report, w->err);
+
+        return r == 0 ? 1 : r < 0 ? r : 0;
+}
+
+static int sandbox_tell_awaited(struct loop *l, void *data) {
+        const struct nsrun_sandbox *s = ((struct sandbox_waiting *)data)->sandbox;
+
+        loop_add(l, s->ask ? s->run.network.life_fd : -1, POLLIN, sandbox_take_question);
+        loop_add(l, s->run.launch.report_fd, POLLIN, sandbox_take_report);
+        return s->run.has_exited;
 }
 
 /* Waits until the command has ended, and all that it started.  run->has_exited says whether the
  * command's own status is known; the pidfd tells the end also in a host that ignores SIGCHLD. */
 static int sandbox_await_end(struct nsrun_sandbox *s, struct nsrun_error *err) {
-        struct run *run = &s->run;
-        int r = 1;
+        struct sandbox_waiting w = {.sandbox = s, .err = err};
+        int r = loop_run(sandbox_tell_awaited, &w);
 
-        while (!run->has_exited && r > 0) {
-                struct launch_report report;
-
-                if (s->ask && (r = sandbox_answer_questions(s)) < 0)
-                        return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
-                r = run_take_report(run, &report, err);
-        }
         if (r < 0)
-                return r;
-        (void)run_wait(run);
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
+        (void)run_wait(&s->run);
         return 0;
 }
 

@@ -214,14 +214,14 @@ static int take_typed_answer(void *data, nsrun_unused short revents) {
 
 /* nsrun-net, and its filters of the SSH agent and of links, have something to ask; the filters wait while
  * another question is open. */
-static int take_name(void *data, nsrun_unused short revents) {
+static int take_asked_name(void *data, nsrun_unused short revents) {
         struct supervised *s = data;
 
         question_take(&s->asking, s->run.network.life_fd);
         return 0;
 }
 
-static int take_key(void *data, nsrun_unused short revents) {
+static int take_asked_key(void *data, nsrun_unused short revents) {
         struct supervised *s = data;
 
         if (!s->asking.is_open)
@@ -229,7 +229,7 @@ static int take_key(void *data, nsrun_unused short revents) {
         return 0;
 }
 
-static int take_link(void *data, nsrun_unused short revents) {
+static int take_asked_link(void *data, nsrun_unused short revents) {
         struct supervised *s = data;
 
         if (!s->asking.is_open)
@@ -312,9 +312,9 @@ static int tell_supervised(struct loop *l, void *data) {
         loop_add(l, s->deadline.fd, POLLIN, take_deadline);
         loop_add(l, run_denials_fd(&s->run), POLLIN, take_denial);
         loop_add(l, a->is_open ? a->tty : -1, POLLIN, take_typed_answer);
-        loop_add(l, asks && !a->has_ended ? s->run.network.life_fd : -1, POLLIN, take_name);
-        loop_add(l, is_free && !a->has_no_keys ? s->run.desktop.life_fd : -1, POLLIN, take_key);
-        loop_add(l, is_free && !a->has_no_links ? s->run.desktop.links_fd : -1, POLLIN, take_link);
+        loop_add(l, asks && !a->has_ended ? s->run.network.life_fd : -1, POLLIN, take_asked_name);
+        loop_add(l, is_free && !a->has_no_keys ? s->run.desktop.life_fd : -1, POLLIN, take_asked_key);
+        loop_add(l, is_free && !a->has_no_links ? s->run.desktop.links_fd : -1, POLLIN, take_asked_link);
         loop_add(l, s->run.launch.report_fd, POLLIN, take_report);
         return 0;
 }
@@ -363,7 +363,7 @@ static int run_plan(struct supervised *s, const struct run_params *params, int *
         if (r >= 0)
                 r = loop_run(tell_supervised, s);
         if (r < 0)
-                (void)error_set(s->err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
+                r = error_set(s->err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
         question_end(&s->asking);
         if (s->pty)
                 pty_finish(s->pty);

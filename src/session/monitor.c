@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/beneath.h"
+#include "base/loop.h"
 #include "base/path.h"
 #include "base/programs.h"
 #include "base/sys.h"
@@ -207,26 +208,33 @@ static int idle_wait(const struct monitor *k) {
         return left > INT_MAX / 1000 ? INT_MAX : (int)left * 1000;
 }
 
-/* Waits for a reason to end the session.  True: pid 1's end of the pipe is closed, so that it is
- * gone or about to go, which may take long (see await_end()). */
-static bool keep(const struct monitor *k) {
-        struct pollfd fds[] = {{.fd = k->run.launch.report_fd},
-                               {.fd = k->signal_fd, .events = POLLIN},
-                               {.fd = k->owner_fd, .events = POLLIN}};
+enum {
+        KEPT_TO_END = 1, /* the session is to be ended */
+        KEPT_GONE /* pid 1's end of the pipe is closed: it is gone or about to go, which may take long */
+};
 
-        for (;;) {
-                int wait = idle_wait(k);
+static int keep_until_gone(nsrun_unused void *data, nsrun_unused short revents) {
+        return KEPT_GONE;
+}
 
-                (void)sys_poll(fds, ARRAY_SIZE(fds), wait);
-                if (fds[0].revents)
-                        return true;
-                if (fds[1].revents || fds[2].revents) {
-                        (void)records_end(&k->folder, false);
-                        return false;
-                }
-                if (wait == 0 && records_end(&k->folder, true) >= 0)
-                        return false;
-        }
+static int keep_until_told(void *data, nsrun_unused short revents) {
+        const struct monitor *k = data;
+
+        (void)records_end(&k->folder, false);
+        return KEPT_TO_END;
+}
+
+/* Why the session ends, once there is a reason. */
+static int keep(struct loop *l, void *data) {
+        const struct monitor *k = data;
+
+        l->patience_ms = idle_wait(k);
+        if (l->patience_ms == 0 && records_end(&k->folder, true) >= 0)
+                return KEPT_TO_END;
+        loop_add(l, k->run.launch.report_fd, 0, keep_until_gone);
+        loop_add(l, k->signal_fd, POLLIN, keep_until_told);
+        loop_add(l, k->owner_fd, POLLIN, keep_until_told);
+        return 0;
 }
 
 /* Waits until pid 1 is gone, or `ms` milliseconds are over (-1: for ever).  The kernel lets pid 1
@@ -317,7 +325,7 @@ int monitor_main(int argc, char **argv) {
                 bool is_known = session_monitor_answer(MONITOR_STARTED, k.folder.id, NULL) >= 0;
 
                 (void)close(MONITOR_FD_ANSWER);
-                if (is_known && !keep(&k))
+                if (is_known && loop_run(keep, &k) != KEPT_GONE)
                         monitor_stop(&k);
         }
         monitor_finish(&k);
