@@ -302,6 +302,23 @@ int denials_format(const struct denials *denials, char **ret, struct nsrun_error
         return 0;
 }
 
+/* Whether programs of that architecture can end under a filter, and so run. */
+static bool lets_run(const struct sock_filter *code, size_t n, enum syscall_arch arch) {
+        const struct seccomp_data data = {.nr = syscall_number(arch, "exit_group"),
+                                          .arch = syscall_arch_audit(arch)};
+
+        return !code || seccomp_simulate(code, n, &data) == SECCOMP_RET_ALLOW;
+}
+
+/* A call that is ENOSYS because all of its architecture's are, where nsrun's default has them. */
+static bool is_of_other_word_size(const struct denials *denials, const struct denial *d) {
+        const struct seccomp_loaded *filter = &denials->plan->seccomp;
+        const struct seccomp_shipped *usual = seccomp_find_shipped("default");
+
+        return d->arch < N_SYSCALL_ARCHS && d->arch != SYSCALL_ARCH_NATIVE &&
+               !lets_run(filter->code, filter->n, d->arch) && lets_run(usual->code, usual->n, d->arch);
+}
+
 int denials_explain(const struct denials *denials, char ***ret) {
         int r = 0;
 
@@ -310,7 +327,9 @@ int denials_explain(const struct denials *denials, char ***ret) {
                 const char *name = name_of(d);
                 _cleanup_free_ char *reason = NULL;
 
-                if (!name)
+                if (is_of_other_word_size(denials, d))
+                        r = explain_add(ret, EXPLAIN_NO_32_BITS);
+                if (!name || r < 0)
                         continue;
                 r = explain_call(name, d->n_arguments > 0 ? d->arguments[0].text : "", d->is_raw,
                                  (int)(d->action & SECCOMP_RET_DATA), &reason);
