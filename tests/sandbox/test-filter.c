@@ -174,9 +174,10 @@ TEST(programs_of_32_bits_are_denied_what_others_are) {
               {"int80-clone-user", "EPERM"}, {"int80-pivot_root", "EPERM"}, {"int80-keyctl", "EPERM"},
               {"int80-unshare-user", "EPERM"}, {"int80-setns", "EPERM"}, {"int80-bpf", "EPERM"},
               {"int80-socket-vsock", "EAFNOSUPPORT"}, {"int80-socket-raw", "EPERM"},
-              {"int80-open-setuid", "EPERM"}, {"int80-prlimit64-other", "EPERM"}, {"int80-modify_ldt", "ENOSYS"},
-              {"int80-clock_settime64", "EPERM"}, {"int80-stime", "EPERM"}, {"int80-vm86", "ENOSYS"},
-              {"int80-openat2", "ENOSYS"}, {"int80-io_uring_setup", "EPERM"}, {"int80-clone3", "ENOSYS"});
+              {"int80-open-setuid", "EPERM"}, {"int80-prlimit64-other", "EPERM"},
+              {"int80-modify_ldt", "ENOSYS"}, {"int80-clock_settime64", "EPERM"}, {"int80-stime", "EPERM"},
+              {"int80-vm86", "ENOSYS"}, {"int80-openat2", "ENOSYS"}, {"int80-io_uring_setup", "EPERM"},
+              {"int80-clone3", "ENOSYS"});
 }
 
 TEST(strict_closes_the_gate_of_32_bit_programs) {
