@@ -313,7 +313,7 @@ static bool lets_run(const struct sock_filter *code, size_t n, enum syscall_arch
 /* A call that is ENOSYS because all of its architecture's are, where nsrun's default has them. */
 static bool is_of_other_word_size(const struct denials *denials, const struct denial *d) {
         const struct seccomp_loaded *filter = &denials->plan->seccomp;
-        const struct seccomp_shipped *usual = seccomp_find_shipped("default");
+        const struct seccomp_shipped *usual = seccomp_find_shipped("default", NULL);
 
         return d->arch < N_SYSCALL_ARCHS && d->arch != SYSCALL_ARCH_NATIVE &&
                !lets_run(filter->code, filter->n, d->arch) && lets_run(usual->code, usual->n, d->arch);
@@ -331,7 +331,8 @@ int denials_explain(const struct denials *denials, char ***ret) {
                         r = explain_add(ret, EXPLAIN_NO_32_BITS);
                 if (!name || r < 0)
                         continue;
-                r = explain_call(name, d->n_arguments > 0 ? d->arguments[0].text : "", d->is_raw,
+                r = explain_call(denials->plan->seccomp_name, name,
+                                 d->n_arguments > 0 ? d->arguments[0].text : "", d->is_raw,
                                  (int)(d->action & SECCOMP_RET_DATA), &reason);
                 if (r >= 0 && reason)
                         r = explain_add(ret, reason);

@@ -87,7 +87,7 @@ int refuse_hardening(struct resolved *s, struct nsrun_error *err) {
                 return degraded_refuse(err, DEGRADED_LANDLOCK, NULL, landlock_fix(sys_landlock_abi()));
         if (r < 0)
                 return r;
-        if (!streq(name, "none") && !seccomp_find_shipped(name))
+        if (!streq(name, "none") && !seccomp_find_shipped(name, NULL))
                 return resolve_file(s, err);
         s->seccomp = strdup(name);
         return s->seccomp ? 0 : error_oom(err);

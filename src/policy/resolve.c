@@ -22,6 +22,7 @@
 #include "overlay_backing.h"
 #include "protect.h"
 #include "refuse.h"
+#include "seccomp/load.h"
 #include "tool_settings.h"
 #include "toolchains.h"
 
@@ -326,11 +327,12 @@ static int add_asked_rules(struct resolved *s, struct nsrun_error *err) {
 static void resolve_proc(struct resolved *s) {
         const struct nsrun_policy *p = s->policy;
         const char *seccomp = agent_seccomp(p);
+        const struct seccomp_shipped *shipped = seccomp ? seccomp_find_shipped(seccomp, NULL) : NULL;
 
         s->proc = p->proc != POLICY_PROC_UNSAID ? p->proc
                   : userns_is_nsruns()          ? POLICY_PROC_AUTO
                                                 : POLICY_PROC_NEW;
-        s->has_whole_proc = seccomp && streq(seccomp, "nested") && s->inner_uid == s->uid &&
+        s->has_whole_proc = shipped && streq(shipped->name, "nested") && s->inner_uid == s->uid &&
                             s->inner_gid == s->gid && userns_has_ordinary_user();
 }
 

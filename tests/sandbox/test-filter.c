@@ -206,6 +206,13 @@ TEST(default_is_what_a_run_has_by_itself) {
               {"ptrace", "kernel"});
 }
 
+TEST(calls_are_added_to_a_policy_and_taken_from_it) {
+        CHECK(*state, "--seccomp=strict+ptrace+process_vm_readv", {"ptrace", "kernel"},
+              {"process_vm_readv", "kernel"}, {"process_vm_writev", "EPERM"}, {"mount", "EPERM"});
+        CHECK(*state, "--seccomp=default-ptrace+socket", {"ptrace", "EPERM"}, {"socket-vsock", "kernel"},
+              {"process_vm_readv", "kernel"}, {"ioctl-TIOCSTI", "EPERM"}, {"clone3", "ENOSYS"});
+}
+
 /* For programs that bring a sandbox of their own, as browsers do. */
 TEST(nested_differs_by_user_namespaces) {
         CHECK(*state, "--seccomp=nested", {"unshare-user", "kernel"}, {"clone-user", "kernel"},
