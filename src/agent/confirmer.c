@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "host/program.h"
 #include "plan/plan.h"
-#include "policy/refuse.h"
+#include "rules/refuse.h"
 
 int confirmer_error(const struct confirmer *c, int r, struct nsrun_error *err) {
         const bool is_name = c && r == -ENOENT && !strchr(c->program, '/');

@@ -3,7 +3,7 @@
  * the host.  cli/confirm.c executes it. */
 #pragma once
 
-#include "policy/resolved.h"
+#include "resolve/resolve.h"
 
 struct confirmer {
         const char *program; /* as the user named it */

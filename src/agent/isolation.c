@@ -4,8 +4,9 @@
 #include "base/path.h"
 #include "base/sized.h"
 #include "plan/plan.h"
-#include "policy/instance_profile.h"
 #include "probe.h"
+#include "resolve/instance_profile.h"
+#include "resolve/project.h"
 
 struct nsrun_isolation {
         bool is_enabled;

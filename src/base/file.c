@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "sys.h"
+
 enum {
         ENTRIES_SIZE = 16 << 10, /* bytes of a folder's entries that are read at once */
 };
@@ -41,18 +43,27 @@ int read_full(int fd, char *to, size_t size, size_t *ret) {
         return 0;
 }
 
-int write_full(int fd, const void *from, size_t n) {
+int write_waiting(int fd, const void *from, size_t n, int ms) {
         for (const char *at = from; n > 0;) {
-                ssize_t r = write(fd, at, n);
+                struct pollfd room = {.fd = fd, .events = POLLOUT};
+                ssize_t r = sys_write(fd, at, n);
 
-                if (r < 0 && errno == EINTR)
-                        continue;
+                if (r == -EAGAIN && ms != 0) {
+                        int ready = sys_poll(&room, 1, ms);
+
+                        if (ready > 0 || ready == -EINTR)
+                                continue;
+                }
                 if (r < 0)
-                        return -errno;
+                        return (int)r;
                 at += r;
                 n -= (size_t)r;
         }
         return 0;
+}
+
+int write_full(int fd, const void *from, size_t n) {
+        return write_waiting(fd, from, n, 0);
 }
 
 int read_small_fd(int fd, size_t limit, char **ret) {

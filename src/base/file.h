@@ -18,6 +18,9 @@ int fd_lift(int *fd);
 /* `size` bytes, or what there is: *ret.  And all of `n` bytes.  Signals don't cut them short. */
 int read_full(int fd, char *to, size_t size, size_t *ret);
 int write_full(int fd, const void *from, size_t n);
+/* The same; where the descriptor doesn't block, after a wait for room, of so many milliseconds at most each
+ * time (-1: any).  -EAGAIN: there was none. */
+int write_waiting(int fd, const void *from, size_t n, int ms);
 
 /* The whole of a small plain file, beneath the folder `dir` (or AT_FDCWD).  Never
  * waits for a fifo and never reads more than `limit` bytes.  `flags`: O_NOFOLLOW or 0.

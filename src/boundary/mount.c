@@ -89,20 +89,15 @@ static int fail_made_file(struct mounting *m, const struct plan_op *op, int r) {
 
 static int mount_make_file(struct mounting *m, const struct plan_op *op, mode_t mode, const char *text) {
         _cleanup_close_ int fd = -EBADF;
-        size_t left = text ? strlen(text) : 0;
+        int r;
 
         fd = sys_open(m->new_root, op->target + 1, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, mode);
         if (fd < 0)
                 return fail_made_file(m, op, fd);
-        while (left > 0) {
-                ssize_t n = sys_write(fd, text, left);
-
-                if (n < 0)
-                        return error_set(m->error, NSRUN_STAGE_MOUNT, (int)n, op->target,
-                                         "a file of the sandbox can't be written", NULL);
-                text += n;
-                left -= (size_t)n;
-        }
+        r = text ? write_full(fd, text, strlen(text)) : 0;
+        if (r < 0)
+                return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
+                                 "a file of the sandbox can't be written", NULL);
         return 0;
 }
 

@@ -77,16 +77,8 @@ static void add_namespaces(struct strbuf *b, const struct monitor *m, const char
 
 /* 0 or -errno; frees the text. */
 static int write_text(int fd, char *text) {
-        size_t n = text ? strlen(text) : 0;
-        int r = text ? 0 : -ENOMEM;
+        int r = text ? write_full(fd, text, strlen(text)) : -ENOMEM;
 
-        for (const char *at = text; n > 0 && r >= 0;) {
-                ssize_t written = sys_write(fd, at, n);
-
-                r = written < 0 ? (int)written : 0;
-                at += written > 0 ? written : 0;
-                n -= written > 0 ? (size_t)written : 0;
-        }
         free(text);
         return r;
 }

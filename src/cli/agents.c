@@ -49,7 +49,8 @@ static int cli_agents_add_folder(struct agent_shown *a, const struct agent_folde
         return strv_consume(&a->paths[folder->access], strbuf_finish(&b));
 }
 
-static int show_shipped(const struct agent_entry *entry, struct agent_shown *a) {
+static int show_agent(const struct agent_entry *entry, struct agent_shown *a) {
+        const struct agent_folder *folder = entry->folders;
         int r = 0;
 
         *a = (struct agent_shown){.name = entry->name,
@@ -58,23 +59,9 @@ static int show_shipped(const struct agent_entry *entry, struct agent_shown *a) 
                                   .keys = entry->keys,
                                   .hosts = entry->hosts,
                                   .is_nested = entry->is_nested};
-        for (size_t i = 0; i < AGENT_FOLDERS_MOST && entry->folders[i].path && r >= 0; i++)
-                r = cli_agents_add_folder(a, &entry->folders[i]);
+        for (; folder && folder->path && r >= 0; folder++)
+                r = cli_agents_add_folder(a, folder);
         return r;
-}
-
-static int show_own(const struct policy_agent *agent, struct agent_shown *a) {
-        *a = (struct agent_shown){.name = agent->name,
-                                  .what = "of the configuration",
-                                  .protect = (const char *const *)agent->protect,
-                                  .keys = (const char *const *)agent->keys,
-                                  .hosts = (const char *const *)agent->hosts,
-                                  .is_nested = agent->is_nested};
-        return strv_copy(agent->writable, &a->paths[POLICY_RW]) < 0 ||
-                               strv_copy(agent->overlay, &a->paths[POLICY_OVERLAY]) < 0 ||
-                               strv_copy(agent->readable, &a->paths[POLICY_RO]) < 0
-                       ? -ENOMEM
-                       : 0;
 }
 
 static void print_list(const char *label, const char *const *list) {
@@ -136,13 +123,12 @@ static int each_agent(const struct nsrun_policy *p, int (*found)(void *data, con
         int r = 0;
 
         for (size_t i = 0; i < p->n_agents + n_agent_entries && r >= 0; i++) {
-                struct agent_row row;
+                const struct agent_entry *entry =
+                        i < p->n_agents ? &p->agents[i].entry : &agent_entries[i - p->n_agents];
 
-                if (i >= p->n_agents &&
-                    (!agent_find(p, agent_entries[i - p->n_agents].name, &row) || row.own))
+                if (i >= p->n_agents && agent_find(p, entry->name) != entry)
                         continue;
-                r = i < p->n_agents ? show_own(&p->agents[i], &a)
-                                    : show_shipped(&agent_entries[i - p->n_agents], &a);
+                r = show_agent(entry, &a);
                 if (r >= 0)
                         r = found(data, &a);
                 clear_shown(&a);

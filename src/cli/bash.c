@@ -11,6 +11,7 @@
 #include "base/sys.h"
 #include "confirm.h"
 #include "option.h"
+#include "resolve/no_sandbox.h"
 #include "run/deadline.h"
 
 struct bash_options {

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/path.h"
-#include "base/sys.h"
 #include "plan/oci.h"
 
 static int bundle_fail(int r, const char *path, struct nsrun_error *err) {
@@ -19,19 +19,8 @@ static int bundle_fail(int r, const char *path, struct nsrun_error *err) {
 
 static int bundle_write_file(int folder, const char *path, const char *text, mode_t mode) {
         int fd = openat(folder, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        size_t n = strlen(text);
-        int r = fd < 0 ? -errno : 0;
+        int r = fd < 0 ? -errno : write_full(fd, text, strlen(text));
 
-        while (r >= 0 && n > 0) {
-                ssize_t written = write(fd, text, n);
-
-                if (written < 0) {
-                        r = errno == EINTR ? 0 : -errno;
-                        continue;
-                }
-                text += written;
-                n -= (size_t)written;
-        }
         if (r >= 0 && fchmod(fd, mode) < 0)
                 r = -errno;
         if (fd >= 0 && close(fd) < 0 && r >= 0)

@@ -11,20 +11,6 @@
 #include "base/file.h"
 #include "base/sys.h"
 
-static int confirm_write_all(int fd, const char *text) {
-        for (size_t left = strlen(text); left > 0;) {
-                ssize_t n = sys_write(fd, text, left);
-
-                if (n == -EINTR)
-                        continue;
-                if (n < 0)
-                        return (int)n;
-                text += n;
-                left -= (size_t)n;
-        }
-        return 0;
-}
-
 /* The first line, in lower case; what doesn't fit is no answer that we know.  1; 0: the input ends before
  * the line does; -errno. */
 static int read_answer(int fd, char to[CONFIRM_ANSWER_SIZE]) {
@@ -57,7 +43,7 @@ int confirm_ask(int fd, const char *prompt, char answer[CONFIRM_ANSWER_SIZE]) {
 
         /* What was typed before the question is no answer to it. */
         (void)tcflush(fd, TCIFLUSH);
-        r = confirm_write_all(fd, prompt);
+        r = write_full(fd, prompt, strlen(prompt));
         return r < 0 ? r : read_answer(fd, answer);
 }
 
@@ -142,7 +128,7 @@ int confirm_by_program(const struct confirmer *confirmer, const char *prompt) {
         pid_t pid;
         int r;
 
-        r = fd < 0 ? fd : confirm_write_all(fd, prompt);
+        r = fd < 0 ? fd : write_full(fd, prompt, strlen(prompt));
         if (r < 0)
                 return r;
         if (lseek(fd, 0, SEEK_SET) < 0)

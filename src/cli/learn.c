@@ -6,7 +6,7 @@
 #include "learned_file.h"
 #include "option.h"
 #include "plan/plan.h"
-#include "policy/learn_view.h"
+#include "protect/learn_view.h"
 #include "run/run.h"
 #include "run/supervise.h"
 #include "terminal/pty.h"

@@ -17,7 +17,7 @@
 #include "host/user.h"
 #include "learned_file.h"
 #include "policy/config.h"
-#include "policy/refuse.h"
+#include "rules/home_secrets.h"
 
 #define MOST_BYTES        ((size_t)64 << 10)
 #define MOST_CONFIG_BYTES ((size_t)1 << 20)

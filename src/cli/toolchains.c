@@ -4,7 +4,7 @@
 #include "host/toolchains.h"
 #include "base/json.h"
 #include "option.h"
-#include "policy/resolved.h"
+#include "resolve/resolve.h"
 
 struct toolchains_options {
         bool is_json;

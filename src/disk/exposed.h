@@ -2,7 +2,7 @@
 /* What nsrun remembers of earlier runs of this user: the folders that commands could write, and those
  * that were projects because of their .git.  One text file, $XDG_STATE_HOME/nsrun/exposed (else
  * ~/.local/state/nsrun), a line each: "w PATH", "p PATH", and "n PATH" for one that is no project any
- * more; of "p" and "n" the last one counts.  No command may write it (policy/own_folders.c).
+ * more; of "p" and "n" the last one counts.  No command may write it (rules/own_folders.c).
  *
  * A line is on disk before the command starts that may write the folder.  So whoever finds no line knows
  * that no command could, if the file can be believed at all. */

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "launch/launch.h"
-#include "policy/refuse.h"
+#include "resolve/hardening.h"
 
 const char *doctor_state_name(enum doctor_state state) {
         static const char *const names[] = {"ok", "degraded", "no"};

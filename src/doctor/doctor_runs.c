@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "doctor.h"
-#include "policy/refuse.h"
+#include "resolve/refuse_config.h"
 #include "run/run.h"
 
 /* Of what a run's command prints no more is read. */

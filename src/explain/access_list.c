@@ -9,7 +9,7 @@
 #include "host/engine_sockets.h"
 #include "host/listening.h"
 #include "output.h"
-#include "policy/refuse.h"
+#include "rules/home_secrets.h"
 #include "seccomp/load.h"
 
 /* How many of the last calls count as "just before the end", and how many of the programs. */

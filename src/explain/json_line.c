@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "json_line.h"
 
-#include "base/sys.h"
+#include "base/file.h"
 
 /* A pipe takes a line of up to PIPE_BUF bytes in one piece, and a file a line of any size. */
 int json_write_line(int fd, struct json_document *d, const char *what, const char *hint,
@@ -15,13 +15,6 @@ int json_write_line(int fd, struct json_document *d, const char *what, const cha
                 return r;
         left = strlen(text);
         text[left++] = '\n';
-        for (const char *at = text; left > 0;) {
-                ssize_t n = sys_write(fd, at, left);
-
-                if (n < 0)
-                        return error_set(err, NSRUN_STAGE_SUPERVISE, (int)n, NULL, what, hint);
-                at += n;
-                left -= (size_t)n;
-        }
-        return 0;
+        r = write_full(fd, text, left);
+        return r < 0 ? error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, what, hint) : 0;
 }

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "path.h"
-#include "policy/learn_view.h"
+#include "protect/learn_view.h"
 
 /* So many used paths of one folder stand for the folder. */
 #define GATHERED 3

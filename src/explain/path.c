@@ -10,8 +10,8 @@
 
 #include "base/path.h"
 #include "base/sys.h"
-#include "policy/learn_view.h"
 #include "policy/options.h"
+#include "protect/learn_view.h"
 
 /* Of a path with more parts than people make nothing is told: each is looked at. */
 #define DEPTH_MOST 256

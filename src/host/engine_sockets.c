@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Lists the control sockets of container engines.  policy/refuse.c refuses rules that show one. */
+/* Lists the control sockets of container engines.  rules/refuse.c refuses rules that show one. */
 #include "engine_sockets.h"
 
 #include <dirent.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See git_author.h.  policy/git.c decides whether they are wanted, and policy/environment.c makes variables
- * of them; the grammar of the files is gitconfig.c's. */
+/* See git_author.h.  resolve/git.c decides whether they are wanted, and resolve/environment.c makes
+ * variables of them; the grammar of the files is gitconfig.c's. */
 #include "git_author.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Decides whether a project's .git file is believed.  Reads only plain files of bounded size, and
  * follows no symlink in a git dir.  How the git dirs are shown in the sandbox is decided in
- * policy/git.c. */
+ * resolve/git.c. */
 #include "gitdir.h"
 
 #include <fcntl.h>

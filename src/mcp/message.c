@@ -2,8 +2,8 @@
 /* JSON-RPC messages, a line each. */
 #include "message.h"
 
+#include "base/file.h"
 #include "base/str.h"
-#include "base/sys.h"
 
 /* ------------------------------------------------------------------------ lines */
 
@@ -199,24 +199,6 @@ char *message_request(const char *id, const char *method, const char *params) {
 
 /* ---------------------------------------------------------------------- writing */
 
-/* Whoever gave nsrun the descriptor may have set O_NONBLOCK on it. */
-static int write_waiting(int fd, const char *bytes, size_t n) {
-        while (n > 0) {
-                struct pollfd room = {.fd = fd, .events = POLLOUT};
-                ssize_t r = sys_write(fd, bytes, n);
-
-                if (r == -EAGAIN)
-                        (void)sys_poll(&room, 1, -1);
-                if (r == -EAGAIN || r == -EINTR)
-                        r = 0;
-                if (r < 0)
-                        return (int)r;
-                bytes += r;
-                n -= (size_t)r;
-        }
-        return 0;
-}
-
 void writer_send(struct message_writer *w, const char *text) {
         _cleanup_strbuf_ struct strbuf b = {0};
 
@@ -225,7 +207,8 @@ void writer_send(struct message_writer *w, const char *text) {
         strbuf_add(&b, text);
         strbuf_add(&b, "\n");
         (void)pthread_mutex_lock(&w->lock);
-        if (!w->has_failed && (b.has_failed || write_waiting(w->fd, b.text, b.length) < 0))
+        /* Whoever gave nsrun the descriptor may have set O_NONBLOCK on it. */
+        if (!w->has_failed && (b.has_failed || write_waiting(w->fd, b.text, b.length, -1) < 0))
                 w->has_failed = true;
         (void)pthread_mutex_unlock(&w->lock);
 }

@@ -73,7 +73,7 @@ static void landlock_add_place(int ruleset, const struct place *place) {
 }
 
 /* A kernel without Landlock leaves it at the filter, which lets no file be written (but
- * filter_of_proxy[]). */
+ * proxy_filter). */
 static int confine_files(const struct place *places, size_t n) {
         struct landlock_files files = {.handled_access_fs = ACCESS_ALL_ABI1};
         _cleanup_close_ int ruleset = -EBADF;
@@ -101,14 +101,12 @@ static int confine_files(const struct place *places, size_t n) {
 #define OWN_ARCH AUDIT_ARCH_AARCH64
 #elif defined(__riscv) && __riscv_xlen == 64
 #define OWN_ARCH AUDIT_ARCH_RISCV64
-#elif defined(__i386__)
-#define OWN_ARCH AUDIT_ARCH_I386
-#elif defined(__arm__)
-#define OWN_ARCH AUDIT_ARCH_ARM
 #elif defined(__powerpc64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define OWN_ARCH AUDIT_ARCH_PPC64LE
 #elif defined(__s390x__)
 #define OWN_ARCH AUDIT_ARCH_S390X
+#elif defined(__loongarch__)
+#define OWN_ARCH AUDIT_ARCH_LOONGARCH64
 #endif
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
@@ -118,10 +116,9 @@ static int confine_files(const struct place *places, size_t n) {
 #define LOAD_ARGUMENT(i) \
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * (i) + 4)
 #endif
-#define RETURN(what)  BPF_STMT(BPF_RET | BPF_K, (what))
-#define REFUSE(error) RETURN(SECCOMP_RET_ERRNO | (error))
-#define DENY(call)    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), REFUSE(EPERM)
-#define ALLOW(call)   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), RETURN(SECCOMP_RET_ALLOW)
+#define RETURN(what)   BPF_STMT(BPF_RET | BPF_K, (what))
+#define REFUSAL(error) (SECCOMP_RET_ERRNO | (error))
+#define REFUSE(error)  RETURN(REFUSAL(error))
 /* Goes on with the next `n` instructions for that call alone. */
 #define FOR(call, n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, (n))
 /* For reading alone: FILE_ACCESS, O_CREAT, O_TRUNC and O_TMPFILE's own bit are all 0. */
@@ -129,8 +126,32 @@ static int confine_files(const struct place *places, size_t n) {
 #define ALLOW_READING(call, argument)                                                               \
         FOR(call, 4), LOAD_ARGUMENT(argument), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, WRITING, 0, 1), \
                 REFUSE(EACCES), RETURN(SECCOMP_RET_ALLOW)
+#ifdef __s390x__
+#define LOAD_CLONE_FLAGS LOAD_ARGUMENT(1)
+#else
+#define LOAD_CLONE_FLAGS LOAD_ARGUMENT(0)
+#endif
+/* Threads, and no process.  What clone3(2) is given can't be looked at: the C library then takes
+ * clone(2). */
+#define ALLOW_THREADS                                                                                  \
+        FOR(SYS_clone, 4), LOAD_CLONE_FLAGS, BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0), \
+                REFUSE(EPERM), RETURN(SECCOMP_RET_ALLOW), FOR(SYS_clone3, 1), REFUSE(ENOSYS)
 
-static const struct sock_filter filter[] = {
+/* A filter: its beginning, then a list of calls for which the answer is one, then the rest. */
+struct confine_filter {
+        const int *calls;
+        size_t n_calls;
+        uint32_t answer;
+        const struct sock_filter *rest;
+        size_t n_rest;
+};
+#define CALLS(...) \
+        { __VA_ARGS__ }
+#define CALLS_MOST 96U
+#define REST_MOST  40U
+
+/* The calls of this machine's own architecture, by number. */
+static const struct sock_filter filter_beginning[] = {
         LOAD(arch),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0),
         RETURN(SECCOMP_RET_KILL_PROCESS),
@@ -139,137 +160,43 @@ static const struct sock_filter filter[] = {
         BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000U, 0, 1), /* x32 */
         RETURN(SECCOMP_RET_KILL_PROCESS),
 #endif
-        /* The loop's own. */
-        ALLOW(SYS_recvfrom),
-        ALLOW(SYS_sendto),
-        ALLOW(SYS_splice),
-        ALLOW(SYS_read),
-        ALLOW(SYS_write),
-#ifdef SYS_epoll_wait
-        ALLOW(SYS_epoll_wait),
+};
+
+/* Calls that not every machine has: architectures from 2012 on came without the first, loongarch64 got the
+ * last late. */
+#ifdef SYS_open
+#define OLDER_CALLS , SYS_epoll_wait, SYS_poll, SYS_stat, SYS_lstat, SYS_access, SYS_readlink
+#define OLDER_POLL  , SYS_poll
+#define OLDER_FORKS , SYS_fork, SYS_vfork
+#else
+#define OLDER_CALLS
+#define OLDER_POLL
+#define OLDER_FORKS
 #endif
-        ALLOW(SYS_epoll_pwait),
-        ALLOW(SYS_epoll_ctl),
-        ALLOW(SYS_accept4),
-        ALLOW(SYS_close),
-        ALLOW(SYS_shutdown),
-        ALLOW(SYS_connect),
-        ALLOW(SYS_getsockname),
-        ALLOW(SYS_getpeername),
-        ALLOW(SYS_getsockopt),
-        ALLOW(SYS_setsockopt),
-        ALLOW(SYS_pipe2),
-        ALLOW(SYS_eventfd2),
-        ALLOW(SYS_recvmsg),
-        ALLOW(SYS_sendmsg),
-#ifdef SYS_clock_gettime
-        ALLOW(SYS_clock_gettime),
+#ifdef SYS_fstat
+#define LATE_CALLS , SYS_fstat, SYS_newfstatat
+#else
+#define LATE_CALLS
 #endif
-#ifdef SYS_clock_gettime64
-        ALLOW(SYS_clock_gettime64),
-#endif
-        /* The C library's, and its name services'. */
-        ALLOW(SYS_futex),
-#ifdef SYS_futex_time64
-        ALLOW(SYS_futex_time64),
-#endif
-#ifdef SYS_mmap
-        ALLOW(SYS_mmap),
-#endif
-#ifdef SYS_mmap2
-        ALLOW(SYS_mmap2),
-#endif
-        ALLOW(SYS_munmap),
-        ALLOW(SYS_mremap),
-        ALLOW(SYS_mprotect),
-        ALLOW(SYS_madvise),
-        ALLOW(SYS_brk),
-        ALLOW(SYS_fcntl),
-#ifdef SYS_fcntl64
-        ALLOW(SYS_fcntl64),
-#endif
-#ifdef SYS_poll
-        ALLOW(SYS_poll),
-#endif
-        ALLOW(SYS_ppoll),
-#ifdef SYS_ppoll_time64
-        ALLOW(SYS_ppoll_time64),
-#endif
-        ALLOW(SYS_sendmmsg),
-#ifdef SYS_recvmmsg
-        ALLOW(SYS_recvmmsg),
-#endif
-        ALLOW(SYS_bind),
-        ALLOW(SYS_readv),
-        ALLOW(SYS_writev),
-        ALLOW(SYS_pread64),
-        ALLOW(SYS_lseek),
-#ifdef SYS__llseek
-        ALLOW(SYS__llseek),
-#endif
-        ALLOW(SYS_fstat),
-#ifdef SYS_fstat64
-        ALLOW(SYS_fstat64),
-#endif
-#ifdef SYS_newfstatat
-        ALLOW(SYS_newfstatat),
-#endif
-#ifdef SYS_fstatat64
-        ALLOW(SYS_fstatat64),
-#endif
-#ifdef SYS_stat
-        ALLOW(SYS_stat),
-        ALLOW(SYS_lstat),
-        ALLOW(SYS_access),
-        ALLOW(SYS_readlink),
-#endif
-        ALLOW(SYS_statx),
-        ALLOW(SYS_faccessat),
-        ALLOW(SYS_readlinkat),
-        ALLOW(SYS_getdents64),
-        ALLOW(SYS_statfs),
-        ALLOW(SYS_fstatfs),
-        ALLOW(SYS_getpid),
-        ALLOW(SYS_gettid),
-        ALLOW(SYS_getuid),
-        ALLOW(SYS_geteuid),
-        ALLOW(SYS_getgid),
-        ALLOW(SYS_getegid),
-        ALLOW(SYS_uname),
-        ALLOW(SYS_getrandom),
-        ALLOW(SYS_gettimeofday),
-        ALLOW(SYS_clock_nanosleep),
-        ALLOW(SYS_nanosleep),
-        ALLOW(SYS_sched_yield),
-        ALLOW(SYS_sched_getaffinity),
-        ALLOW(SYS_rt_sigaction),
-        ALLOW(SYS_rt_sigprocmask),
-        ALLOW(SYS_rt_sigreturn),
-        ALLOW(SYS_sigaltstack),
-        ALLOW(SYS_set_robust_list),
-#ifdef SYS_rseq
-        ALLOW(SYS_rseq),
-#endif
-        ALLOW(SYS_exit),
-        ALLOW(SYS_exit_group),
-        ALLOW(SYS_restart_syscall),
+
+/* The loop's own, then the C library's and its name services'. */
+static const int helper_calls[] = CALLS(
+        SYS_recvfrom, SYS_sendto, SYS_splice, SYS_read, SYS_write, SYS_epoll_pwait, SYS_epoll_ctl,
+        SYS_accept4, SYS_close, SYS_shutdown, SYS_connect, SYS_getsockname, SYS_getpeername, SYS_getsockopt,
+        SYS_setsockopt, SYS_pipe2, SYS_eventfd2, SYS_recvmsg, SYS_sendmsg, SYS_clock_gettime, SYS_futex,
+        SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_brk, SYS_fcntl, SYS_ppoll,
+        SYS_sendmmsg, SYS_recvmmsg, SYS_bind, SYS_readv, SYS_writev, SYS_pread64, SYS_lseek, SYS_statx,
+        SYS_faccessat, SYS_readlinkat, SYS_getdents64, SYS_statfs, SYS_fstatfs, SYS_getpid, SYS_gettid,
+        SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_uname, SYS_getrandom, SYS_gettimeofday,
+        SYS_clock_nanosleep, SYS_nanosleep, SYS_sched_yield, SYS_sched_getaffinity, SYS_rt_sigaction,
+        SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_set_robust_list, SYS_rseq, SYS_exit,
+        SYS_exit_group, SYS_restart_syscall LATE_CALLS OLDER_CALLS);
+static const struct sock_filter helper_rest[] = {
         ALLOW_READING(SYS_openat, 2),
 #ifdef SYS_open
         ALLOW_READING(SYS_open, 1),
 #endif
-        /* Threads, and no process.  What clone3(2) is given can't be looked at: the C library then takes
-         * clone(2). */
-        FOR(SYS_clone, 4),
-#ifdef __s390x__
-        LOAD_ARGUMENT(1),
-#else
-        LOAD_ARGUMENT(0),
-#endif
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0),
-        REFUSE(EPERM),
-        RETURN(SECCOMP_RET_ALLOW),
-        FOR(SYS_clone3, 1),
-        REFUSE(ENOSYS),
+        ALLOW_THREADS,
         FOR(SYS_ioctl, 5),
         LOAD_ARGUMENT(1),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FIONREAD, 2, 0),
@@ -287,105 +214,56 @@ static const struct sock_filter filter[] = {
         REFUSE(EPERM),
 };
 
-/* Of the filter before an SSH agent: bytes between descriptors that it has. */
-static const struct sock_filter filter_of_agent[] = {
-        LOAD(arch),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0),
-        RETURN(SECCOMP_RET_KILL_PROCESS),
-        LOAD(nr),
-#ifdef __x86_64__
-        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000U, 0, 1), /* x32 */
-        RETURN(SECCOMP_RET_KILL_PROCESS),
-#endif
-#ifdef SYS_poll
-        ALLOW(SYS_poll),
-#endif
-        ALLOW(SYS_ppoll),
-#ifdef SYS_ppoll_time64
-        ALLOW(SYS_ppoll_time64),
-#endif
-        ALLOW(SYS_recvfrom),
-        ALLOW(SYS_sendto),
-        ALLOW(SYS_recvmsg),
-        ALLOW(SYS_accept4),
-        ALLOW(SYS_close),
-        ALLOW(SYS_brk),
-#ifdef SYS_mmap
-        ALLOW(SYS_mmap),
-#endif
-#ifdef SYS_mmap2
-        ALLOW(SYS_mmap2),
-#endif
-        ALLOW(SYS_munmap),
-        ALLOW(SYS_mremap),
-        ALLOW(SYS_madvise),
-        ALLOW(SYS_getrandom),
-        ALLOW(SYS_futex),
-        ALLOW(SYS_sched_yield),
-        ALLOW(SYS_rt_sigprocmask),
-        ALLOW(SYS_rt_sigreturn),
-        ALLOW(SYS_restart_syscall),
-        ALLOW(SYS_exit_group),
-        REFUSE(EPERM),
-};
+/* Before an SSH agent: bytes between descriptors that it has. */
+static const int agent_calls[] =
+        CALLS(SYS_ppoll, SYS_recvfrom, SYS_sendto, SYS_recvmsg, SYS_accept4, SYS_close, SYS_brk, SYS_mmap,
+              SYS_munmap, SYS_mremap, SYS_madvise, SYS_getrandom, SYS_futex, SYS_sched_yield,
+              SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_restart_syscall, SYS_exit_group OLDER_POLL);
+static const struct sock_filter agent_rest[] = {REFUSE(EPERM)};
 
-/* Of xdg-dbus-proxy, a program with the C library and GLib, of which nobody knows all calls: none by which
- * it starts or touches other processes, and sockets of one kind. */
-static const struct sock_filter filter_of_proxy[] = {
-        LOAD(arch),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0),
-        RETURN(SECCOMP_RET_KILL_PROCESS),
-        LOAD(nr),
-#ifdef __x86_64__
-        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000U, 0, 1), /* x32 */
-        RETURN(SECCOMP_RET_KILL_PROCESS),
-#endif
-        FOR(SYS_clone, 4),
-#ifdef __s390x__
-        LOAD_ARGUMENT(1),
-#else
-        LOAD_ARGUMENT(0),
-#endif
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0),
-        REFUSE(EPERM),
-        RETURN(SECCOMP_RET_ALLOW),
-        FOR(SYS_clone3, 1),
-        REFUSE(ENOSYS),
+/* Of xdg-dbus-proxy, a program with the C library and GLib, of which nobody knows all calls: none by
+ * which it starts or touches other processes, and sockets of one kind. */
+static const int proxy_refused[] =
+        CALLS(SYS_execveat, SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo,
+              SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_pidfd_open, SYS_pidfd_getfd,
+              SYS_pidfd_send_signal, SYS_unshare, SYS_setns, SYS_bpf, SYS_perf_event_open, SYS_userfaultfd,
+              SYS_io_uring_setup, SYS_keyctl, SYS_add_key, SYS_request_key OLDER_FORKS);
+static const struct sock_filter proxy_rest[] = {
+        ALLOW_THREADS,
         FOR(SYS_socket, 4),
         LOAD_ARGUMENT(0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0),
         REFUSE(EAFNOSUPPORT),
         RETURN(SECCOMP_RET_ALLOW),
-#ifdef SYS_fork
-        DENY(SYS_fork),
-        DENY(SYS_vfork),
-#endif
-        DENY(SYS_execveat),
-        DENY(SYS_kill),
-        DENY(SYS_tkill),
-        DENY(SYS_tgkill),
-        DENY(SYS_rt_sigqueueinfo),
-        DENY(SYS_rt_tgsigqueueinfo),
-        DENY(SYS_ptrace),
-        DENY(SYS_process_vm_readv),
-        DENY(SYS_process_vm_writev),
-        DENY(SYS_pidfd_open),
-        DENY(SYS_pidfd_getfd),
-        DENY(SYS_pidfd_send_signal),
-        DENY(SYS_unshare),
-        DENY(SYS_setns),
-        DENY(SYS_bpf),
-        DENY(SYS_perf_event_open),
-        DENY(SYS_userfaultfd),
-        DENY(SYS_io_uring_setup),
-        DENY(SYS_keyctl),
-        DENY(SYS_add_key),
-        DENY(SYS_request_key),
         RETURN(SECCOMP_RET_ALLOW),
 };
 
-static int confine_with(const struct place *places, size_t n_places, const struct sock_filter *calls,
-                        size_t n_calls) {
+#define CONFINE_FILTER(listed, is, after)                                                          \
+        {                                                                                          \
+                .calls = (listed), .n_calls = ARRAY_SIZE(listed), .answer = (is), .rest = (after), \
+                .n_rest = ARRAY_SIZE(after)                                                        \
+        }
+static const struct confine_filter helper_filter =
+                                           CONFINE_FILTER(helper_calls, SECCOMP_RET_ALLOW, helper_rest),
+                                   agent_filter = CONFINE_FILTER(agent_calls, SECCOMP_RET_ALLOW, agent_rest),
+                                   proxy_filter = CONFINE_FILTER(proxy_refused, REFUSAL(EPERM), proxy_rest);
+_Static_assert(ARRAY_SIZE(helper_calls) <= CALLS_MOST && ARRAY_SIZE(helper_rest) <= REST_MOST,
+               "the longest filter has room");
+
+static int install_filter(const struct confine_filter *f) {
+        struct sock_filter code[ARRAY_SIZE(filter_beginning) + 2 * CALLS_MOST + REST_MOST];
+        size_t n = ARRAY_SIZE(filter_beginning);
+
+        memcpy(code, filter_beginning, sizeof(filter_beginning));
+        for (size_t i = 0; i < f->n_calls; i++) {
+                code[n++] = (struct sock_filter)FOR((uint32_t)f->calls[i], 1);
+                code[n++] = (struct sock_filter)RETURN(f->answer);
+        }
+        memcpy(code + n, f->rest, f->n_rest * sizeof(*code));
+        return sys_seccomp_filter(0, code, n + f->n_rest);
+}
+
+static int confine_with(const struct place *places, size_t n_places, const struct confine_filter *f) {
         int r;
 
         r = sys_capset_empty();
@@ -395,7 +273,7 @@ static int confine_with(const struct place *places, size_t n_places, const struc
                 r = sys_prctl(PR_SET_DUMPABLE, 0, 0);
         if (r >= 0)
                 r = confine_files(places, n_places);
-        return r < 0 ? r : sys_seccomp_filter(0, calls, n_calls);
+        return r < 0 ? r : install_filter(f);
 }
 
 /* Fills places[] with folders. */
@@ -409,11 +287,11 @@ int confine(void) {
         struct place places[ARRAY_SIZE(readable)];
 
         return confine_with(places, place_folders(places, readable, ARRAY_SIZE(readable), ACCESS_READ),
-                            filter, ARRAY_SIZE(filter));
+                            &helper_filter);
 }
 
 int confine_agent(void) {
-        return confine_with(NULL, 0, filter_of_agent, ARRAY_SIZE(filter_of_agent));
+        return confine_with(NULL, 0, &agent_filter);
 }
 
 int confine_proxy(const char *program, int folder) {
@@ -427,5 +305,5 @@ int confine_proxy(const char *program, int folder) {
         n += place_folders(places + n, executable, ARRAY_SIZE(executable), ACCESS_READ | ACCESS_EXECUTE);
         places[n++] = (struct place){.fd = fd, .access = ACCESS_READ_FILE | ACCESS_EXECUTE};
         places[n++] = (struct place){.fd = folder, .access = ACCESS_MAKE_SOCKET | ACCESS_REMOVE_FILE};
-        return confine_with(places, n, filter_of_proxy, ARRAY_SIZE(filter_of_proxy));
+        return confine_with(places, n, &proxy_filter);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What grants show (policy/grants.h), as entries. */
+/* What grants show (grants/grants.h), as entries. */
 #include "build.h"
 
 static void granted_bind(struct entries *e, enum entry_origin origin, const struct resolved_shown *shown) {

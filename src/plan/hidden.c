@@ -3,7 +3,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "build.h"
-#include "policy/hide.h"
+#include "protect/hide.h"
 
 char *hidden_identity(const char *path, uint64_t inode) {
         uint64_t own = 0, born = 0;

@@ -2,8 +2,9 @@
 /* The plan of a command in a session: the session's own, with another command, working
  * directory and environment. */
 #include "base/path.h"
-#include "policy/environment.h"
+#include "policy/withheld.h"
 #include "record.h"
+#include "resolve/environment.h"
 
 /* Puts one entry of --env into the environment: "NAME=VALUE" as it stands, NAME with the value that
  * the caller's environment has. */

@@ -350,7 +350,7 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
 }
 
 /* Fills the seccomp filter and what Landlock is to do.  --landlock=require on a kernel that has no
- * Landlock scopes was refused by policy/hardening.c. */
+ * Landlock scopes was refused by resolve/hardening.c. */
 static int harden(struct nsrun_plan *plan, const struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
         int abi = p->landlock == POLICY_LANDLOCK_OFF ? 0 : sys_landlock_abi();

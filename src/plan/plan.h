@@ -10,7 +10,7 @@
 #include "boundary/identity.h"
 #include "boundary/operation.h"
 #include "disk/records.h"
-#include "policy/resolved.h"
+#include "resolve/resolve.h"
 #include "seccomp/load.h"
 
 /* A process, told apart from a later one with the same pid by its pidfd's inode (unique on pidfs,

@@ -3,14 +3,19 @@
  * judged when the policy is resolved. */
 #include "config_keys.h"
 
-#include "environment.h"
 #include "seccomp/load.h"
+#include "withheld.h"
 
 /* ---------------------------------------------------------------- the keys */
 
-static bool is_of_section(const struct config_key *key, bool in_section) {
-        return !in_section || key->in_sections;
-}
+const struct config_object config_exposed = {
+        .members = {{"path", CONFIG_STRING}, {"optional", CONFIG_BOOL}},
+        .hint = "an exposed path has path and optional",
+};
+const struct config_object config_expose_path = {
+        .members = {{"source", CONFIG_STRING}, {"target", CONFIG_STRING}, {"mode", CONFIG_STRING}},
+        .hint = "an expose path has source, target and mode",
+};
 
 /* Refuses a key that is none here, or `is_unknown` at all. */
 static int refuse_key(struct config_reader *c, size_t node, bool is_unknown) {
@@ -49,7 +54,7 @@ static int apply_keys(struct config_reader *c, size_t node, bool in_section, con
                         continue;
                 for (k = 0; k < n_keys && !streq(keys[k].name, nodes[i].key); k++)
                         ;
-                if (k == n_keys || !is_of_section(&keys[k], in_section))
+                if (k == n_keys || (in_section && !keys[k].in_sections))
                         r = refuse_key(c, i, k == n_keys);
                 else
                         r = keys[k].apply(c, i);
@@ -134,29 +139,6 @@ static int apply_switch(struct config_reader *c, size_t node) {
                                                             : 0;
 }
 
-/* A text whose first part is a path, "SRC:DEST": one that begins with ~/ is below the home folder. */
-static int apply_paths(struct config_reader *c, size_t node) {
-        const struct json_node *nodes = c->map.nodes;
-        char option[64];
-        int r = 0;
-
-        if (json_kind(nodes[node].value) != JSON_ARRAY)
-                return config_fail_type(c, node, "an array of strings");
-        (void)option_of(c, node, option);
-        for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end) {
-                const char *text = config_text(c, i);
-                _cleanup_free_ char *path = NULL;
-
-                if (!text)
-                        return config_fail_type(c, i, "a string");
-                if (startswith(text, "~/"))
-                        r = config_path(c, i, text, &path);
-                if (r >= 0)
-                        r = config_set(c, i, option, path ? path : text);
-        }
-        return r;
-}
-
 /* "seccomp" is a shipped policy's name, with calls more or less, "none", or a file. */
 static int policy_config_apply_seccomp(struct config_reader *c, size_t node) {
         const char *text = config_text(c, node);
@@ -183,23 +165,18 @@ static int apply_temp(struct config_reader *c, size_t node) {
 /* Reads a path of the host: absolute, below ~, or ./NAME below the project; as a string, or as
  * {"path": PATH, "optional": true}. */
 static int read_exposed(struct config_reader *c, size_t node, struct policy_rule *rule) {
-        const struct json_node *nodes = c->map.nodes;
         const char *text = config_text(c, node);
+        size_t at[CONFIG_MEMBERS_MOST];
         int r = 0;
 
-        if (json_kind(nodes[node].value) != JSON_OBJECT && !text)
+        if (json_kind(c->map.nodes[node].value) == JSON_OBJECT) {
+                r = config_members(c, node, &config_exposed, at);
+                if (r < 0)
+                        return r;
+                text = at[0] > 0 ? config_text(c, at[0]) : NULL;
+                rule->is_optional = at[1] > 0 && json_is_true(c->map.nodes[at[1]].value);
+        } else if (!text)
                 return config_fail_type(c, node, "a path, or an object with path and optional");
-        for (size_t i = node + 1; i < nodes[node].end; i = nodes[i].end) {
-                if (streq(nodes[i].key, "path"))
-                        text = config_text(c, i);
-                else if (!streq(nodes[i].key, "optional"))
-                        return config_fail(c, nodes[i].key_at, nodes[i].key, "unknown key",
-                                           "an exposed path has path and optional");
-                else if (json_kind(nodes[i].value) != JSON_BOOL)
-                        return config_fail_type(c, i, "true or false");
-                else
-                        rule->is_optional = json_is_true(nodes[i].value);
-        }
         rule->of_project = text && (streq(text, ".") || startswith(text, "./"));
         if (!rule->of_project)
                 r = config_path(c, node, text, &rule->source);
@@ -233,32 +210,51 @@ static int policy_config_apply_exposed(struct config_reader *c, size_t node) {
         return 0;
 }
 
-/* An array of what the option of that name takes; "protect" can be the one word "strict", too. */
-static int apply_globs(struct config_reader *c, size_t node) {
+/* An array of what the option of that name takes.  `has_paths`: of "SRC:DEST", one that begins with ~/ is
+ * below the home folder. */
+static int apply_items(struct config_reader *c, size_t node, const char *wanted, bool has_paths) {
         const struct json_node *nodes = c->map.nodes;
-        const char *option = streq(nodes[node].key, "no_protect") ? "no-protect" : nodes[node].key;
-        const char *text = config_text(c, node);
+        char option[64];
         int r = 0;
 
-        if (streq(option, "protect") && text && streq(text, "strict"))
-                return config_set(c, node, option, text);
         if (json_kind(nodes[node].value) != JSON_ARRAY)
-                return config_fail_type(c, node,
-                                        streq(option, "protect") ? "an array of globs, or \"strict\""
-                                        : strstr(option, "tect") || streq(option, "hide")
-                                                ? "an array of globs"
-                                                : "an array of strings");
+                return config_fail_type(c, node, wanted);
+        (void)option_of(c, node, option);
         for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end) {
-                _cleanup_free_ char *glob = NULL;
+                const char *text = config_text(c, i);
+                _cleanup_free_ char *own = NULL;
 
+                if (!text)
+                        return config_fail_type(c, i, "a string");
                 if (streq(option, "hide"))
-                        r = config_hidden(c, i, &glob);
-                else if (!config_text(c, i))
-                        r = config_fail_type(c, i, "a string");
+                        r = config_hidden(c, i, &own);
+                else if (has_paths && startswith(text, "~/"))
+                        r = config_path(c, i, text, &own);
                 if (r >= 0)
-                        r = config_set(c, i, option, glob ? glob : config_text(c, i));
+                        r = config_set(c, i, option, own ? own : text);
         }
         return r;
+}
+
+static int apply_texts(struct config_reader *c, size_t node) {
+        return apply_items(c, node, "an array of strings", false);
+}
+
+static int apply_paths(struct config_reader *c, size_t node) {
+        return apply_items(c, node, "an array of strings", true);
+}
+
+static int apply_globs(struct config_reader *c, size_t node) {
+        return apply_items(c, node, "an array of globs", false);
+}
+
+/* "protect" can be the one word "strict", too. */
+static int apply_protect(struct config_reader *c, size_t node) {
+        const char *text = config_text(c, node);
+
+        return text && streq(text, "strict")
+                       ? config_set(c, node, "protect", text)
+                       : apply_items(c, node, "an array of globs, or \"strict\"", false);
 }
 
 static int apply_variable(struct config_reader *c, size_t node) {
@@ -301,24 +297,12 @@ static int apply_limit(struct config_reader *c, size_t node) {
         return config_set(c, node, "limit", entry);
 }
 
-static int apply_each(struct config_reader *c, size_t node,
-                      int (*apply)(struct config_reader *c, size_t node)) {
-        const struct json_node *nodes = c->map.nodes;
-        int r = 0;
-
-        if (json_kind(nodes[node].value) != JSON_OBJECT)
-                return config_fail_type(c, node, "an object");
-        for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end)
-                r = apply(c, i);
-        return r;
-}
-
 static int policy_config_apply_env(struct config_reader *c, size_t node) {
-        return apply_each(c, node, apply_variable);
+        return config_each(c, node, JSON_OBJECT, apply_variable);
 }
 
 static int apply_limits(struct config_reader *c, size_t node) {
-        return apply_each(c, node, apply_limit);
+        return config_each(c, node, JSON_OBJECT, apply_limit);
 }
 
 static int apply_enabled(struct config_reader *c, size_t node) {
@@ -335,25 +319,16 @@ static int apply_enabled(struct config_reader *c, size_t node) {
 
 /* Applies one {"source", "target", "mode"} of "expose_paths". */
 static int apply_expose_path(struct config_reader *c, size_t node) {
-        static const char *const names[] = {"source", "target", "mode"};
-        const struct json_node *nodes = c->map.nodes;
-        const char *values[ARRAY_SIZE(names)] = {NULL}, *label;
         struct expose_list *list = &c->policy->expose;
+        const char *values[3] = {NULL}, *label;
+        size_t at[CONFIG_MEMBERS_MOST];
+        int r = config_members(c, node, &config_expose_path, at);
 
-        if (json_kind(nodes[node].value) != JSON_OBJECT)
-                return config_fail_type(c, node, "an object");
-        for (size_t i = node + 1; i < nodes[node].end; i = nodes[i].end) {
-                size_t k;
-
-                for (k = 0; k < ARRAY_SIZE(names) && !streq(names[k], nodes[i].key); k++)
-                        ;
-                if (k == ARRAY_SIZE(names))
-                        return config_fail(c, nodes[i].key_at, nodes[i].key, "unknown key",
-                                           "an expose path has source, target and mode");
-                values[k] = config_text(c, i);
-                if (!values[k])
-                        return config_fail_type(c, i, "a string");
-        }
+        for (size_t i = 0; i < ARRAY_SIZE(values) && r >= 0; i++)
+                if (at[i] > 0 && !(values[i] = config_text(c, at[i])))
+                        r = config_fail_type(c, at[i], "a string");
+        if (r < 0)
+                return r;
         label = config_label(c, node, "expose_paths");
         if (!label || expose_add(list, values[0], values[1], values[2], label) < 0)
                 return error_oom(c->err);
@@ -363,14 +338,7 @@ static int apply_expose_path(struct config_reader *c, size_t node) {
 }
 
 static int apply_expose_paths(struct config_reader *c, size_t node) {
-        const struct json_node *nodes = c->map.nodes;
-        int r = 0;
-
-        if (json_kind(nodes[node].value) != JSON_ARRAY)
-                return config_fail_type(c, node, "an array");
-        for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end)
-                r = apply_expose_path(c, i);
-        return r;
+        return config_each(c, node, JSON_ARRAY, apply_expose_path);
 }
 
 static int apply_workspace(struct config_reader *c, size_t node) {
@@ -450,17 +418,17 @@ const struct config_key config_keys[] = {
          "folders of tools beside nsrun's own list, which are left out where they are missing"},
         {"agents", config_apply_agents, CONFIG_AGENTS, false,
          "agents beside nsrun's own table, for --agent: their folders, keys and hosts"},
-        {"protect", apply_globs, CONFIG_PROTECT, true, NULL},
+        {"protect", apply_protect, CONFIG_PROTECT, true, NULL},
         {"no_protect", apply_globs, CONFIG_TEXTS, true, NULL},
         {"hide", apply_globs, CONFIG_TEXTS, true, NULL},
         {"env", policy_config_apply_env, CONFIG_ENV, true,
          "variables: a string sets one, true passes the caller's, null doesn't"},
         {"clean_env", apply_switch, CONFIG_SWITCH, true, NULL},
         {"net", apply_text, CONFIG_TEXT, true, NULL},
-        {"allow", apply_globs, CONFIG_TEXTS, true, NULL},
-        {"deny", apply_globs, CONFIG_TEXTS, true, NULL},
+        {"allow", apply_texts, CONFIG_TEXTS, true, NULL},
+        {"deny", apply_texts, CONFIG_TEXTS, true, NULL},
         {"net_via", apply_text, CONFIG_TEXT, true, NULL},
-        {"publish", apply_globs, CONFIG_TEXTS, true, NULL},
+        {"publish", apply_texts, CONFIG_TEXTS, true, NULL},
         {"hostname", apply_text, CONFIG_TEXT, true, NULL},
         {"kvm", apply_switch, CONFIG_SWITCH, true, NULL},
         {"fuse", apply_switch, CONFIG_SWITCH, true, NULL},
@@ -468,9 +436,9 @@ const struct config_key config_keys[] = {
         {"sound", apply_switch, CONFIG_SWITCH, true, NULL},
         {"display", apply_switch, CONFIG_SWITCH, true, NULL},
         {"gpg_agent", apply_switch, CONFIG_SWITCH, true, NULL},
-        {"ssh_agent", apply_globs, CONFIG_TEXTS, true, NULL},
+        {"ssh_agent", apply_texts, CONFIG_TEXTS, true, NULL},
         {"browser", apply_switch, CONFIG_SWITCH, true, NULL},
-        {"dbus", apply_globs, CONFIG_TEXTS, true, NULL},
+        {"dbus", apply_texts, CONFIG_TEXTS, true, NULL},
         {"seccomp", policy_config_apply_seccomp, CONFIG_TEXT, true, NULL},
         {"seccomp_log", apply_switch, CONFIG_SWITCH, true, NULL},
         {"strict_policy", apply_switch, CONFIG_SWITCH, true, NULL},

@@ -25,9 +25,6 @@ int config_find_user_file(const struct nsrun_policy *p, char **ret);
 /* The JSON schema of configurations, for the caller to free.  -ENOMEM. */
 int config_schema(char **ret, struct nsrun_error *err);
 
-/* Stands between a toolchain's folder and the variable that names another. */
-#define CONFIG_OR_VARIABLE " or $"
-
 /* Lists what is in force and who said so, in the order in which it was said, then what holds by default: of
  * a policy that keeps what was said.  The array is the caller's to free, its strings live as long as the
  * policy. -ENOMEM. */

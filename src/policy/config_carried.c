@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What options and a configuration said, as a configuration that says it again. */
 #include "config_keys.h"
-#include "environment.h"
+#include "withheld.h"
 
 /* The key that says what an option, or a key, said; NULL: none does. */
 static const struct config_key *key_of(const char *said) {

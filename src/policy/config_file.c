@@ -7,9 +7,9 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "config.h"
-#include "environment.h"
 #include "host/user.h"
-#include "refuse.h"
+#include "refusal.h"
+#include "withheld.h"
 
 #define MOST_BYTES ((size_t)1 << 20)
 

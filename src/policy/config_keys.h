@@ -39,6 +39,9 @@ extern const size_t n_config_keys;
 extern const struct config_key config_isolation_keys[];
 extern const size_t n_config_isolation_keys;
 
+/* What stands in some of them. */
+extern const struct config_object config_exposed, config_expose_path, config_toolchain, config_agent;
+
 /* Rows of nsrun's tables (config_tables.c). */
 int config_apply_toolchains(struct config_reader *c, size_t node);
 int config_apply_agents(struct config_reader *c, size_t node);

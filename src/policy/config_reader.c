@@ -3,8 +3,8 @@
 #include "config_reader.h"
 
 #include "base/path.h"
-#include "environment.h"
 #include "host/user.h"
+#include "withheld.h"
 
 static const char *place_of(struct config_reader *c, size_t at, char to[CONFIG_MOST_NAME + 64]) {
         struct json_place place = json_place_of(&c->cursor, c->text, at);
@@ -115,8 +115,53 @@ int config_note(struct config_reader *c, size_t node, const char *key, const cha
         return 0;
 }
 
+int config_each(struct config_reader *c, size_t node, enum json_kind kind,
+                int (*apply)(struct config_reader *c, size_t node)) {
+        const struct json_node *nodes = c->map.nodes;
+        int r = 0;
+
+        if (json_kind(nodes[node].value) != kind)
+                return config_fail_type(c, node, kind == JSON_ARRAY ? "an array" : "an object");
+        for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end)
+                r = apply(c, i);
+        return r;
+}
+
+int config_members(struct config_reader *c, size_t node, const struct config_object *object,
+                   size_t at[CONFIG_MEMBERS_MOST]) {
+        const struct json_node *nodes = c->map.nodes;
+
+        memset(at, 0, CONFIG_MEMBERS_MOST * sizeof(*at));
+        if (json_kind(nodes[node].value) != JSON_OBJECT)
+                return config_fail_type(c, node, "an object");
+        for (size_t i = node + 1; i < nodes[node].end; i = nodes[i].end) {
+                const struct config_member *m = object->members;
+
+                while (m < object->members + CONFIG_MEMBERS_MOST && m->name && !streq(m->name, nodes[i].key))
+                        m++;
+                if (m == object->members + CONFIG_MEMBERS_MOST || !m->name)
+                        return config_fail(c, nodes[i].key_at, nodes[i].key, "unknown key", object->hint);
+                if (m->kind == CONFIG_BOOL && json_kind(nodes[i].value) != JSON_BOOL)
+                        return config_fail_type(c, i, "true or false");
+                if (m->kind == CONFIG_STRINGS && json_kind(nodes[i].value) != JSON_ARRAY)
+                        return config_fail_type(c, i, "an array of strings");
+                at[m - object->members] = i;
+        }
+        return 0;
+}
+
+/* The home folder that a path beginning with ~ is below. */
+static int find_home_of(struct config_reader *c, size_t node, const char *text, char **ret) {
+        if (user_find_home(environment_get(environment_inherited(c->policy), "HOME"), ret) < 0)
+                return error_oom(c->err);
+        return *ret ? 0
+                    : config_fail(c, c->map.nodes[node].at, text, "nobody knows your home folder",
+                                  "set HOME");
+}
+
 int config_path(struct config_reader *c, size_t node, const char *text, char **ret) {
         _cleanup_free_ char *home = NULL;
+        int r;
 
         if (!text || !*text)
                 return config_fail_type(c, node, "a path");
@@ -127,11 +172,9 @@ int config_path(struct config_reader *c, size_t node, const char *text, char **r
         if (text[0] != '~' || (text[1] && text[1] != '/'))
                 return config_fail(c, c->map.nodes[node].at, text, "not an absolute path",
                                    "begin it with / or with ~/");
-        if (user_find_home(environment_get(environment_inherited(c->policy), "HOME"), &home) < 0)
-                return error_oom(c->err);
-        if (!home)
-                return config_fail(c, c->map.nodes[node].at, text, "nobody knows your home folder",
-                                   "set HOME");
+        r = find_home_of(c, node, text, &home);
+        if (r < 0)
+                return r;
         *ret = path_join(home, text[1] ? text + 2 : ".");
         return *ret ? 0 : error_oom(c->err);
 }
@@ -140,6 +183,7 @@ int config_hidden(struct config_reader *c, size_t node, char **ret) {
         const char *text = config_text(c, node);
         _cleanup_strbuf_ struct strbuf b = {0};
         _cleanup_free_ char *home = NULL;
+        int r;
 
         if (!text)
                 return config_fail_type(c, node, "a string");
@@ -147,11 +191,9 @@ int config_hidden(struct config_reader *c, size_t node, char **ret) {
                 *ret = strdup(text);
                 return *ret ? 0 : error_oom(c->err);
         }
-        if (user_find_home(environment_get(environment_inherited(c->policy), "HOME"), &home) < 0)
-                return error_oom(c->err);
-        if (!home)
-                return config_fail(c, c->map.nodes[node].at, text, "nobody knows your home folder",
-                                   "set HOME");
+        r = find_home_of(c, node, text, &home);
+        if (r < 0)
+                return r;
         for (const char *at = streq(home, "/") && text[1] ? "" : home; *at; at++)
                 strbuf_addf(&b, "%s%c", strchr("*?[\\", *at) ? "\\" : "", *at);
         strbuf_add(&b, text + 1);

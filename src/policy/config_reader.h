@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/json_map.h"
-#include "config.h"
+#include "policy.h"
 
 /* As many bytes of a configuration file's name as a message has room for. */
 #define CONFIG_MOST_NAME 200
@@ -25,6 +25,29 @@ struct config_reader {
 int config_fail(struct config_reader *c, size_t at, const char *value, const char *what, const char *hint);
 /* The same for a value of the wrong kind: "`wanted` is expected here". */
 int config_fail_type(struct config_reader *c, size_t node, const char *wanted);
+
+/* What an object of a configuration has, for the reader and the schema. */
+enum config_kind {
+        CONFIG_STRING, /* or what its reader refuses */
+        CONFIG_BOOL,
+        CONFIG_STRINGS
+};
+struct config_member {
+        const char *name;
+        enum config_kind kind;
+};
+#define CONFIG_MEMBERS_MOST 7
+struct config_object {
+        struct config_member
+                members[CONFIG_MEMBERS_MOST]; /* the first must be there; one without name ends them */
+        const char *hint;                     /* "a toolchain has path, cache and variable" */
+};
+/* Finds the members of an object: `at`, by their index, is the node of each; 0: it isn't there. */
+int config_members(struct config_reader *c, size_t node, const struct config_object *object,
+                   size_t at[CONFIG_MEMBERS_MOST]);
+/* Calls `apply` for each item of an array (JSON_ARRAY) or member of an object (JSON_OBJECT). */
+int config_each(struct config_reader *c, size_t node, enum json_kind kind,
+                int (*apply)(struct config_reader *c, size_t node));
 
 /* Takes the comments out of the map: members whose key begins with two slashes, in whatever object.  The
  * value of one is a string, or an array of strings. */

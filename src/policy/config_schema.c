@@ -18,15 +18,6 @@ static const struct option_spec *option_for(const char *key) {
         return NULL;
 }
 
-static struct json_value *add_type(struct json_document *d, struct json_value *to, const char *type) {
-        json_add_string(d, to, "type", type);
-        return to;
-}
-
-static struct json_value *add_items(struct json_document *d, struct json_value *to) {
-        return json_add_object(d, add_type(d, to, "array"), "items");
-}
-
 /* The choices of an option; a word in capitals stands for any text. */
 static void schema_add_choices(struct json_document *d, struct json_value *to, const char *choices) {
         struct json_value *array = NULL;
@@ -41,154 +32,98 @@ static void schema_add_choices(struct json_document *d, struct json_value *to, c
                 json_add_bytes(d, array, NULL, at, strcspn(at, "|"));
 }
 
-static void add_types(struct json_document *d, struct json_value *to, const char *first, const char *second,
-                      const char *third) {
-        struct json_value *types = json_add_array(d, to, "type");
-
-        json_add_string(d, types, NULL, first);
-        json_add_string(d, types, NULL, second);
-        if (third)
-                json_add_string(d, types, NULL, third);
-}
-
 /* Keys that begin with two slashes are comments, wherever they stand. */
-static void schema_add_comments(struct json_document *d, struct json_value *to) {
-        struct json_value *pattern = json_add_object(d, to, "patternProperties");
+#define COMMENTS "patternProperties", "{\"^//\": {\"$ref\": \"#/$defs/comment\"}}"
+#define STRINGS  "{\"type\": \"array\", \"items\": {\"type\": \"string\"}}"
+#define OBJECT_OF(value)                                           \
+        {"type", "\"object\""}, {"additionalProperties", value}, { \
+                COMMENTS                                           \
+        }
 
-        json_add_string(d, json_add_object(d, pattern, "^//"), "$ref", "#/$defs/comment");
+/* What a key's value is, member by member of its schema; what isn't here is added by its function. */
+static const struct {
+        const char *member, *json;
+} shapes[][3] = {
+        [CONFIG_TEXT] = {{"type", "\"string\""}},
+        [CONFIG_PATH] = {{"type", "\"string\""}},
+        [CONFIG_VERSION] = {{"const", "1"}},
+        [CONFIG_SWITCH] = {{"type", "\"boolean\""}},
+        [CONFIG_NUMBER] = {{"type", "[\"integer\", \"string\"]"}},
+        [CONFIG_TEXTS] = {{"type", "\"array\""}, {"items", "{\"type\": \"string\"}"}},
+        [CONFIG_PROTECT] = {{"anyOf", "[" STRINGS ", {\"const\": \"strict\"}]"}},
+        [CONFIG_NAMES] = {{"anyOf", "[{\"type\": \"string\"}, " STRINGS "]"}},
+        [CONFIG_EXPOSED] = {{"type", "\"array\""}},
+        [CONFIG_TOOLCHAINS] = {{"type", "\"array\""}},
+        [CONFIG_EXPOSE_PATHS] = {{"type", "\"array\""}},
+        [CONFIG_AGENTS] = {{"type", "\"object\""}},
+        [CONFIG_ENV] = {OBJECT_OF("{\"type\": [\"string\", \"boolean\", \"null\"]}")},
+        [CONFIG_LIMITS] = {OBJECT_OF("{\"type\": [\"string\", \"integer\"]}")},
+        [CONFIG_PROFILES] = {OBJECT_OF("{\"$ref\": \"#/$defs/profile\"}")},
+        [CONFIG_PROJECTS] = {OBJECT_OF("{\"$ref\": \"#/$defs/project\"}")},
+        [CONFIG_NEVER] = {{NULL, NULL}},
+};
+
+static void schema_add_shape(struct json_document *d, struct json_value *to, enum config_shape shape) {
+        for (size_t i = 0; i < ARRAY_SIZE(shapes[shape]) && shapes[shape][i].member; i++)
+                json_add_json(d, to, shapes[shape][i].member, shapes[shape][i].json);
 }
 
-/* An object that has these members and no other; each is of the type behind its name. */
-static void schema_add_object(struct json_document *d, struct json_value *to, const char *const members[][2],
-                              size_t n, const char *required) {
-        struct json_value *properties = json_add_object(d, add_type(d, to, "object"), "properties");
-
-        for (size_t i = 0; i < n; i++)
-                (void)add_type(d, json_add_object(d, properties, members[i][0]), members[i][1]);
-        if (required)
-                json_add_string(d, json_add_array(d, to, "required"), NULL, required);
-        schema_add_comments(d, to);
-        json_add_bool(d, to, "additionalProperties", false);
+static void schema_close(struct json_document *d, struct json_value *object) {
+        json_add_json(d, object, COMMENTS);
+        json_add_bool(d, object, "additionalProperties", false);
 }
 
-static void schema_add_exposed(struct json_document *d, struct json_value *to) {
-        static const char *const members[][2] = {{"path", "string"}, {"optional", "boolean"}};
-        struct json_value *forms = json_add_array(d, add_items(d, to), "anyOf");
+/* An object that has these members and no other. */
+static void schema_add_object(struct json_document *d, struct json_value *to,
+                              const struct config_object *object, bool has_required) {
+        static const enum config_shape of_kinds[] = {[CONFIG_STRING] = CONFIG_TEXT,
+                                                     [CONFIG_BOOL] = CONFIG_SWITCH,
+                                                     [CONFIG_STRINGS] = CONFIG_TEXTS};
+        struct json_value *properties;
 
-        (void)add_type(d, json_add_object(d, forms, NULL), "string");
-        schema_add_object(d, json_add_object(d, forms, NULL), members, ARRAY_SIZE(members), "path");
-}
-
-static void add_protect(struct json_document *d, struct json_value *to) {
-        struct json_value *forms = json_add_array(d, to, "anyOf");
-
-        (void)add_type(d, add_items(d, json_add_object(d, forms, NULL)), "string");
-        json_add_string(d, json_add_object(d, forms, NULL), "const", "strict");
-}
-
-static void schema_add_names(struct json_document *d, struct json_value *to) {
-        struct json_value *forms = json_add_array(d, to, "anyOf");
-
-        (void)add_type(d, json_add_object(d, forms, NULL), "string");
-        (void)add_type(d, add_items(d, json_add_object(d, forms, NULL)), "string");
-}
-
-static void add_agents(struct json_document *d, struct json_value *to) {
-        static const char *const lists[] = {"writable", "overlay", "readable", "protect", "keys", "hosts"};
-        struct json_value *agent = json_add_object(d, add_type(d, to, "object"), "additionalProperties"),
-                          *properties = json_add_object(d, add_type(d, agent, "object"), "properties");
-
-        for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-                (void)add_type(d, add_items(d, json_add_object(d, properties, lists[i])), "string");
-        (void)add_type(d, json_add_object(d, properties, "nested"), "boolean");
-        schema_add_comments(d, agent);
-        json_add_bool(d, agent, "additionalProperties", false);
-}
-
-/* Sections by name: each an object of $defs. */
-static void add_sections(struct json_document *d, struct json_value *to, const char *definition) {
-        struct json_value *each = json_add_object(d, add_type(d, to, "object"), "additionalProperties");
-
-        json_add_string(d, each, "$ref", definition);
-        schema_add_comments(d, to);
+        json_add_string(d, to, "type", "object");
+        properties = json_add_object(d, to, "properties");
+        for (size_t i = 0; i < CONFIG_MEMBERS_MOST && object->members[i].name; i++)
+                schema_add_shape(d, json_add_object(d, properties, object->members[i].name),
+                                 of_kinds[object->members[i].kind]);
+        if (has_required)
+                json_add_string(d, json_add_array(d, to, "required"), NULL, object->members[0].name);
+        schema_close(d, to);
 }
 
 static void add_keys(struct json_document *d, struct json_value *to, const struct config_key *keys, size_t n,
                      bool in_sections);
 
-static void add_shape(struct json_document *d, struct json_value *to, const struct config_key *key) {
-        static const char *const toolchain[][2] = {
-                {"path", "string"}, {"cache", "boolean"}, {"variable", "string"}};
-        static const char *const exposed[][2] = {
-                {"source", "string"}, {"target", "string"}, {"mode", "string"}};
+static void schema_add_key(struct json_document *d, struct json_value *to, const struct config_key *key) {
         const struct option_spec *option = option_for(key->name);
+        struct json_value *forms;
 
-        switch (key->shape) {
-        case CONFIG_TEXT:
-        case CONFIG_PATH:
-                (void)add_type(d, to, "string");
-                if (option && option->completes == OPTION_COMPLETES_CHOICE)
-                        schema_add_choices(d, to, option->argument);
-                break;
-        case CONFIG_VERSION:
-                json_add_number(d, to, "const", 1);
-                break;
-        case CONFIG_SWITCH:
-                (void)add_type(d, to, "boolean");
-                break;
-        case CONFIG_NUMBER:
-                add_types(d, to, "integer", "string", NULL);
-                break;
-        case CONFIG_TEXTS:
-                (void)add_type(d, add_items(d, to), "string");
-                break;
-        case CONFIG_PROTECT:
-                add_protect(d, to);
-                break;
-        case CONFIG_EXPOSED:
-                schema_add_exposed(d, to);
-                break;
-        case CONFIG_NAMES:
-                schema_add_names(d, to);
-                break;
-        case CONFIG_ENV:
-                add_types(d, json_add_object(d, add_type(d, to, "object"), "additionalProperties"), "string",
-                          "boolean", "null");
-                schema_add_comments(d, to);
-                break;
-        case CONFIG_LIMITS:
-                add_types(d, json_add_object(d, add_type(d, to, "object"), "additionalProperties"), "string",
-                          "integer", NULL);
-                schema_add_comments(d, to);
-                break;
-        case CONFIG_TOOLCHAINS:
-                schema_add_object(d, add_items(d, to), toolchain, ARRAY_SIZE(toolchain), "path");
-                break;
-        case CONFIG_AGENTS:
-                add_agents(d, to);
-                break;
-        case CONFIG_EXPOSE_PATHS:
-                schema_add_object(d, add_items(d, to), exposed, ARRAY_SIZE(exposed), "source");
-                break;
-        case CONFIG_ISOLATION:
+        if (key->shape == CONFIG_ISOLATION) {
                 add_keys(d, to, config_isolation_keys, n_config_isolation_keys, false);
-                break;
-        case CONFIG_PROFILES:
-                add_sections(d, to, "#/$defs/profile");
-                break;
-        case CONFIG_PROJECTS:
-                add_sections(d, to, "#/$defs/project");
-                break;
-        case CONFIG_NEVER:
-                break;
+                return;
         }
+        schema_add_shape(d, to, key->shape);
+        if (key->shape == CONFIG_TEXT && option && option->completes == OPTION_COMPLETES_CHOICE)
+                schema_add_choices(d, to, option->argument);
+        else if (key->shape == CONFIG_EXPOSED) {
+                forms = json_add_array(d, json_add_object(d, to, "items"), "anyOf");
+                schema_add_shape(d, json_add_object(d, forms, NULL), CONFIG_TEXT);
+                schema_add_object(d, json_add_object(d, forms, NULL), &config_exposed, true);
+        } else if (key->shape == CONFIG_TOOLCHAINS)
+                schema_add_object(d, json_add_object(d, to, "items"), &config_toolchain, true);
+        else if (key->shape == CONFIG_EXPOSE_PATHS)
+                schema_add_object(d, json_add_object(d, to, "items"), &config_expose_path, true);
+        else if (key->shape == CONFIG_AGENTS)
+                schema_add_object(d, json_add_object(d, to, "additionalProperties"), &config_agent, false);
 }
 
 /* The object of these keys. */
 static void add_keys(struct json_document *d, struct json_value *to, const struct config_key *keys, size_t n,
                      bool in_sections) {
-        struct json_value *properties = json_add_object(d, add_type(d, to, "object"), "properties");
+        struct json_value *properties;
 
+        json_add_string(d, to, "type", "object");
+        properties = json_add_object(d, to, "properties");
         for (size_t i = 0; i < n; i++) {
                 const struct option_spec *option = option_for(keys[i].name);
                 struct json_value *property;
@@ -197,10 +132,9 @@ static void add_keys(struct json_document *d, struct json_value *to, const struc
                         continue;
                 property = json_add_object(d, properties, keys[i].name);
                 json_add_string(d, property, "description", keys[i].help ? keys[i].help : option->help);
-                add_shape(d, property, &keys[i]);
+                schema_add_key(d, property, &keys[i]);
         }
-        schema_add_comments(d, to);
-        json_add_bool(d, to, "additionalProperties", false);
+        schema_close(d, to);
 }
 
 /* A profile or a project's section: the keys of sections, and one that names profiles. */
@@ -209,7 +143,8 @@ static void add_section(struct json_document *d, struct json_value *definitions,
         struct json_value *section = json_add_object(d, definitions, name);
 
         add_keys(d, section, config_keys, n_config_keys, true);
-        schema_add_names(d, json_add_object(d, json_get(section, "properties"), names_profiles));
+        schema_add_shape(d, json_add_object(d, json_get(section, "properties"), names_profiles),
+                         CONFIG_NAMES);
 }
 
 int config_schema(char **ret, struct nsrun_error *err) {
@@ -224,7 +159,7 @@ int config_schema(char **ret, struct nsrun_error *err) {
         json_add_string(&d, d.root, "title", "nsrun's configuration");
         add_keys(&d, d.root, config_keys, n_config_keys, false);
         definitions = json_add_object(&d, d.root, "$defs");
-        schema_add_names(&d, json_add_object(&d, definitions, "comment"));
+        schema_add_shape(&d, json_add_object(&d, definitions, "comment"), CONFIG_NAMES);
         add_section(&d, definitions, "profile", "inherits");
         add_section(&d, definitions, "project", "profile");
         return json_finish(&d, true, ret, err);

@@ -3,9 +3,9 @@
  * by folder. */
 #include "base/path.h"
 #include "config_keys.h"
-#include "environment.h"
 #include "host/project.h"
 #include "host/user.h"
+#include "withheld.h"
 
 /* How many profiles may inherit, each from the next. */
 #define DEEPEST 16

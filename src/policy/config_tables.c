@@ -1,42 +1,40 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A configuration's "toolchains" and "agents": rows that it adds to nsrun's tables. */
 #include "config_keys.h"
-#include "environment.h"
 #include "host/glob.h"
 #include "net/rules.h"
+#include "withheld.h"
 
-/* Adds one {"path", "cache", "variable"} of "toolchains". */
+const struct config_object config_toolchain = {
+        .members = {{"path", CONFIG_STRING}, {"cache", CONFIG_BOOL}, {"variable", CONFIG_STRING}},
+        .hint = "a toolchain has path, cache and variable",
+};
+
+static bool is_variable(const char *text) {
+        return text && environment_name_is_valid(text, strlen(text));
+}
+
+/* Adds one of "toolchains". */
 static int apply_toolchain(struct config_reader *c, size_t node) {
         const struct json_node *nodes = c->map.nodes;
         _cleanup_free_ char *path = NULL, *shown = NULL;
-        const char *variable = NULL, *label;
-        bool is_cache = false;
-        int r = 0;
+        const char *variable, *label;
+        size_t at[CONFIG_MEMBERS_MOST];
+        int r = config_members(c, node, &config_toolchain, at);
 
-        if (json_kind(nodes[node].value) != JSON_OBJECT)
-                return config_fail_type(c, node, "an object");
-        for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end) {
-                if (streq(nodes[i].key, "path"))
-                        r = config_path(c, i, config_text(c, i), &path);
-                else if (streq(nodes[i].key, "cache") && json_kind(nodes[i].value) == JSON_BOOL)
-                        is_cache = json_is_true(nodes[i].value);
-                else if (streq(nodes[i].key, "cache"))
-                        r = config_fail_type(c, i, "true or false");
-                else if (streq(nodes[i].key, "variable") && config_text(c, i) &&
-                         environment_name_is_valid(config_text(c, i), strlen(config_text(c, i))))
-                        variable = config_text(c, i);
-                else if (streq(nodes[i].key, "variable"))
-                        r = config_fail(c, nodes[i].at, config_text(c, i), "not a variable's name", NULL);
-                else
-                        r = config_fail(c, nodes[i].key_at, nodes[i].key, "unknown key",
-                                        "a toolchain has path, cache and variable");
-        }
         if (r < 0)
                 return r;
-        if (!path)
+        if (at[0] == 0)
                 return config_fail(c, nodes[node].at, NULL, "a toolchain without a path", NULL);
+        r = config_path(c, at[0], config_text(c, at[0]), &path);
+        if (r < 0)
+                return r;
+        variable = at[2] > 0 ? config_text(c, at[2]) : NULL;
+        if (at[2] > 0 && !is_variable(variable))
+                return config_fail(c, nodes[at[2]].at, variable, "not a variable's name", NULL);
         label = config_label(c, node, "toolchains");
-        if (!label || policy_add_toolchain(c->policy, path, variable, is_cache, label) < 0)
+        if (!label || policy_add_toolchain(c->policy, path, variable,
+                                           at[1] > 0 && json_is_true(nodes[at[1]].value), label) < 0)
                 return error_oom(c->err);
         /* Where the variable is set, that folder is shown instead. */
         shown = variable ? str_concat(path, CONFIG_OR_VARIABLE, variable) : NULL;
@@ -46,14 +44,7 @@ static int apply_toolchain(struct config_reader *c, size_t node) {
 }
 
 int config_apply_toolchains(struct config_reader *c, size_t node) {
-        const struct json_node *nodes = c->map.nodes;
-        int r = 0;
-
-        if (json_kind(nodes[node].value) != JSON_ARRAY)
-                return config_fail_type(c, node, "an array");
-        for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end)
-                r = apply_toolchain(c, i);
-        return r;
+        return config_each(c, node, JSON_ARRAY, apply_toolchain);
 }
 
 /* Whether an agent's name can be typed, and printed in a list. */
@@ -63,17 +54,18 @@ static bool is_agent_name(const char *name) {
         return n > 0 && !name[n] && name[0] != '-' && n <= 64;
 }
 
-static int fill_paths(struct config_reader *c, size_t i, char ***to) {
+static int fill_folder(struct config_reader *c, size_t i, struct policy_agent *agent,
+                       enum policy_access access) {
         char *path = NULL;
         int r = config_path(c, i, config_text(c, i), &path);
 
-        return r < 0 ? r : strv_consume(to, path) < 0 ? error_oom(c->err) : 0;
+        return r < 0 ? r : policy_add_agent_folder(agent, access, path) < 0 ? error_oom(c->err) : 0;
 }
 
 static int fill_keys(struct config_reader *c, size_t i, char ***to) {
         const char *text = config_text(c, i);
 
-        if (!text || !environment_name_is_valid(text, strlen(text)))
+        if (!is_variable(text))
                 return config_fail(c, c->map.nodes[i].at, text, "not a variable's name", NULL);
         return strv_add(to, text) < 0 ? error_oom(c->err) : 0;
 }
@@ -102,65 +94,56 @@ static int fill_globs(struct config_reader *c, size_t i, char ***to) {
         return strv_add(to, text) < 0 ? error_oom(c->err) : 0;
 }
 
-/* Applies one member of an agent: an array of strings, or "nested". */
-static int apply_agent_member(struct config_reader *c, size_t node, struct policy_agent *agent) {
-        const struct {
-                const char *key;
-                char ***to;
-                int (*fill)(struct config_reader *c, size_t i, char ***to);
-        } lists[] = {
-                {"writable", &agent->writable, fill_paths}, {"overlay", &agent->overlay, fill_paths},
-                {"readable", &agent->readable, fill_paths}, {"protect", &agent->protect, fill_globs},
-                {"keys", &agent->keys, fill_keys},          {"hosts", &agent->hosts, fill_hosts},
-        };
-        const struct json_node *nodes = c->map.nodes;
-        size_t k;
-        int r = 0;
-
-        if (streq(nodes[node].key, "nested")) {
-                if (json_kind(nodes[node].value) != JSON_BOOL)
-                        return config_fail_type(c, node, "true or false");
-                agent->is_nested = json_is_true(nodes[node].value);
-                return 0;
-        }
-        for (k = 0; k < ARRAY_SIZE(lists) && !streq(lists[k].key, nodes[node].key); k++)
-                ;
-        if (k == ARRAY_SIZE(lists))
-                return config_fail(c, nodes[node].key_at, nodes[node].key, "unknown key",
-                                   "an agent has writable, overlay, readable, protect, keys, hosts "
-                                   "and nested");
-        if (json_kind(nodes[node].value) != JSON_ARRAY)
-                return config_fail_type(c, node, "an array of strings");
-        for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end)
-                r = lists[k].fill(c, i, lists[k].to);
-        return r;
-}
+enum {
+        AGENT_NESTED = 6
+};
+const struct config_object config_agent = {
+        .members = {{"writable", CONFIG_STRINGS},
+                    {"overlay", CONFIG_STRINGS},
+                    {"readable", CONFIG_STRINGS},
+                    {"protect", CONFIG_STRINGS},
+                    {"keys", CONFIG_STRINGS},
+                    {"hosts", CONFIG_STRINGS},
+                    [AGENT_NESTED] = {"nested", CONFIG_BOOL}},
+        .hint = "an agent has writable, overlay, readable, protect, keys, hosts and nested",
+};
 
 static int apply_agent(struct config_reader *c, size_t node) {
         const struct json_node *nodes = c->map.nodes;
+        size_t at[CONFIG_MEMBERS_MOST];
         struct policy_agent *agent;
-        int r = 0;
+        int r;
 
         if (!is_agent_name(nodes[node].key))
                 return config_fail(c, nodes[node].key_at, nodes[node].key, "not an agent's name",
                                    "letters, digits, dots, hyphens and underscores");
-        if (json_kind(nodes[node].value) != JSON_OBJECT)
-                return config_fail_type(c, node, "an object");
+        r = config_members(c, node, &config_agent, at);
+        if (r < 0)
+                return r;
         agent = policy_add_agent(c->policy, nodes[node].key);
         if (!agent || config_note(c, node, "agents", nodes[node].key, "") < 0)
                 return error_oom(c->err);
-        for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end)
-                r = apply_agent_member(c, i, agent);
+        agent->entry.is_nested = at[AGENT_NESTED] > 0 && json_is_true(nodes[at[AGENT_NESTED]].value);
+        for (size_t k = 0; k < AGENT_NESTED; k++) {
+                static const enum policy_access accesses[] = {POLICY_RW, POLICY_OVERLAY, POLICY_RO};
+                const struct {
+                        char ***to;
+                        int (*fill)(struct config_reader *c, size_t i, char ***to);
+                } lists[] = {{&agent->protect, fill_globs},
+                             {&agent->keys, fill_keys},
+                             {&agent->hosts, fill_hosts}};
+
+                for (size_t i = at[k] + 1; at[k] > 0 && i < nodes[at[k]].end && r >= 0; i = nodes[i].end)
+                        r = k < ARRAY_SIZE(accesses) ? fill_folder(c, i, agent, accesses[k])
+                                                     : lists[k - ARRAY_SIZE(accesses)].fill(
+                                                               c, i, lists[k - ARRAY_SIZE(accesses)].to);
+        }
+        agent->entry.protect = (const char *const *)agent->protect;
+        agent->entry.keys = (const char *const *)agent->keys;
+        agent->entry.hosts = (const char *const *)agent->hosts;
         return r;
 }
 
 int config_apply_agents(struct config_reader *c, size_t node) {
-        const struct json_node *nodes = c->map.nodes;
-        int r = 0;
-
-        if (json_kind(nodes[node].value) != JSON_OBJECT)
-                return config_fail_type(c, node, "an object");
-        for (size_t i = node + 1; i < nodes[node].end && r >= 0; i = nodes[i].end)
-                r = apply_agent(c, i);
-        return r;
+        return config_each(c, node, JSON_OBJECT, apply_agent);
 }

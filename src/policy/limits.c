@@ -6,7 +6,8 @@
 #include <inttypes.h>
 
 #include "base/sys.h"
-#include "refuse.h"
+#include "refusal.h"
+#include "values.h"
 
 static const char size_hint[] = "give bytes, or a number with K, M, G or T, or \"unlimited\"";
 static const char number_hint[] = "give a whole number, or \"unlimited\"";
@@ -54,33 +55,34 @@ static int set_rlimit(struct policy_limits *limits, const struct option_spec *sp
         return 0;
 }
 
-static int set_memory(struct policy_limits *limits, const struct option_spec *spec, const char *text,
-                      const char *value, struct nsrun_error *err) {
+/* A limit that is one number. */
+struct amount {
+        const char *name;
+        size_t at; /* of struct policy_limits */
+        bool is_bytes;
+        uint64_t least, most;
+        const char *least_hint;
+};
+static const struct amount amounts[] = {
+        {"memory", offsetof(struct policy_limits, memory), true, SMALLEST_MEMORY, POLICY_UNLIMITED,
+         "the least is 1M"},
+        {"pids", offsetof(struct policy_limits, pids), false, 1, INT32_MAX, "the command itself is one"},
+};
+
+static int set_amount(struct policy_limits *limits, const struct option_spec *spec,
+                      const struct amount *amount, const char *text, const char *value,
+                      struct nsrun_error *err) {
         uint64_t n;
         int r;
 
-        r = parse_amount(spec, text, true, value, &n, err);
+        r = parse_amount(spec, text, amount->is_bytes, value, &n, err);
         if (r < 0)
                 return r;
-        if (n < SMALLEST_MEMORY)
-                return option_refuse(spec, value, "too small", "the least is 1M", err);
-        limits->memory = n == POLICY_UNLIMITED ? 0 : n;
-        return 0;
-}
-
-static int set_pids(struct policy_limits *limits, const struct option_spec *spec, const char *text,
-                    const char *value, struct nsrun_error *err) {
-        uint64_t n;
-        int r;
-
-        r = parse_amount(spec, text, false, value, &n, err);
-        if (r < 0)
-                return r;
-        if (n < 1)
-                return option_refuse(spec, value, "too small", "the command itself is one", err);
-        if (n > INT32_MAX && n != POLICY_UNLIMITED)
+        if (n < amount->least)
+                return option_refuse(spec, value, "too small", amount->least_hint, err);
+        if (n > amount->most && n != POLICY_UNLIMITED)
                 return option_refuse(spec, value, "too big", number_hint, err);
-        limits->pids = n == POLICY_UNLIMITED ? 0 : n;
+        *(uint64_t *)((char *)limits + amount->at) = n == POLICY_UNLIMITED ? 0 : n;
         return 0;
 }
 
@@ -129,24 +131,25 @@ static int set_cpu(struct policy_limits *limits, const struct option_spec *spec,
         return 0;
 }
 
+static bool is_limit(const char *value, size_t n, const char *name) {
+        return strlen(name) == n && memcmp(name, value, n) == 0;
+}
+
 int limits_apply_option(void *target, const struct option_spec *spec, const char *value,
                         struct nsrun_error *err) {
-        static const struct {
-                const char *name;
-                int (*set)(struct policy_limits *limits, const struct option_spec *spec, const char *text,
-                           const char *value, struct nsrun_error *err);
-        } of_cgroups[] = {{"cpu", set_cpu}, {"memory", set_memory}, {"pids", set_pids}};
         struct policy_limits *limits = &((struct nsrun_policy *)target)->limits;
         size_t n = strcspn(value, "=");
         const char *text = value + n + 1;
 
         if (!value[n])
                 return option_refuse(spec, value, "not NAME=VALUE", NULL, err);
-        for (size_t i = 0; i < ARRAY_SIZE(of_cgroups); i++)
-                if (strlen(of_cgroups[i].name) == n && memcmp(of_cgroups[i].name, value, n) == 0)
-                        return of_cgroups[i].set(limits, spec, text, value, err);
+        if (is_limit(value, n, "cpu"))
+                return set_cpu(limits, spec, text, value, err);
+        for (size_t i = 0; i < ARRAY_SIZE(amounts); i++)
+                if (is_limit(value, n, amounts[i].name))
+                        return set_amount(limits, spec, &amounts[i], text, value, err);
         for (size_t i = 0; i < RLIMITS_COUNT; i++)
-                if (strlen(rlimit_kinds[i].name) == n && memcmp(rlimit_kinds[i].name, value, n) == 0)
+                if (is_limit(value, n, rlimit_kinds[i].name))
                         return set_rlimit(limits, spec, &rlimit_kinds[i], text, value, err);
         return option_refuse(spec, value, "no such limit",
                              "there are memory, pids, cpu, as, core, cputime, data, fsize, locks, memlock, "

@@ -3,50 +3,12 @@
  * Looks at values alone, never at the host. */
 #include "options.h"
 
-#include "agents.h"
 #include "config.h"
-#include "environment.h"
-#include "grants.h"
-#include "hide.h"
-#include "limits.h"
-#include "network.h"
-#include "protect.h"
-#include "proxy.h"
+#include "values.h"
+#include "withheld.h"
 
 /* Bytes of a page: the kernel rounds a lower bound up to it, and takes 0 for "no bound". */
 #define SMALLEST_TMPFS UINT64_C(4096)
-
-int option_refuse(const struct option_spec *spec, const char *value, const char *what, const char *hint,
-                  struct nsrun_error *err) {
-        /* The error is filled without an errno: its text, "Invalid argument", would add nothing to
-         * the message. */
-        return error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), value, hint, "--%s: %s", spec->name,
-                          what);
-}
-
-int option_choice(const struct option_spec *spec, const char *value, struct nsrun_error *err) {
-        char hint[128];
-        size_t length = strlen(value);
-        const char *choice = spec->argument;
-
-        for (int i = 0; *choice; i++) {
-                size_t n = strcspn(choice, "|");
-
-                if (n == length && memcmp(choice, value, n) == 0)
-                        return i;
-                choice += n + (choice[n] == '|');
-        }
-        (void)snprintf(hint, sizeof(hint), "choose one of %s", spec->argument);
-        return option_refuse(spec, value, "no such choice", hint, err);
-}
-
-int option_refuse_braces(const struct option_spec *spec, const char *value, struct nsrun_error *err) {
-        const char *open = strchr(value, '{'), *comma = open ? strchr(open, ',') : NULL;
-
-        return comma && strchr(comma, '}') ? option_refuse(spec, value, "braces are no wildcards here",
-                                                           "give the option once for each name", err)
-                                           : 0;
-}
 
 static int set_string(char **to, const char *value, struct nsrun_error *err) {
         char *copy = strdup(value);
@@ -60,6 +22,78 @@ static int set_string(char **to, const char *value, struct nsrun_error *err) {
 
 static int need_text(const struct option_spec *spec, const char *value, struct nsrun_error *err) {
         return *value ? 0 : option_refuse(spec, NULL, "an empty value", NULL, err);
+}
+
+/* Options that set one member, by name. */
+enum member_kind {
+        MEMBER_FLAG,  /* to values[0] */
+        MEMBER_TEXT,  /* to a copy of what is given, which isn't empty */
+        MEMBER_CHOICE /* to the value that stands for the choice */
+};
+#define MEMBER(member) offsetof(struct nsrun_policy, member)
+static const struct member {
+        const char *name;
+        size_t at;
+        enum member_kind kind;
+        unsigned values[5];
+} members[] = {
+        {"instance", MEMBER(instance), MEMBER_TEXT, {0}},
+        {"instance-workspace", MEMBER(instance_workspace), MEMBER_TEXT, {0}},
+        {"chdir", MEMBER(chdir), MEMBER_TEXT, {0}},
+        {"seccomp", MEMBER(seccomp), MEMBER_TEXT, {0}},
+        {"session", MEMBER(session), MEMBER_TEXT, {0}},
+        {"no-config", MEMBER(no_config), MEMBER_FLAG, {true}},
+        {"clean-env", MEMBER(clean_env), MEMBER_FLAG, {true}},
+        {"seccomp-log", MEMBER(seccomp_log), MEMBER_FLAG, {true}},
+        {"strict-policy", MEMBER(strict_policy), MEMBER_FLAG, {true}},
+        {"new-session", MEMBER(new_session), MEMBER_FLAG, {true}},
+        {"no-new-session", MEMBER(new_session), MEMBER_FLAG, {false}},
+        {"no-sandbox", MEMBER(no_sandbox), MEMBER_FLAG, {true}},
+        {"strict", MEMBER(refuses_degraded), MEMBER_FLAG, {true}},
+        {"isolate-commands", MEMBER(isolates_commands), MEMBER_FLAG, {true}},
+        {"kill-leftovers", MEMBER(kills_leftovers), MEMBER_FLAG, {true}},
+        {"net",
+         MEMBER(net),
+         MEMBER_CHOICE,
+         {POLICY_NET_HOST, POLICY_NET_NONE, POLICY_NET_ALLOW, POLICY_NET_ALLOW}},
+        {"proc",
+         MEMBER(proc),
+         MEMBER_CHOICE,
+         {POLICY_PROC_AUTO, POLICY_PROC_NEW, POLICY_PROC_SUBSET, POLICY_PROC_BIND, POLICY_PROC_NONE}},
+        {"overlay-backing",
+         MEMBER(backing),
+         MEMBER_CHOICE,
+         {POLICY_BACKING_AUTO, POLICY_BACKING_DISK, POLICY_BACKING_TMPFS}},
+        {"landlock",
+         MEMBER(landlock),
+         MEMBER_CHOICE,
+         {POLICY_LANDLOCK_AUTO, POLICY_LANDLOCK_REQUIRE, POLICY_LANDLOCK_OFF}},
+};
+_Static_assert(sizeof(enum policy_net) == sizeof(unsigned) && sizeof(enum policy_proc) == sizeof(unsigned) &&
+                       sizeof(enum policy_backing) == sizeof(unsigned) &&
+                       sizeof(enum policy_landlock) == sizeof(unsigned),
+               "choices are stored as such");
+
+static int apply_member(void *target, const struct option_spec *spec, const char *value,
+                        struct nsrun_error *err) {
+        for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+                void *to = (char *)target + members[i].at;
+                int r;
+
+                if (!streq(members[i].name, spec->name))
+                        continue;
+                if (members[i].kind == MEMBER_FLAG) {
+                        *(bool *)to = members[i].values[0];
+                        return 0;
+                }
+                r = members[i].kind == MEMBER_TEXT ? need_text(spec, value, err)
+                                                   : option_choice(spec, value, err);
+                if (r < 0 || members[i].kind == MEMBER_TEXT)
+                        return r < 0 ? r : set_string(to, value, err);
+                memcpy(to, &members[i].values[r], sizeof(members[i].values[r]));
+                return 0;
+        }
+        return option_refuse(spec, NULL, "no such option", NULL, err);
 }
 
 static int apply_project(void *target, const struct option_spec *spec, const char *value,
@@ -232,45 +266,12 @@ static int apply_tmpfs(void *target, const struct option_spec *spec, const char 
 
 static int apply_net(void *target, const struct option_spec *spec, const char *value,
                      struct nsrun_error *err) {
-        static const enum policy_net nets[] = {POLICY_NET_HOST, POLICY_NET_NONE, POLICY_NET_ALLOW,
-                                               POLICY_NET_ALLOW};
         struct nsrun_policy *p = target;
-        int i;
+        int r = apply_member(target, spec, value, err);
 
-        i = option_choice(spec, value, err);
-        if (i < 0)
-                return i;
-        p->net = nets[i];
-        p->net_asks = streq(value, "ask");
-        return 0;
-}
-
-static int apply_proc(void *target, const struct option_spec *spec, const char *value,
-                      struct nsrun_error *err) {
-        static const enum policy_proc procs[] = {POLICY_PROC_AUTO, POLICY_PROC_NEW, POLICY_PROC_SUBSET,
-                                                 POLICY_PROC_BIND, POLICY_PROC_NONE};
-        struct nsrun_policy *p = target;
-        int i;
-
-        i = option_choice(spec, value, err);
-        if (i < 0)
-                return i;
-        p->proc = procs[i];
-        return 0;
-}
-
-static int apply_backing(void *target, const struct option_spec *spec, const char *value,
-                         struct nsrun_error *err) {
-        static const enum policy_backing backings[] = {POLICY_BACKING_AUTO, POLICY_BACKING_DISK,
-                                                       POLICY_BACKING_TMPFS};
-        struct nsrun_policy *p = target;
-        int i;
-
-        i = option_choice(spec, value, err);
-        if (i < 0)
-                return i;
-        p->backing = backings[i];
-        return 0;
+        if (r >= 0)
+                p->net_asks = streq(value, "ask");
+        return r;
 }
 
 static int apply_hostname(void *target, const struct option_spec *spec, const char *value,
@@ -299,54 +300,6 @@ static int apply_id(void *target, const struct option_spec *spec, const char *va
         return 0;
 }
 
-static int policy_options_apply_seccomp(void *target, const struct option_spec *spec, const char *value,
-                                        struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-        int r;
-
-        r = need_text(spec, value, err);
-        return r < 0 ? r : set_string(&p->seccomp, value, err);
-}
-
-static int apply_seccomp_log(void *target, nsrun_unused const struct option_spec *spec,
-                             nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-
-        p->seccomp_log = true;
-        return 0;
-}
-
-static int apply_strict_policy(void *target, nsrun_unused const struct option_spec *spec,
-                               nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-
-        p->strict_policy = true;
-        return 0;
-}
-
-static int apply_landlock(void *target, const struct option_spec *spec, const char *value,
-                          struct nsrun_error *err) {
-        static const enum policy_landlock choices[] = {POLICY_LANDLOCK_AUTO, POLICY_LANDLOCK_REQUIRE,
-                                                       POLICY_LANDLOCK_OFF};
-        struct nsrun_policy *p = target;
-        int i;
-
-        i = option_choice(spec, value, err);
-        if (i < 0)
-                return i;
-        p->landlock = choices[i];
-        return 0;
-}
-
-static int apply_chdir(void *target, const struct option_spec *spec, const char *value,
-                       struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-        int r;
-
-        r = need_text(spec, value, err);
-        return r < 0 ? r : set_string(&p->chdir, value, err);
-}
-
 static int policy_options_apply_env(void *target, const struct option_spec *spec, const char *value,
                                     struct nsrun_error *err) {
         struct nsrun_policy *p = target;
@@ -369,58 +322,6 @@ static int apply_unsetenv(void *target, const struct option_spec *spec, const ch
         return variables_set(&p->unset, strdup(value)) < 0 ? error_oom(err) : 0;
 }
 
-static int apply_clean_env(void *target, nsrun_unused const struct option_spec *spec,
-                           nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-
-        p->clean_env = true;
-        return 0;
-}
-
-static int apply_session(void *target, const struct option_spec *spec, nsrun_unused const char *value,
-                         nsrun_unused struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-
-        p->new_session = streq(spec->name, "new-session");
-        return 0;
-}
-
-static int apply_join(void *target, nsrun_unused const struct option_spec *spec, const char *value,
-                      struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-        char *copy = strdup(value);
-
-        if (!copy)
-                return error_oom(err);
-        free(p->session);
-        p->session = copy;
-        return 0;
-}
-
-static int apply_isolate_commands(void *target, nsrun_unused const struct option_spec *spec,
-                                  nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-
-        p->isolates_commands = true;
-        return 0;
-}
-
-static int apply_strict_host(void *target, nsrun_unused const struct option_spec *spec,
-                             nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-
-        p->refuses_degraded = true;
-        return 0;
-}
-
-static int apply_kill_leftovers(void *target, nsrun_unused const struct option_spec *spec,
-                                nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-
-        p->kills_leftovers = true;
-        return 0;
-}
-
 static int apply_config(void *target, const struct option_spec *spec, const char *value,
                         struct nsrun_error *err) {
         struct nsrun_policy *p = target;
@@ -431,22 +332,6 @@ static int apply_config(void *target, const struct option_spec *spec, const char
                 return r;
         p->no_config = false;
         return config_load(p, value, err);
-}
-
-static int apply_no_config(void *target, nsrun_unused const struct option_spec *spec,
-                           nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-
-        p->no_config = true;
-        return 0;
-}
-
-static int apply_no_sandbox(void *target, nsrun_unused const struct option_spec *spec,
-                            nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-
-        p->no_sandbox = true;
-        return 0;
 }
 
 static int apply_profile(void *target, const struct option_spec *spec, const char *value,
@@ -467,17 +352,6 @@ static int apply_profile(void *target, const struct option_spec *spec, const cha
         return strv_contains(p->profiles, value) || strv_add(&p->profiles, value) >= 0 ? 0 : error_oom(err);
 }
 
-static int apply_instance(void *target, const struct option_spec *spec, const char *value,
-                          struct nsrun_error *err) {
-        struct nsrun_policy *p = target;
-        int r;
-
-        r = need_text(spec, value, err);
-        return r < 0 ? r
-                     : set_string(streq(spec->name, "instance") ? &p->instance : &p->instance_workspace,
-                                  value, err);
-}
-
 static const char of_project[] = "Project";
 static const char of_filesystem[] = "Filesystem";
 static const char of_protection[] = "Protection";
@@ -495,15 +369,15 @@ const struct option_spec policy_options[] = {
          "read the configuration FILE (default: ~/.config/nsrun/config.json, else /etc/nsrun/config.json)",
          apply_config},
         {"no-config", 0, NULL, OPTION_COMPLETES_NOTHING, of_project,
-         "read no configuration but that of --config", apply_no_config},
+         "read no configuration but that of --config", apply_member},
         {"profile", 0, "code|instance|NAME", OPTION_COMPLETES_CHOICE, of_project,
          "what is shown: a project and its toolchains (the default), or an agent host's instance folder and what the command line names; NAME: what the configuration's profile of that name says, too",
          apply_profile},
         {"instance", 0, "DIR", OPTION_COMPLETES_FOLDER, of_project,
-         "the root of --profile=instance (default: $NSRUN_HOME, else ~/.nsrun)", apply_instance},
+         "the root of --profile=instance (default: $NSRUN_HOME, else ~/.nsrun)", apply_member},
         {"instance-workspace", 0, "DIR", OPTION_COMPLETES_FOLDER, of_project,
          "the instance's workspace, writable; the working directory, too, unless --project names one (default: workspace in the root)",
-         apply_instance},
+         apply_member},
         {"project", 0, "DIR", OPTION_COMPLETES_FOLDER, of_project,
          "the writable working directory (default: the git top level above the current folder, else that folder)",
          apply_project},
@@ -511,7 +385,7 @@ const struct option_spec policy_options[] = {
          "an empty, ephemeral working directory (" POLICY_NO_PROJECT_DIR ") instead", apply_no_project},
         {"chdir", 0, "DIR", OPTION_COMPLETES_FOLDER, of_project,
          "start in DIR, absolute or relative to the project (default: the current folder if that is in the project, else the project)",
-         apply_chdir},
+         apply_member},
         {"agent", 0, "NAME", OPTION_COMPLETES_AGENT, of_project,
          "the command is the agent NAME ('nsrun agents'): show its folders, pass its key, allow its hosts",
          agent_apply_option},
@@ -536,7 +410,7 @@ const struct option_spec policy_options[] = {
          "the bound of each writable tmpfs, in bytes or with K, M, G or T (default: 2G)", apply_tmpfs_size},
         {"overlay-backing", 0, "auto|disk|tmpfs", OPTION_COMPLETES_CHOICE, of_filesystem,
          "where overlays keep what is written: below ~/.cache/nsrun, or in memory; auto (the default) is memory for toolchains' caches where there is enough",
-         apply_backing},
+         apply_member},
         {"protect", 0, "strict|GLOB", OPTION_COMPLETES_CHOICE, of_protection,
          "keep the command from changing or making what GLOB names at the top of a writable folder, beside the names in nsrun-protect(7); strict: a name that doesn't exist can't be made at all",
          protect_apply_option},
@@ -551,7 +425,7 @@ const struct option_spec policy_options[] = {
          apply_unsetenv},
         {"clean-env", 0, NULL, OPTION_COMPLETES_NOTHING, of_environment,
          "pass only HOME, USER, LOGNAME, SHELL, PATH, TERM, COLORTERM, LANG, LANGUAGE, LC_* and TZ",
-         apply_clean_env},
+         apply_member},
         {"net", 0, "host|none|allow|ask", OPTION_COMPLETES_CHOICE, of_network,
          "share the host's network (the default), have loopback alone, or reach what --allow names and nothing else; ask: or what a person allows at the terminal",
          apply_net},
@@ -595,15 +469,14 @@ const struct option_spec policy_options[] = {
          grant_dbus_apply},
         {"seccomp", 0, "default|strict|nested|none|FILE", OPTION_COMPLETES_CHOICE, of_seccomp,
          "which system calls are allowed: a policy of nsrun's own (see 'nsrun seccomp list'), with calls more or less (default+perf_event_open-kcmp), or an OCI JSON file's",
-         policy_options_apply_seccomp},
+         apply_member},
         {"seccomp-log", 0, NULL, OPTION_COMPLETES_NOTHING, of_seccomp,
-         "have the kernel log the calls that are denied (dmesg, the audit log)", apply_seccomp_log},
+         "have the kernel log the calls that are denied (dmesg, the audit log)", apply_member},
         {"strict-policy", 0, NULL, OPTION_COMPLETES_NOTHING, of_seccomp,
-         "refuse a seccomp file that names a call nsrun doesn't know, instead of warning",
-         apply_strict_policy},
+         "refuse a seccomp file that names a call nsrun doesn't know, instead of warning", apply_member},
         {"landlock", 0, "auto|require|off", OPTION_COMPLETES_CHOICE, of_seccomp,
          "keep abstract sockets and signals inside: where the kernel can (the default), always, or never",
-         apply_landlock},
+         apply_member},
         {"limit", 0, "NAME=VALUE", OPTION_COMPLETES_NOTHING, of_limits,
          "bound a resource: memory=512M, pids=100, cpu=0.5, or a limit of setrlimit(2): nofile=1024, cputime=60:90; see nsrun-run(1)",
          limits_apply_option},
@@ -613,33 +486,63 @@ const struct option_spec policy_options[] = {
         {"gid", 0, "ID", OPTION_COMPLETES_NOTHING, of_isolation,
          "the group's numeric id inside (default: the host's)", apply_id},
         {"proc", 0, "auto|new|subset|bind|none", OPTION_COMPLETES_CHOICE, of_isolation,
-         "what /proc is: new (the default) has the sandbox's processes alone; see nsrun-run(1)", apply_proc},
+         "what /proc is: new (the default) has the sandbox's processes alone; see nsrun-run(1)",
+         apply_member},
         {"new-session", 0, NULL, OPTION_COMPLETES_NOTHING, of_isolation,
-         "a session of its own for the command (the default)", apply_session},
+         "a session of its own for the command (the default)", apply_member},
         {"no-new-session", 0, NULL, OPTION_COMPLETES_NOTHING, of_isolation,
-         "stay in the caller's session: job control, and the terminal's input, are shared", apply_session},
+         "stay in the caller's session: job control, and the terminal's input, are shared", apply_member},
         {"no-sandbox", 0, NULL, OPTION_COMPLETES_NOTHING, of_isolation,
          "run the command as you, with all your files; warns, and 'nsrun bash' asks on the terminal by default",
-         apply_no_sandbox},
+         apply_member},
         {"strict", 0, NULL, OPTION_COMPLETES_NOTHING, of_isolation,
          "refuse to start where the host lets something be had in a lesser way alone; see nsrun-hosts(7)",
-         apply_strict_host},
+         apply_member},
         {"session", 0, "ID", OPTION_COMPLETES_SESSION, of_sessions,
          "run in a sandbox that 'nsrun session start' made: of the other options just --env, --unsetenv, --chdir, --new-session and --kill-leftovers may be given",
-         apply_join},
+         apply_member},
         {"isolate-commands", 0, NULL, OPTION_COMPLETES_NOTHING, of_sessions,
-         "session start: the session's commands can't signal or trace each other", apply_isolate_commands},
+         "session start: the session's commands can't signal or trace each other", apply_member},
         {"kill-leftovers", 0, NULL, OPTION_COMPLETES_NOTHING, of_sessions,
-         "in a session: end what the command leaves behind when it ends", apply_kill_leftovers},
+         "in a session: end what the command leaves behind when it ends", apply_member},
 };
 
 const size_t n_policy_options = ARRAY_SIZE(policy_options);
 
 enum option_turn option_turn(const struct option_spec *spec) {
-        if (spec->apply == apply_config || spec->apply == apply_no_config)
+        if (streq(spec->name, "config") || streq(spec->name, "no-config"))
                 return OPTION_TURN_CONFIG;
         return spec->apply == apply_profile || spec->apply == apply_project ||
                                spec->apply == apply_no_project
                        ? OPTION_TURN_FIRST
                        : OPTION_TURN_LAST;
+}
+
+int policy_apply_option(struct nsrun_policy *p, const struct option_spec *spec, const char *value,
+                        struct nsrun_error *err) {
+        char from[80];
+        int r = spec->apply(p, spec, value, err);
+
+        (void)snprintf(from, sizeof(from), "--%s", spec->name);
+        if (r >= 0 && !p->config_label && policy_note(p, spec->name, value, from) < 0)
+                return error_oom(err);
+        if (r < 0 || strv_contains(p->given, spec->name))
+                return r;
+        return strv_add(&p->given, spec->name) < 0 ? error_oom(err) : r;
+}
+
+nsrun_public int nsrun_policy_set(struct nsrun_policy *p, const char *option, const char *value,
+                                  struct nsrun_error *err) {
+        for (size_t i = 0; i < n_policy_options; i++) {
+                const struct option_spec *spec = &policy_options[i];
+
+                if (!streq(spec->name, option))
+                        continue;
+                if (!value != !spec->argument)
+                        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), option,
+                                         value ? "this option takes no value" : "this option needs a value",
+                                         NULL);
+                return policy_apply_option(p, spec, value, err);
+        }
+        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), option, "unknown option", NULL);
 }

@@ -5,10 +5,7 @@
 
 #include "base/array.h"
 #include "desktop/ssh_agent.h"
-#include "environment.h"
-#include "grants.h"
 #include "net/proxy.h"
-#include "options.h"
 
 #define DEFAULT_TMPFS_SIZE (UINT64_C(2) << 30)
 #define DEFAULT_HOSTNAME   "nsrun"
@@ -28,9 +25,9 @@ nsrun_public int nsrun_policy_new(struct nsrun_policy **ret) {
 
 static void clear_agent(struct policy_agent *agent) {
         free(agent->name);
-        strv_free(agent->writable);
-        strv_free(agent->overlay);
-        strv_free(agent->readable);
+        for (size_t i = 0; i < agent->n_folders; i++)
+                free((char *)(uintptr_t)agent->folders[i].path);
+        free(agent->folders);
         strv_free(agent->protect);
         strv_free(agent->keys);
         strv_free(agent->hosts);
@@ -118,35 +115,6 @@ int policy_note(struct nsrun_policy *p, const char *key, const char *value, cons
         }
         p->said[p->n_said++] = said;
         return 0;
-}
-
-int policy_apply_option(struct nsrun_policy *p, const struct option_spec *spec, const char *value,
-                        struct nsrun_error *err) {
-        char from[80];
-        int r = spec->apply(p, spec, value, err);
-
-        (void)snprintf(from, sizeof(from), "--%s", spec->name);
-        if (r >= 0 && !p->config_label && policy_note(p, spec->name, value, from) < 0)
-                return error_oom(err);
-        if (r < 0 || strv_contains(p->given, spec->name))
-                return r;
-        return strv_add(&p->given, spec->name) < 0 ? error_oom(err) : r;
-}
-
-nsrun_public int nsrun_policy_set(struct nsrun_policy *p, const char *option, const char *value,
-                                  struct nsrun_error *err) {
-        for (size_t i = 0; i < n_policy_options; i++) {
-                const struct option_spec *spec = &policy_options[i];
-
-                if (!streq(spec->name, option))
-                        continue;
-                if (!value != !spec->argument)
-                        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), option,
-                                         value ? "this option takes no value" : "this option needs a value",
-                                         NULL);
-                return policy_apply_option(p, spec, value, err);
-        }
-        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), option, "unknown option", NULL);
 }
 
 nsrun_public int nsrun_policy_set_command(struct nsrun_policy *p, const char *const *argv,
@@ -246,8 +214,22 @@ struct policy_agent *policy_add_agent(struct nsrun_policy *p, const char *name) 
                 free(copy);
                 return NULL;
         }
-        p->agents[p->n_agents] = (struct policy_agent){.name = copy};
+        p->agents[p->n_agents] = (struct policy_agent){
+                .name = copy, .entry = {.name = copy, .what = "of the configuration", .is_of_config = true}};
         return &p->agents[p->n_agents++];
+}
+
+int policy_add_agent_folder(struct policy_agent *agent, enum policy_access access, char *path) {
+        struct agent_folder *grown = reallocarray(agent->folders, agent->n_folders + 2, sizeof(*grown));
+
+        if (!grown) {
+                free(path);
+                return -ENOMEM;
+        }
+        grown[agent->n_folders++] = (struct agent_folder){.access = access, .path = path};
+        grown[agent->n_folders] = (struct agent_folder){.path = NULL};
+        agent->entry.folders = agent->folders = grown;
+        return 0;
 }
 
 int policy_add_link(struct nsrun_policy *p, const char *text, const char *path) {

@@ -87,12 +87,38 @@ struct policy_toolchain {
         const char *label;
 };
 
-/* A row that a configuration adds to the table of agents: agents.h says what each list is. */
+#define AGENT_MOVES_MOST 2
+
+/* A variable that names another place: the folder is `below` its value ("": the value itself). */
+struct agent_move {
+        const char *variable, *below;
+};
+
+/* A folder or file of an agent's.  One that is missing is left out. */
+struct agent_folder {
+        enum policy_access access;
+        const char *path; /* absolute, or "~/…" */
+        struct agent_move moved[AGENT_MOVES_MOST];
+};
+
+/* A row of the table of agents (agents.h).  Lists end with NULL, or are NULL. */
+struct agent_entry {
+        const char *name, *what;
+        const struct agent_folder *folders; /* the first without a path ends them; or NULL */
+        const char *const *protect;         /* globs at the top of its writable folders that are read-only */
+        const char *const *keys;            /* the first of these variables that is set is passed */
+        const char *const *hosts;           /* what --net=allow lets be reached beside the rules given */
+        bool is_nested; /* it brings a sandbox of its own: --seccomp=nested unless said */
+        bool is_of_config;
+};
+
+/* A row that a configuration adds, of what it owns. */
 struct policy_agent {
+        struct agent_entry entry;
         char *name;
-        char **writable, **overlay, **readable; /* absolute paths */
+        struct agent_folder *folders;
+        size_t n_folders;
         char **protect, **keys, **hosts;
-        bool is_nested;
 };
 
 struct policy_link {
@@ -120,6 +146,24 @@ struct policy_limits {
         uint64_t pids;                               /* processes and threads, pid 1 not counted */
         uint64_t cpu;                                /* thousandths of a CPU */
 };
+
+/* What of the host's desktop one word shows (grants.h). */
+enum grant_kind {
+        GRANT_KVM,
+        GRANT_FUSE,
+        GRANT_GPU,
+        GRANT_SOUND,
+        GRANT_DISPLAY,
+        GRANT_SSH_AGENT,
+        GRANT_GPG_AGENT,
+        GRANT_DBUS,
+        GRANT_BROWSER,
+        GRANTS_COUNT
+};
+extern const char *const policy_grants[GRANTS_COUNT]; /* the options' names (values.c) */
+
+/* Stands between a toolchain's folder and the variable that names another. */
+#define CONFIG_OR_VARIABLE " or $"
 
 /* One thing that was said, for `nsrun config show`. */
 struct policy_said {
@@ -235,6 +279,8 @@ int policy_add_toolchain(struct nsrun_policy *p, const char *path, const char *v
                          const char *label);
 /* Adds a row of this name, to be filled, to the table of agents.  NULL: no memory. */
 struct policy_agent *policy_add_agent(struct nsrun_policy *p, const char *name);
+/* Adds one of its folders.  The agent takes `path`. */
+int policy_add_agent_folder(struct policy_agent *agent, enum policy_access access, char *path);
 int policy_add_link(struct nsrun_policy *p, const char *text, const char *path);
 int policy_add_tmpfs(struct nsrun_policy *p, const char *path, uint64_t size);
 /* Before a configuration is read: its agent_profile counts. */
@@ -246,8 +292,20 @@ void policy_set_instance(struct nsrun_policy *p, char *root, char *workspace, st
 /* Notes what was said, if the policy keeps that.  -ENOMEM. */
 int policy_note(struct nsrun_policy *p, const char *key, const char *value, const char *from);
 
+/* Whether --env or --unsetenv names the variable. */
+static inline bool policy_sets(const struct nsrun_policy *p, const char *name) {
+        return variables_find(&p->env, name, strlen(name));
+}
+static inline bool policy_unsets(const struct nsrun_policy *p, const char *name) {
+        return variables_find(&p->unset, name, strlen(name));
+}
+
 /* Keeps a text for as long as the policy lives.  The policy takes `label`; NULL if memory runs out. */
 const char *policy_keep_label(struct nsrun_policy *p, char *label);
+
+static inline bool policy_is_instance(const struct nsrun_policy *p) {
+        return p->profile == POLICY_PROFILE_INSTANCE;
+}
 
 /* Whether isolation is off: nsrun_plan_new() refuses such a policy ("isolation is disabled"). */
 static inline bool policy_is_plain(const struct nsrun_policy *p) {
@@ -256,10 +314,3 @@ static inline bool policy_is_plain(const struct nsrun_policy *p) {
 
 /* Whether a sandbox of that policy asks a person at the terminal, which then isn't the command's. */
 bool policy_asks(const struct nsrun_policy *p);
-
-/* no_sandbox.c: what "no-sandbox" means, for its user. */
-extern const char policy_no_sandbox_warning[];
-
-/* environment.c: why a variable of that name is withheld, "secret" or "unreachable"; NULL if it
- * isn't. */
-const char *policy_env_withheld(const char *name);

@@ -3,7 +3,8 @@
  * as the workspace's file tools outside. */
 #include "workspace/workspace.h"
 
-#include "refuse.h"
+#include "policy.h"
+#include "refusal.h"
 
 static const char option[] = "the workspace";
 

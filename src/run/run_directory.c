@@ -4,7 +4,7 @@
 #include "run_directory.h"
 
 #include "base/degraded.h"
-#include "policy/instance_profile.h"
+#include "resolve/instance_profile.h"
 
 /* Makes the folder of all run directories, and that of nsrun's state, if the plan hides it and it doesn't
  * exist: launch/ leaves a tmpfs out that would hide nothing, so that a command could make the folder,

@@ -7,7 +7,7 @@
 #include "changes/git.h"
 #include "changes/ignored.h"
 #include "host/git_author.h"
-#include "policy/protect.h"
+#include "protect/protect_names.h"
 
 /* Whether the caller's `paths` name a change that git would obey: by its own path, or by that of a
  * folder that git would obey as a whole.  A glob names none. */

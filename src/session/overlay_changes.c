@@ -6,7 +6,7 @@
 #include "base/stream.h"
 #include "leave_out.h"
 #include "patch.h"
-#include "policy/protect.h"
+#include "protect/protect_names.h"
 
 /* How often a digest is tried where commands go on changing what it is of. */
 #define DIGEST_TRIES 5

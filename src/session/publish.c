@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "net/control.h"
-#include "policy/network.h"
+#include "resolve/network.h"
 #include "run/network.h"
 #include "session.h"
 

@@ -13,7 +13,7 @@
 #include "base/path.h"
 
 enum {
-        BEFORE_MAX = 20000, /* policy/protect_stubs.c refuses half as many */
+        BEFORE_MAX = 20000, /* protect/protect_stubs.c refuses half as many */
 };
 
 struct marked_folder {

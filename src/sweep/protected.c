@@ -366,7 +366,7 @@ static bool has_part(const struct protected_folder *f, const char *path, const c
         return glob && strv_contains(f->globs, glob);
 }
 
-/* A git dir that was there when the policy was resolved.  Of one outside these folders policy/git.c has
+/* A git dir that was there when the policy was resolved.  Of one outside these folders resolve/git.c has
  * exposed what is the command's alone. */
 static bool is_known_git_dir(void *data, const char *path) {
         const struct look *l = data;

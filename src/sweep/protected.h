@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Protected names that weren't there when a command began: nothing keeps it from making them, so they are
- * looked for when it has ended, and moved aside.  policy/protect.c has the names, and makes those that are
+ * looked for when it has ended, and moved aside.  protect/protect.c has the names, and makes those that are
  * there read-only. */
 #pragma once
 

@@ -265,24 +265,8 @@ int question_begin(struct asking *a, enum asked_about about, struct nsrun_error 
 #define WRITE_MS 2000 /* for how long the terminal may take nothing */
 
 bool question_write(const struct asking *a, const char *text) {
-        for (size_t left = strlen(text); left > 0;) {
-                struct pollfd room = {.fd = a->tty, .events = POLLOUT};
-                ssize_t n = sys_write(a->tty, text, left);
-
-                /* It still has to show what the command has printed. */
-                if (n == -EAGAIN) {
-                        int r = sys_poll(&room, 1, WRITE_MS);
-
-                        if (r == 0 || (r < 0 && r != -EINTR))
-                                return false;
-                } else if (n < 0 && n != -EINTR)
-                        return false;
-                if (n > 0) {
-                        text += n;
-                        left -= (size_t)n;
-                }
-        }
-        return true;
+        /* It still has to show what the command has printed. */
+        return write_waiting(a->tty, text, strlen(text), WRITE_MS) >= 0;
 }
 
 /* Lines, with an echo, whatever the command has made of the terminal.  What was typed before the question is

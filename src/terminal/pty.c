@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/file.h"
 #include "base/sys.h"
 #include "boundary/harden.h"
 #include "modes.h"
@@ -160,22 +161,6 @@ void pty_resize(struct pty *p) {
 
 /* -------------------------------------------------------- the caller's terminal */
 
-static void write_all(int fd, const char *bytes, size_t n) {
-        while (n > 0) {
-                struct pollfd ready = {.fd = fd, .events = POLLOUT};
-                ssize_t done = sys_write(fd, bytes, n);
-
-                if (done == -EAGAIN || done == -EINTR)
-                        (void)sys_poll(&ready, 1, -1);
-                else if (done <= 0)
-                        return;
-                else {
-                        bytes += done;
-                        n -= (size_t)done;
-                }
-        }
-}
-
 /* ------------------------------------------------------- a terminal's late answers */
 
 #define ANSWERS_WAIT_MS 500
@@ -209,7 +194,7 @@ static void ask_for_place(const struct pty *p, struct awaited *ret) {
         row = 1 + lot[0] % (size.ws_row > 0 ? size.ws_row : 24U);
         column = 1 + lot[1] % (size.ws_col > 0 ? size.ws_col : 80U);
         (void)snprintf(question, sizeof(question), "\0337\033[%u;%uH\033[6n\0338", row, column);
-        write_all(p->output, question, strlen(question));
+        (void)write_waiting(p->output, question, strlen(question), -1);
         ret->n = (size_t)snprintf(ret->text, sizeof(ret->text), "\033[%u;%uR", row, column);
         ret->at = 0;
 }
@@ -257,7 +242,7 @@ static _Noreturn void watch_nsrun(const struct pty *p, int end) {
         if (p->is_raw && tcgetattr(p->input, &now) == 0 && standard_same_modes(&now, &p->raw))
                 (void)tcsetattr(p->input, TCSAFLUSH, &p->before);
         if (isatty(p->output))
-                write_all(p->output, screen_sequence(), strlen(screen_sequence()));
+                (void)write_waiting(p->output, screen_sequence(), strlen(screen_sequence()), -1);
         _exit(0);
 }
 
@@ -317,7 +302,7 @@ void pty_leave_terminal(struct pty *p) {
         if (!p->is_raw)
                 return;
         sequence = has_screen ? screen_reset(&p->screen) : "";
-        write_all(p->output, sequence, strlen(sequence));
+        (void)write_waiting(p->output, sequence, strlen(sequence), -1);
         p->screen.asks = false;
         group = tcgetpgrp(p->input);
         /* In the background the modes are another job's.  A terminal's answers to a program's questions are
@@ -488,8 +473,8 @@ void pty_drain(struct pty *p) {
                 if (!pty_is_drained(&p->printed) && !p->has_output_ended) {
                         screen_watch(&p->screen, p->printed.bytes + p->printed.from,
                                      p->printed.to - p->printed.from);
-                        write_all(p->output, p->printed.bytes + p->printed.from,
-                                  p->printed.to - p->printed.from);
+                        (void)write_waiting(p->output, p->printed.bytes + p->printed.from,
+                                            p->printed.to - p->printed.from, -1);
                 }
                 p->printed.from = p->printed.to = 0;
                 read_printed(p);

@@ -320,8 +320,14 @@ TEST(a_policys_changes_are_checked_and_shown) {
                 expect_out(&o, "allow\n");
         }
         outcome_clear(&o);
-        NSRUN(s, &o, "plan", "--seccomp=strict+kcmp", "--", "true");
-        expect_in(o.out, "strict+kcmp");
+        {
+                const char *const argv[] = {
+                        program(), "plan", "--project", s->project, "--seccomp=strict+kcmp",
+                        "--",      "true", NULL};
+
+                run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+                expect_in(o.out, "strict+kcmp");
+        }
 }
 
 /* ----------------------------------------------------------------- compile */

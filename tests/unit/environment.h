@@ -2,7 +2,8 @@
 /* What the tests of the command's environment share: a policy with an environment to inherit, resolved. */
 #pragma once
 
-#include "policy/environment.h"
+#include "policy/withheld.h"
+#include "resolve/environment.h"
 #include "scratch.h"
 
 static inline struct nsrun_policy *new_policy(const char *const *environment) {

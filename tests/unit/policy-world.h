@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A user's home, a project and some folders, and a policy to be resolved among them: what
- * the tests of policy/resolve.c share. */
+ * the tests of resolve/resolve.c share. */
 #pragma once
 
 #include "scratch.h"
 
-#include "policy/resolved.h"
+#include "resolve/resolve.h"
 
 /* A home folder and a project, with a symlink or two. */
 struct world {

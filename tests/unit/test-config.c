@@ -4,7 +4,7 @@
 #include "scratch.h"
 
 #include "policy/config.h"
-#include "policy/environment.h"
+#include "policy/withheld.h"
 
 static const char *const home[] = {"HOME=/home/u", NULL};
 

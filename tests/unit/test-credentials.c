@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* policy/secret_values.c, and what policy/environment.c makes of it: values that give away a secret under a
+/* policy/secret_values.c, and what resolve/environment.c makes of it: values that give away a secret under a
  * harmless name, and an environment of harmless ones. */
 #include "policy/secret_values.h"
 

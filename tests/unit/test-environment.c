@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* policy/environment.c: what the command inherits, what it doesn't, and that the
+/* resolve/environment.c: what the command inherits, what it doesn't, and that the
  * man page's list is the code's. */
 #include "environment.h"
 #include "manual.h"

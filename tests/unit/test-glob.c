@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 #include "manual.h"
-#include "policy/protect.h"
+#include "protect/protect_names.h"
 #include "scratch.h"
 
 static int note_name(void *data, const char *name, const struct stat *st) {

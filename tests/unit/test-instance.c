@@ -6,8 +6,10 @@
 #include <signal.h>
 
 #include "base/path.h"
-#include "policy/environment.h"
-#include "policy/instance_profile.h"
+#include "policy/withheld.h"
+#include "resolve/environment.h"
+#include "resolve/instance_profile.h"
+#include "resolve/project.h"
 
 static struct nsrun_policy *make(const char *home, const char *named, const char *option) {
         char *const_home = NULL, *const_named = NULL;

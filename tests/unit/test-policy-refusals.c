@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* policy/resolve.c, rules.c and refuse.c: what each refusal says, word for word. */
+/* resolve/resolve.c, rules.c and refuse.c: what each refusal says, word for word. */
 #include "policy-world.h"
 
 TEST_WITH(a_bad_project_is_refused, set_up, tear_down) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* policy/resolve.c and rules.c: what becomes of a policy, here and now. */
+/* resolve/resolve.c and rules.c: what becomes of a policy, here and now. */
 #include "policy-world.h"
 
 #include <pthread.h>

@@ -5,7 +5,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "manual.h"
-#include "policy/policy.h"
+#include "policy/withheld.h"
 #include "scratch.h"
 
 /* What belongs to no row's neighbourhood, and must stay unseen all the same. */

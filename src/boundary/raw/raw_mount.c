@@ -4,6 +4,7 @@
 #include <sys/mount.h>
 
 #include "base/beneath.h"
+#include "base/file.h"
 #include "beneath_root.h"
 #include "boundary/decimal.h"
 #include "raw.h"
@@ -114,25 +115,13 @@ static int raw_bind(struct raw *w, const struct plan_op *op) {
         return r < 0 || !op->propagation ? r : raw_propagate(w, op);
 }
 
-static int raw_mount_write_all(int fd, const char *text, size_t left) {
-        while (left > 0) {
-                ssize_t n = sys_write(fd, text, left);
-
-                if (n < 0)
-                        return (int)n;
-                text += n;
-                left -= (size_t)n;
-        }
-        return 0;
-}
-
 /* PLAN_DATA: writes a file on the first tmpfs, binds it, and unlinks it. */
 static int raw_data(struct raw *w, const struct plan_op *op) {
         _cleanup_close_ int file = -EBADF, target = -EBADF;
         int r;
 
         file = sys_open(w->base_root, DATA_NAME, O_CREAT | O_EXCL | O_RDWR, op->mode);
-        r = file < 0 ? file : raw_mount_write_all(file, op->text, op->size);
+        r = file < 0 ? file : write_full(file, op->text, op->size);
         if (r < 0)
                 return raw_mount_fail(w, r, op->target, "Can't write data to file");
         target = open_mount_point(w, op, false, 0444);
@@ -165,7 +154,7 @@ static int raw_file(struct raw *w, const struct plan_op *op) {
                         : late_open(w->mount.new_root, op->target,
                                     O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW,
                                     op->mode);
-        r = fd < 0 ? fd : raw_mount_write_all(fd, op->text, op->size);
+        r = fd < 0 ? fd : write_full(fd, op->text, op->size);
         if (r < 0)
                 r = raw_mount_fail(w, r, op->target,
                                    fd < 0 ? "Can't create file" : "Can't write data to file");

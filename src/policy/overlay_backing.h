@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where overlays keep what is written during a run. */
-#pragma once
-
-#include "resolved.h"
-
-/* Fills s->backing and s->overlay_size, once all rules are known. */
-void resolve_backing(struct resolved *s);

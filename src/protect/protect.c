@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See protect.h.  protect_find.c looks for names in one folder. */
+#include "protect.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/beneath.h"
+#include "base/path.h"
+#include "host/subrepositories.h"
+#include "policy/agents.h"
+#include "protect_find.h"
+#include "protect_git.h"
+#include "protect_names.h"
+#include "protect_stubs.h"
+
+enum {
+        NESTED_DEPTH = 8,
+        RUN_INDEX_MAX = 256 << 10, /* a longer index would cost a run more than its start */
+        SESSION_INDEX_MAX = 64 << 20,
+};
+
+static int protect_error(const struct protecting *p, int r, const char *glob) {
+        if (r == -ENOMEM)
+                return error_oom(p->err);
+        if (r == -E2BIG && !glob)
+                return error_set(p->err, NSRUN_STAGE_POLICY, r, p->top,
+                                 "there are too many repositories and git dirs in it to protect them",
+                                 "look who made them; --no-protect GLOB leaves folders open, "
+                                 "--no-protect .git/modules those of submodules");
+        return error_set(p->err, NSRUN_STAGE_POLICY, r, glob ? glob : p->path,
+                         "the protected names can't be looked for", NULL);
+}
+
+static int protect_nested(const struct protecting *p, unsigned depth);
+
+/* With objects and refs beside it a HEAD makes a folder a repository, to git, where its .git is none: a new
+ * one is looked for in the end.  A bare repository's own is the command's to write. */
+static int note_head(const struct protecting *p) {
+        struct stat st;
+
+        if (fstatat(p->fd, "HEAD", &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return 0;
+        return strv_consume(&p->resolved->present, str_concat(p->path, "//", "HEAD"));
+}
+
+/* A repository, or a writable folder that is none. */
+static int protect_repository(struct protecting *p, unsigned depth) {
+        int r = protect_git(p);
+
+        for (const char *const *name = protect_names; *name && r >= 0; name++)
+                if (!startswith(*name, ".git/"))
+                        r = protect_name(p, *name);
+        if (r >= 0)
+                r = note_head(p);
+        if (r >= 0)
+                r = protect_find(p);
+        if (r >= 0)
+                r = protect_git_orders(p);
+        return r < 0 ? r : protect_nested(p, depth);
+}
+
+/* What lies at `name` below `above`, a repository in its turn. */
+static int protect_one_nested(const struct protecting *above, const char *name, unsigned depth) {
+        struct protecting p = *above;
+        const struct resolved *s = above->resolved;
+        _cleanup_free_ char *path = str_concat(above->path, "/", name);
+        _cleanup_free_ char *below = str_concat(above->below, *above->below ? "/" : "", name);
+        int r;
+
+        if (!path || !below)
+                return -ENOMEM;
+        if (protect_is_left_open(above, name))
+                return 0;
+        /* A writable folder of its own has its turn. */
+        for (size_t i = 0; i < s->n_rules; i++)
+                if (s->rules[i].access == POLICY_RW && streq(s->rules[i].source, path))
+                        return 0;
+        if (++*p.n_repositories > PROTECT_REPOSITORIES_MAX)
+                return -E2BIG;
+        p.path = path;
+        p.below = below;
+        p.globs = NULL;
+        p.git_dir = NULL;
+        p.git_fd = -EBADF;
+        p.fd = beneath_open(above->fd, name, O_PATH | O_DIRECTORY, 0);
+        if (p.fd < 0)
+                return p.fd == -ENOMEM ? p.fd : 0;
+        r = protect_repository(&p, depth);
+        (void)close(p.fd);
+        close_fdp(&p.git_fd);
+        free(p.git_dir);
+        strv_free(p.globs);
+        return r;
+}
+
+static int protect_nested(const struct protecting *p, unsigned depth) {
+        const struct nested_places places = {.folder = p->fd,
+                                             .git_dir = p->git_fd,
+                                             .index_limit = p->resolved->is_session ? SESSION_INDEX_MAX
+                                                                                    : RUN_INDEX_MAX};
+        _cleanup_strv_ char **found = NULL;
+        int r = depth < NESTED_DEPTH ? nested_find(&places, &found, NULL) : 0;
+
+        STRV_FOREACH (name, found)
+                if (r >= 0)
+                        r = protect_one_nested(p, *name, depth + 1);
+        return r;
+}
+
+static int protect_folder(struct protecting *p) {
+        const struct nsrun_policy *policy = p->resolved->policy;
+        const struct agent_entry *agent =
+                strv_contains(p->resolved->agent_folders, p->top) ? agent_chosen(policy) : NULL;
+        int r = 0;
+
+        if (strv_contains(policy->no_protect, "*"))
+                return 0;
+        for (char **glob = policy->protect; glob && *glob; glob++) {
+                r = protect_name(p, *glob);
+                if (r >= 0)
+                        r = protect_find(p);
+                if (r < 0)
+                        return protect_error(p, r, *glob);
+        }
+        for (const char *const *glob = agent ? agent->protect : NULL; glob && *glob && r >= 0; glob++)
+                r = protect_name(p, *glob);
+        if (r >= 0)
+                r = protect_find(p);
+        if (r >= 0)
+                r = protect_repository(p, 0);
+        return r < 0 ? protect_error(p, r, NULL) : 0;
+}
+
+/* A folder of the host that the command may write to.  Not /tmp's; and of git dirs outside the project
+ * git.c has said which parts are writable. */
+static bool is_protectable(const struct resolved *s, const struct resolved_rule *rule) {
+        if (rule->access != POLICY_RW || !rule->is_directory || rule->option == s->tmp.option)
+                return false;
+        return (!s->git_dir || !path_is_beneath(rule->source, s->git_dir)) &&
+               (!s->git_common_dir || !path_is_beneath(rule->source, s->git_common_dir));
+}
+
+int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
+        _cleanup_free_ char *users_hooks = NULL;
+        bool is_strict = s->policy->protects_strictly;
+        unsigned n_repositories = 0;
+        size_t n = s->n_rules;
+        int r = is_strict ? strict_check(s, err) : 0;
+
+        if (r >= 0 && s->home && protect_find_users_hooks(s->home, &users_hooks) < 0)
+                r = error_oom(err);
+        for (size_t i = 0; i < n && r >= 0; i++) {
+                struct protecting p = {.resolved = s,
+                                       .users_hooks = users_hooks,
+                                       .below = "",
+                                       .git_fd = -EBADF,
+                                       .n_repositories = &n_repositories,
+                                       .err = err};
+
+                if (!is_protectable(s, &s->rules[i]))
+                        continue;
+                p.top = p.path = s->rules[i].source;
+                p.fd = p.top_fd = open(p.top, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                /* Whoever mounts it says what is wrong. */
+                if (p.fd < 0)
+                        continue;
+                r = protect_folder(&p);
+                (void)close(p.fd);
+                close_fdp(&p.git_fd);
+                free(p.git_dir);
+                strv_free(p.globs);
+        }
+        if (r >= 0 && is_strict && (r = strict_keep_git_dir(s)) < 0)
+                r = error_set(err, NSRUN_STAGE_POLICY, r, s->git_dir,
+                              "the protected names can't be looked for", NULL);
+        if (r >= 0 && is_strict)
+                r = strict_finish(s, err);
+        return r < 0 ? r : protect_list_links(s, err);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Protected names of one folder are looked for: what is there becomes read-only. */
+#pragma once
+
+#include "rules/resolved.h"
+
+enum {
+        PROTECT_REPOSITORIES_MAX = 500, /* with submodules' git dirs */
+};
+
+/* A repository, or a writable folder that is none. */
+struct protecting {
+        struct resolved *resolved;
+        const char *top;   /* the writable folder */
+        int top_fd;        /* O_PATH */
+        const char *below; /* the repository's path in it, "" for the folder itself */
+        const char *path;  /* of the repository */
+        int fd;            /* O_PATH */
+        char **globs;      /* names that protect_find() is to look for */
+        char **found;      /* for --protect=strict: those of them that are there */
+        char *git_dir;     /* where its git dir is, if that is known; or NULL */
+        int git_fd;        /* of that, O_PATH; or -EBADF */
+        unsigned *n_repositories;
+        const char *users_hooks; /* protect_find_users_hooks()'s */
+        struct nsrun_error *err;
+};
+
+/* Whether --no-protect names `name`, a path in the repository. */
+bool protect_is_left_open(const struct protecting *p, const char *name);
+/* Adds a name or glob, unless it is left open; and looks for all that were added: what is there
+ * becomes read-only.  -E2BIG, -ENOMEM. */
+int protect_name(struct protecting *p, const char *glob);
+int protect_find(struct protecting *p);
+/* For glob_find(): what is closed to the caller is closed to the command. */
+int protect_leave_closed(void *data, const char *name);

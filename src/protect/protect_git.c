@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See protect_git.h. */
+#include "protect_git.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "base/beneath.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "host/gitdir.h"
+#include "host/gitorders.h"
+#include "host/gitwalk.h"
+#include "host/glob.h"
+#include "host/subrepositories.h"
+#include "protect_names.h"
+
+/* Of each git dir that .git has of a submodule or a linked worktree, and of one elsewhere: those that are
+ * there when the command begins, as git makes new ones. */
+static const char *const of_modules[] = {
+        "branches",
+        "commondir",
+        "config",
+        "config.worktree",
+        "hooks",
+        "info/attributes",
+        "objects/info/alternates",
+        "remotes",
+};
+static const char *const of_worktrees[] = {"commondir", "config.worktree", "gitdir"};
+
+enum {
+        MODULES_DEPTH = 16,
+        INCLUDES_DEPTH = 10, /* git's own bound */
+        INCLUDES_MAX = 100,
+        LINKS_MAX = 10000, /* symlinks in git dirs: the user's tools make some */
+        INCLUDED_SIZE = 1 << 20,
+};
+
+/* Where a walk through .git's git dirs is. */
+struct git_dirs {
+        struct protecting *protecting;
+        unsigned depth;
+};
+
+static char *join_globs(const char *folder, const char *name) {
+        return str_concat(folder, *folder ? "/" : "", name);
+}
+
+/* Each of `names` in the git dir `folder`, a glob. */
+static int protect_git_dir(struct protecting *p, const char *folder, const char *const *names, size_t n) {
+        int r = 0;
+
+        for (size_t i = 0; i < n && r >= 0; i++) {
+                _cleanup_free_ char *name = join_globs(folder, names[i]);
+
+                r = name ? protect_name(p, name) : -ENOMEM;
+        }
+        return r;
+}
+
+/* The git dir is swept when the command has ended. */
+static int add_swept(struct resolved *s, const char *folder, const char *name) {
+        _cleanup_free_ char *path = path_join(folder, name);
+
+        if (!path)
+                return -ENOMEM;
+        return strv_contains(s->git_dirs, path) ? 0 : strv_consume(&s->git_dirs, TAKE_PTR(path));
+}
+
+static int protect_worktree(void *data, const char *name, const struct stat *st) {
+        const struct git_dirs *dirs = data;
+        _cleanup_free_ char *folder = glob_escape(name);
+
+        if (!folder)
+                return -ENOMEM;
+        return S_ISDIR(st->st_mode)
+                       ? protect_git_dir(dirs->protecting, folder, of_worktrees, ARRAY_SIZE(of_worktrees))
+                       : 0;
+}
+
+static int each_below(struct git_dirs *dirs, const char *folder,
+                      int (*found)(void *data, const char *name, const struct stat *st)) {
+        _cleanup_free_ char *all = join_globs(folder, "*");
+        char *globs[] = {all, NULL};
+
+        return all ? glob_find(dirs->protecting->fd, globs,
+                               &(struct glob_search){.found = found,
+                                                     .closed = protect_leave_closed,
+                                                     .wants_type = true,
+                                                     .data = dirs})
+                   : -ENOMEM;
+}
+
+static int protect_modules(struct protecting *p, const char *folder, unsigned depth);
+
+/* A command may have moved one of the two away for a while. */
+static bool is_git_dir_at(int fd, const char *name) {
+        static const char *const signs[] = {"HEAD", "config"};
+        char path[PATH_MAX];
+        struct stat st;
+
+        for (size_t i = 0; i < ARRAY_SIZE(signs); i++) {
+                int n = snprintf(path, sizeof(path), "%s/%s", name, signs[i]);
+
+                if (n > 0 && (size_t)n < sizeof(path) && fstatat(fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                    S_ISREG(st.st_mode))
+                        return true;
+        }
+        return false;
+}
+
+/* A submodule's git dir, which has those of its own submodules in turn; or a folder of the submodule's name,
+ * which is its path. */
+static int protect_module(void *data, const char *name, const struct stat *st) {
+        const struct git_dirs *dirs = data;
+        struct protecting *p = dirs->protecting;
+        _cleanup_free_ char *folder = glob_escape(name), *modules = NULL;
+        int r;
+
+        if (!folder)
+                return -ENOMEM;
+        if (!S_ISDIR(st->st_mode))
+                return 0;
+        if (!is_git_dir_at(p->fd, name))
+                return protect_modules(p, folder, dirs->depth + 1);
+        if (++*p->n_repositories > PROTECT_REPOSITORIES_MAX)
+                return -E2BIG;
+        r = protect_git_dir(p, folder, of_modules, ARRAY_SIZE(of_modules));
+        if (r >= 0)
+                r = add_swept(p->resolved, p->path, name);
+        modules = r < 0 ? NULL : join_globs(folder, "modules");
+        if (r >= 0 && !modules)
+                r = -ENOMEM;
+        return r < 0 ? r : protect_modules(p, modules, dirs->depth + 1);
+}
+
+static int protect_modules(struct protecting *p, const char *folder, unsigned depth) {
+        struct git_dirs dirs = {.protecting = p, .depth = depth};
+
+        return depth < MODULES_DEPTH ? each_below(&dirs, folder, protect_module) : 0;
+}
+
+static int protect_git_dirs(struct protecting *p) {
+        struct git_dirs dirs = {.protecting = p};
+        int r = protect_is_left_open(p, ".git/modules") ? 0 : protect_modules(p, ".git/modules", 0);
+
+        return r < 0 ? r : each_below(&dirs, ".git/worktrees", protect_worktree);
+}
+
+/* The folder around as one that is no repository. */
+static struct protecting top_of(const struct protecting *p) {
+        struct protecting top = *p;
+
+        top.path = p->top;
+        top.fd = p->top_fd;
+        top.below = "";
+        top.globs = NULL;
+        top.git_dir = NULL;
+        return top;
+}
+
+/* Protects `name`, in the folder around, unless that was done. */
+static int protect_in_top(struct protecting *top, const char *name) {
+        _cleanup_free_ char *entry = str_concat(top->path, "//", name);
+
+        if (!entry)
+                return -ENOMEM;
+        return strv_contains(top->resolved->protected, entry) ? 0 : protect_name(top, name);
+}
+
+/* A git dir that lies in the folder around under another name, as .git says, a file or a symlink. */
+static int protect_separate(const struct protecting *p) {
+        _cleanup_free_ char *folder = glob_escape(path_below(p->git_dir, p->top));
+        struct protecting top = top_of(p);
+        int r = folder ? 0 : -ENOMEM;
+
+        for (size_t i = 0; i < ARRAY_SIZE(of_modules) && r >= 0; i++) {
+                _cleanup_free_ char *name = join_globs(folder, of_modules[i]);
+
+                r = name ? protect_in_top(&top, name) : -ENOMEM;
+        }
+        if (r >= 0)
+                r = protect_find(&top);
+        strv_free(top.globs);
+        return r < 0 ? r : add_swept(p->resolved, "/", p->git_dir);
+}
+
+/* Where .git leads that is no folder; nothing but what lies in the writable folder is believed here. */
+static int follow_dot_git(struct protecting *p, bool is_file) {
+        _cleanup_free_ char *link = NULL, *canonical = NULL;
+        int r;
+
+        if (is_file) {
+                r = gitdir_of_file(p->fd, p->path, p->top, &canonical);
+        } else {
+                link = path_join(p->path, ".git");
+                r = link ? path_canonical(link, &canonical, NULL) : -ENOMEM;
+        }
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0 || !path_is_beneath(canonical, p->top))
+                return 0;
+        p->git_dir = TAKE_PTR(canonical);
+        return protect_is_left_open(p, ".git") ? 0 : protect_separate(p);
+}
+
+/* A bare repository: the folder is its own git dir. */
+static int protect_bare(struct protecting *p) {
+        int r = protect_git_dir(p, "", of_modules, ARRAY_SIZE(of_modules));
+
+        p->git_dir = r < 0 ? NULL : strdup(p->path);
+        if (r >= 0)
+                r = p->git_dir ? add_swept(p->resolved, "/", p->git_dir) : -ENOMEM;
+        return r;
+}
+
+static int protect_dot_git(struct protecting *p) {
+        struct resolved *s = p->resolved;
+        bool is_project = s->project && streq(p->path, s->project);
+        struct stat st;
+        int r = protect_name(p, ".git");
+
+        if (r < 0)
+                return r;
+        if (fstatat(p->fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return nested_is_bare(p->fd) ? protect_bare(p) : 0;
+        /* A worktree's or a submodule's, outside: git.c has exposed it. */
+        if (is_project && s->git_dir)
+                return (p->git_dir = strdup(s->git_dir)) ? 0 : -ENOMEM;
+        if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
+                return follow_dot_git(p, S_ISREG(st.st_mode));
+        if (!S_ISDIR(st.st_mode))
+                return 0;
+        p->git_dir = path_join(p->path, ".git");
+        if (!p->git_dir)
+                return -ENOMEM;
+        if (protect_is_left_open(p, ".git"))
+                return 0;
+        if (is_project && !(s->git_dir = strdup(p->git_dir)))
+                return -ENOMEM;
+        r = add_swept(s, "/", p->git_dir);
+        for (const char *const *name = protect_names; *name && r >= 0; name++)
+                if (startswith(*name, ".git/"))
+                        r = protect_name(p, *name);
+        return r < 0 ? r : protect_git_dirs(p);
+}
+
+int protect_git(struct protecting *p) {
+        int r = protect_dot_git(p);
+
+        if (r >= 0 && p->git_dir)
+                p->git_fd = open(p->git_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        return r;
+}
+
+/* A file of configuration that is read for what it names. */
+struct ordering {
+        const struct protecting *protecting;
+        const char *folder; /* to which its includes are relative */
+        unsigned depth, *n_included;
+};
+
+static int take_order(void *data, const struct gitconfig_entry *entry);
+
+/* Reads a plain file of configuration without following a symlink. */
+static int read_plain_below(int folder, const char *name, char **ret) {
+        _cleanup_close_ int fd = beneath_open(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+        struct stat st;
+
+        if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+                return -ENOENT;
+        return read_small_fd(fd, INCLUDED_SIZE, ret);
+}
+
+/* Goes on in a file that is included, where that lies in the folder around. */
+static int read_included(const struct ordering *from, const char *path, const char *below) {
+        _cleanup_free_ char *folder = path_parent(path), *text = NULL;
+        struct ordering in = *from;
+        int r;
+
+        if (!folder)
+                return -ENOMEM;
+        if (++in.depth > INCLUDES_DEPTH || ++*in.n_included > INCLUDES_MAX)
+                return 0;
+        in.folder = folder;
+        r = read_plain_below(from->protecting->top_fd, below, &text);
+        if (r >= 0)
+                r = gitconfig_parse(text, strlen(text), take_order, &in);
+        return r == -ENOMEM || r == -E2BIG ? r : 0;
+}
+
+/* Protects what a configuration names, if it lies in the folder around; `folder` is what a relative path is
+ * relative to.  1: *ret_path, *ret_below, for the caller to free, are where. */
+static int protect_named(const struct protecting *p, const char *value, const char *folder, char **ret_path,
+                         char **ret_below) {
+        const char *home = p->resolved->home, *in_home = startswith(value, "~/");
+        _cleanup_free_ char *path = NULL, *name = NULL;
+        struct protecting top = top_of(p);
+        const char *below;
+        int r;
+
+        if (in_home && !home)
+                return 0;
+        path = in_home ? path_join(home, in_home) : path_join(folder, value);
+        if (!path)
+                return -ENOMEM;
+        below = path_below(path, p->top);
+        if (!below || path_is_beneath(p->path, path))
+                return 0;
+        name = glob_escape(below);
+        r = name ? protect_in_top(&top, name) : -ENOMEM;
+        if (r >= 0)
+                r = protect_find(&top);
+        strv_free(top.globs);
+        if (r >= 0 && !(*ret_below = strdup(below)))
+                r = -ENOMEM;
+        if (r < 0)
+                return r;
+        *ret_path = TAKE_PTR(path);
+        return 1;
+}
+
+/* An entry that names a folder of hooks, or a file of configuration: the one is relative to the work tree,
+ * the other to the file that has the entry. */
+static int take_order(void *data, const struct gitconfig_entry *entry) {
+        const struct ordering *o = data;
+        _cleanup_free_ char *path = NULL, *below = NULL;
+        const char *subsection;
+        bool is_include = streq(entry->name, "include.path");
+        size_t n;
+        int r;
+
+        is_include |= gitconfig_is_in(entry->name, "includeif", "path", &subsection, &n);
+        if (!entry->value || (!is_include && !streq(entry->name, "core.hookspath")))
+                return 0;
+        r = protect_named(o->protecting, entry->value, is_include ? o->folder : o->protecting->path, &path,
+                          &below);
+        return r > 0 && is_include ? read_included(o, path, below) : r < 0 ? r : 0;
+}
+
+static int take_hooks_path(void *data, const struct gitconfig_entry *entry) {
+        char **hooks = data;
+
+        if (!streq(entry->name, "core.hookspath"))
+                return 0;
+        free(*hooks);
+        *hooks = strdup(entry->value ? entry->value : "");
+        return *hooks ? 0 : -ENOMEM;
+}
+
+int protect_find_users_hooks(const char *home, char **ret) {
+        static const char *const names[] = {".config/git/config", ".gitconfig"};
+        _cleanup_free_ char *hooks = NULL;
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                _cleanup_free_ char *path = path_join(home, names[i]), *text = NULL;
+
+                if (!path)
+                        return -ENOMEM;
+                if (read_small_file(AT_FDCWD, path, 0, INCLUDED_SIZE, &text) >= 0 &&
+                    gitconfig_parse(text, strlen(text), take_hooks_path, &hooks) == -ENOMEM)
+                        return -ENOMEM;
+        }
+        *ret = TAKE_PTR(hooks);
+        return 0;
+}
+
+int protect_git_orders(const struct protecting *p) {
+        const struct resolved *s = p->resolved;
+        _cleanup_close_ int common = -EBADF;
+        _cleanup_free_ char *path = NULL, *below = NULL;
+        unsigned n_included = 0;
+        struct ordering o = {.protecting = p, .folder = p->git_dir, .n_included = &n_included};
+        int r;
+
+        if (p->git_fd < 0 || protect_is_left_open(p, ".git"))
+                return 0;
+        if (s->git_common_dir && streq(p->git_dir, s->git_dir))
+                common = open(s->git_common_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        r = gitorders_read(common >= 0 ? common : p->git_fd, take_order, &o);
+        if (r != -ENOMEM && r != -E2BIG && p->users_hooks && *p->users_hooks)
+                r = protect_named(p, p->users_hooks, p->path, &path, &below);
+        return r == -ENOMEM || r == -E2BIG ? r : 0;
+}
+
+/* Where the walk finds links. */
+struct listing {
+        struct resolved *resolved;
+        unsigned n;
+};
+
+static int note_link(void *data, int folder, const char *name, const char *path) {
+        struct listing *l = data;
+        char *line = gitwalk_is_reference(folder, name) ? NULL : gitwalk_describe(folder, name, path);
+
+        if (!line)
+                return 0;
+        if (l->n++ < LINKS_MAX)
+                return strv_consume(&l->resolved->git_links, line);
+        free(line);
+        return 0;
+}
+
+int protect_list_links(struct resolved *s, struct nsrun_error *err) {
+        struct listing l = {.resolved = s};
+        struct gitwalk w = {.link = note_link, .data = &l};
+        int r = s->git_dir ? add_swept(s, "/", s->git_dir) : 0;
+
+        STRV_FOREACH (path, s->git_dirs)
+                if (r >= 0)
+                        r = gitwalk(&w, AT_FDCWD, *path, *path, true);
+        for (unsigned i = 0; i < 2 && s->git_common_dir && r >= 0; i++) {
+                _cleanup_free_ char *path = path_join(s->git_common_dir, i == 0 ? "logs" : "refs");
+
+                r = path ? gitwalk(&w, AT_FDCWD, path, path, false) : -ENOMEM;
+        }
+        s->links_are_cut = w.is_cut || l.n > LINKS_MAX;
+        return r < 0 ? error_oom(err) : 0;
+}

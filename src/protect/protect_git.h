@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Protected names of git dirs: a repository's own, those in it, and one elsewhere in the writable folder. */
+#pragma once
+
+#include "protect_find.h"
+
+/* Adds the names of the git dir that .git is or leads to, and fills p->git_dir and p->git_fd.  -E2BIG,
+ * -ENOMEM. */
+int protect_git(struct protecting *p);
+/* Protects the folder of hooks and the files that its configuration names, and what these name in turn; and
+ * the folder of hooks that the user's own configuration names.  -ENOMEM. */
+int protect_git_orders(const struct protecting *p);
+/* What the user's own configuration in `home` names as core.hooksPath, for the caller to free; NULL:
+ * nothing. What it includes is not looked at.  -ENOMEM. */
+int protect_find_users_hooks(const char *home, char **ret);
+/* Lists the symlinks of all git dirs that are swept when the command has ended. */
+int protect_list_links(struct resolved *s, struct nsrun_error *err);

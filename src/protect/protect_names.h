@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Protected names: what lies in a writable folder and is obeyed by programs that the user runs there later
+ * (git, editors, shells, package managers, other agents). */
+#pragma once
+
+#include "base/macro.h"
+
+/* nsrun's own list, relative to the top of a writable folder; ends with NULL. */
+extern const char *const protect_names[];
+/* Whether a path, relative to any folder, is or lies below one of nsrun's own list in some folder of it.  By
+ * a second name of such a file what lies under the first could be written. */
+bool protect_covers(const char *path);

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The command's environment: what it inherits (withheld.h says what it doesn't), and what nsrun, the policy
+ * and a grant set. */
+#include "environment.h"
+
+#include "policy/agents.h"
+#include "policy/withheld.h"
+
+#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+static int set_variable(struct variables *v, const char *name, const char *value) {
+        char *entry = NULL;
+
+        return variables_set(v, asprintf(&entry, "%s=%s", name, value) < 0 ? NULL : entry);
+}
+
+/* Withholds a variable: its name goes into s->left_out, and into s->secrets. */
+static int leave_out(struct resolved *s, const char *name, bool is_secret) {
+        int r = strv_contains(s->left_out, name) ? 0 : strv_add(&s->left_out, name);
+
+        return r < 0 || !is_secret || strv_contains(s->secrets, name) ? r : strv_add(&s->secrets, name);
+}
+
+/* Decides one inherited variable: it is passed, withheld, or dropped by --unsetenv.  `key` names one that is
+ * passed although it holds an agent's key; or NULL. */
+static int inherit(struct resolved *s, const char *key, const char *entry) {
+        const struct nsrun_policy *p = s->policy;
+        const char *equals = strchr(entry, '='), *why = NULL;
+        _cleanup_free_ char *name = NULL;
+
+        /* An entry without a "=", or without a name before it, can't be looked up by anybody. */
+        if (!equals || equals == entry)
+                return 0;
+        name = strndup(entry, (size_t)(equals - entry));
+        if (!name)
+                return -ENOMEM;
+        if (policy_unsets(p, name) || environment_get(s->granted, name))
+                return 0;
+        if (!policy_sets(p, name) && !(key && streq(name, key)))
+                why = environment_withholds(p, !s->plain, name, equals + 1);
+        if (why)
+                return leave_out(s, name, streq(why, "secret"));
+        /* Of two entries of one name the first counts, as for getenv(3). */
+        return variables_find(&s->env, name, strlen(name)) ? 0 : variables_set(&s->env, strdup(entry));
+}
+
+/* git stops where a key or a value is missing that its count promises. */
+static int keep_git_whole(struct resolved *s) {
+        static const char count[] = "GIT_CONFIG_COUNT";
+
+        STRV_FOREACH (name, s->secrets)
+                if (startswith(*name, "GIT_CONFIG_KEY_") || startswith(*name, "GIT_CONFIG_VALUE_")) {
+                        if (!variables_value(&s->env, count) || policy_sets(s->policy, count))
+                                return 0;
+                        variables_drop(&s->env, count, strlen(count));
+                        return leave_out(s, count, true);
+                }
+        return 0;
+}
+
+static int policy_environment_compare_names(const void *a, const void *b) {
+        return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* What goes before an entry that nsrun adds, beside --unsetenv. */
+enum gives_way {
+        GIVES_WAY_TO_NOTHING, /* it wins over inherited ones; --env, which is applied later, wins over it */
+        GIVES_WAY_TO_OPTIONS, /* --env */
+        GIVES_WAY_TO_ALL      /* whatever is passed, as git does; --unsetenv isn't looked at */
+};
+
+static int add_entries(const struct nsrun_policy *p, const char *const *entries, enum gives_way way,
+                       struct variables *to) {
+        int r = 0;
+
+        for (; entries && *entries && r >= 0; entries++) {
+                size_t n = strcspn(*entries, "=");
+
+                if (variables_find(way == GIVES_WAY_TO_ALL ? to : &p->unset, *entries, n) ||
+                    (way == GIVES_WAY_TO_OPTIONS && variables_find(&p->env, *entries, n)))
+                        continue;
+                r = variables_set(to, strdup(*entries));
+        }
+        return r;
+}
+
+int environment_add_usual(const struct resolved *s, struct variables *env) {
+        return add_entries(s->policy, s->usual, GIVES_WAY_TO_OPTIONS, env);
+}
+
+/* Whatever PATH is, a grant's programs come before others of their names. */
+static int put_first(const struct resolved *s, struct variables *passed) {
+        const char *path = s->programs_first ? variables_value(passed, "PATH") : NULL;
+        _cleanup_free_ char *with = path ? str_concat(s->programs_first, ":", path) : NULL;
+
+        if (!path)
+                return 0;
+        return with ? set_variable(passed, "PATH", with) : -ENOMEM;
+}
+
+static int policy_environment_make_environment(struct resolved *s, struct variables *passed) {
+        const struct nsrun_policy *p = s->policy;
+        const char *key = s->plain ? NULL : agent_key(p);
+        int r;
+
+        STRV_FOREACH (entry, environment_inherited(p)) {
+                r = inherit(s, key, *entry);
+                if (r < 0)
+                        return r;
+        }
+        r = keep_git_whole(s);
+        if (r < 0)
+                return r;
+        if (s->home && !policy_unsets(p, "HOME")) {
+                r = set_variable(passed, "HOME", s->home);
+                if (r < 0)
+                        return r;
+        }
+        if (!variables_value(passed, "PATH") && !policy_unsets(p, "PATH")) {
+                r = set_variable(passed, "PATH", DEFAULT_PATH);
+                if (r < 0)
+                        return r;
+        }
+        r = add_entries(p, (const char *const *)s->identity, GIVES_WAY_TO_ALL, passed);
+        if (r >= 0)
+                r = environment_add_usual(s, passed);
+        if (r >= 0 && p->is_env_explicit)
+                r = add_entries(p, (const char *const *)p->workspace_env, GIVES_WAY_TO_NOTHING, passed);
+        if (r >= 0)
+                r = add_entries(p, (const char *const *)s->instance_env, GIVES_WAY_TO_NOTHING, passed);
+        if (r >= 0)
+                r = add_entries(p, (const char *const *)s->granted, GIVES_WAY_TO_NOTHING, passed);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (entry, p->env.entries)
+                if (strchr(*entry, '=')) {
+                        r = variables_set(passed, strdup(*entry));
+                        if (r < 0)
+                                return r;
+                }
+        return put_first(s, passed);
+}
+
+static void sort_names(char **names) {
+        if (names)
+                qsort(names, strv_length(names), sizeof(*names), policy_environment_compare_names);
+}
+
+int environment_resolve(struct resolved *s, struct nsrun_error *err) {
+        if (policy_environment_make_environment(s, &s->env) < 0)
+                return error_oom(err);
+        for (const char *const *name = s->unset; name && *name; name++)
+                variables_drop(&s->env, *name, strlen(*name));
+        sort_names(s->left_out);
+        sort_names(s->secrets);
+        return 0;
+}

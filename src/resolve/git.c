@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Rules and variables for git.  host/gitdir.c finds out where the git dirs are and whether the
+ * project's .git file may be believed. */
+#include "git.h"
+
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "host/git_author.h"
+#include "host/gitdir.h"
+#include "policy/withheld.h"
+#include "rules/refuse.h"
+#include "rules/rules.h"
+
+static const char option[] = "the project's git dir";
+
+/* An entry of a git dir, and what the command may do to it. */
+struct part {
+        const char *name;
+        enum policy_access access;
+};
+
+/* The entries of a repository that the command of a worktree gets.  The repository is a folder
+ * outside the project: the command gets what a commit writes, each entry by its name, in a folder
+ * that is otherwise a tmpfs.  So whatever else a command puts there (hooks, a commondir that leads
+ * git astray, a config.worktree) is gone with the sandbox, and git can still make its lock files. */
+static const struct part common_parts[] = {
+        {"objects", POLICY_RW},     {"refs", POLICY_RW},
+        {"logs", POLICY_RW},        {"reftable", POLICY_RW},
+        {"lfs", POLICY_RW},         {"HEAD", POLICY_RO},
+        {"config", POLICY_RO},      {"config.worktree", POLICY_RO},
+        {"hooks", POLICY_RO},       {"info", POLICY_RO},
+        {"packed-refs", POLICY_RO}, {"shallow", POLICY_RO},
+        {"index", POLICY_RO}, /* read by `git prune`, which must not delete what the main checkout has staged
+                               */
+        {"worktrees", POLICY_RO}, /* the other worktrees' folders: git asks them which branches are taken */
+};
+
+/* A worktree's own git dir, and a submodule's, are writable as a whole, since the index and HEAD
+ * lie there.  These entries of it are read-only. */
+static const struct part own_parts[] = {
+        {"commondir", POLICY_RO},       {"gitdir", POLICY_RO}, {"config", POLICY_RO},
+        {"config.worktree", POLICY_RO}, {"hooks", POLICY_RO},  {"modules", POLICY_RO},
+};
+
+/* Adds a rule for each of `parts` that is a plain file or a folder.  A symlink gets none: it could
+ * lead anywhere. */
+static int add_parts(struct resolved *s, const char *folder, const struct part *parts, size_t n,
+                     struct nsrun_error *err) {
+        for (size_t i = 0; i < n; i++) {
+                _cleanup_free_ char *path = path_join(folder, parts[i].name);
+                struct stat st;
+                int r;
+
+                if (!path)
+                        return error_oom(err);
+                if (lstat(path, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+                        continue;
+                r = resolve_default(s, PLAN_BY_GIT, parts[i].access, path, option, err);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* Reserves the name "packed-refs" in the tmpfs that stands for a repository which has no such
+ * file.  When git packs refs it deletes them from refs/ once packed-refs is written; written to the
+ * tmpfs, that file would be gone with the sandbox, and the branches with it. */
+static int hold_packed_refs(struct resolved *s, const char *common_dir) {
+        char *path = path_join(common_dir, "packed-refs");
+        struct stat st;
+
+        if (path && lstat(path, &st) == 0) {
+                free(path);
+                return 0;
+        }
+        return strv_consume(&s->reserved, path);
+}
+
+static int git_add_dirs(struct resolved *s, const struct gitdir *g, struct nsrun_error *err) {
+        int r;
+
+        r = resolve_default(s, PLAN_BY_GIT, POLICY_RO, g->dot_git, option, err);
+        if (r >= 0)
+                r = resolve_default(s, PLAN_BY_GIT, POLICY_RW, g->git_dir, option, err);
+        if (r >= 0)
+                r = add_parts(s, g->git_dir, own_parts, ARRAY_SIZE(own_parts), err);
+        if (r < 0 || !g->common_dir)
+                return r;
+        if (strv_add(&s->ephemeral, g->common_dir) < 0 || hold_packed_refs(s, g->common_dir) < 0)
+                return error_oom(err);
+        return add_parts(s, g->common_dir, common_parts, ARRAY_SIZE(common_parts), err);
+}
+
+int git_add_rules(struct resolved *s, struct nsrun_error *err) {
+        _cleanup_gitdir_ struct gitdir dirs = {0};
+        const char *why = NULL, *hint = NULL;
+        int r;
+
+        if (!s->project || s->policy->has_workspace)
+                return 0;
+        r = gitdir_find(s->project, &dirs, &why, &hint);
+        if (r == -EPERM) {
+                _cleanup_free_ char *path = path_join(s->project, ".git");
+
+                return path ? policy_refuse(err, path, hint, "the project's .git file can't be believed: %s",
+                                            why)
+                            : error_oom(err);
+        }
+        if (r < 0)
+                return error_oom(err);
+        if (r == 0)
+                return 0;
+        r = git_add_dirs(s, &dirs, err);
+        s->git_dir = TAKE_PTR(dirs.git_dir);
+        s->git_common_dir = TAKE_PTR(dirs.common_dir);
+        return r;
+}
+
+/* Whether the committer's name is to be looked up: not where --env or --unsetenv decides one of its
+ * variables, and not where the caller's environment has them all. */
+static bool is_wanted(const struct resolved *s) {
+        const struct nsrun_policy *p = s->policy;
+        size_t n_known = 0;
+
+        if (!s->project || p->clean_env)
+                return false;
+        for (size_t i = 0; i < IDENTITY_N_VARIABLES; i++) {
+                if (policy_sets(p, identity_variables[i]) || policy_unsets(p, identity_variables[i]))
+                        return false;
+                n_known += environment_get(environment_inherited(p), identity_variables[i]) != NULL;
+        }
+        return n_known < IDENTITY_N_VARIABLES;
+}
+
+int git_find_identity(struct resolved *s, struct nsrun_error *err) {
+        const struct nsrun_policy *p = s->policy;
+        _cleanup_identity_ struct identity id = {0};
+        const struct identity_request request = {
+                .project = s->project,
+                .environ = environment_inherited(p),
+                .untrusted = s->writable,
+        };
+        int r;
+
+        if (!s->project || p->clean_env)
+                return 0;
+        if (p->has_workspace && !is_wanted(s))
+                return 0;
+        if (p->has_workspace)
+                return p->is_env_explicit || strv_copy(p->workspace_env, &s->identity) >= 0 ? 0
+                                                                                            : error_oom(err);
+        r = identity_find(&request, &id);
+        if (r >= 0 && is_wanted(s))
+                r = identity_to_environment(&id, &s->identity);
+        s->git_settings = TAKE_PTR(id.settings);
+        s->git_ignores = TAKE_PTR(id.ignores);
+        return r < 0 ? error_oom(err) : 0;
+}

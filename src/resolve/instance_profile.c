@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which folders an instance has, and which of the host's folders a command line asks for.  Only
+ * instance_make() changes anything. */
+#include "instance_profile.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "base/sys.h"
+#include "host/project.h"
+#include "policy/withheld.h"
+#include "rules/refuse.h"
+#include "rules/rules.h"
+
+/* More absolute paths than anybody types on a command line; each costs a comparison with all rules. */
+#define MOST_ARGUMENTS 2048
+
+#define WORKSPACE "workspace"
+static const char *const dirs[INSTANCE_N_DIRS] = {
+        NULL, /* the root itself */
+        "skills",
+        "logs",
+        "cache",
+        "state",
+        WORKSPACE,
+        "runtime-user-env",
+        INSTANCE_HOME,
+        "runtime-user-env/tmp",
+        "runtime-user-env/config",
+        "runtime-user-env/cache",
+        "runtime-user-env/state",
+};
+
+static const struct {
+        const char *name;
+        const char *below;
+} variables[] = {
+        {"HOME", INSTANCE_HOME},
+        {"TMPDIR", "runtime-user-env/tmp"},
+        {"XDG_CONFIG_HOME", "runtime-user-env/config"},
+        {"XDG_CACHE_HOME", "runtime-user-env/cache"},
+        {"XDG_STATE_HOME", "runtime-user-env/state"},
+};
+
+const char *instance_dir(size_t i) {
+        return dirs[i];
+}
+
+/* A folder of the instance's that somebody names, and by what. */
+struct named_folder {
+        const char *what, *options;
+};
+static const struct named_folder the_root = {"the instance root", "--instance DIR or NSRUN_HOME"};
+static const struct named_folder the_workspace = {"the instance's workspace", "--instance-workspace DIR"};
+
+static int refuse_named(const struct named_folder *folder, const char *path, const char *what,
+                        struct nsrun_error *err) {
+        char hint[96];
+
+        (void)snprintf(hint, sizeof(hint), "name an absolute path with %s", folder->options);
+        return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), path, hint, "%s %s", folder->what, what);
+}
+
+static int find_named(const struct named_folder *folder, const char *named, const char *home, char **ret,
+                      char **ret_spelled, struct nsrun_error *err) {
+        _cleanup_free_ char *spelled = NULL, *canonical = NULL;
+        const char *reason;
+        char hint[96];
+
+        if (!path_is_absolute(named))
+                return refuse_named(folder, named, "is relative", err);
+        spelled = path_normalise(named);
+        if (!spelled || path_canonical_to_be(spelled, &canonical) < 0)
+                return error_oom(err);
+        reason = project_denied(canonical, home);
+        (void)snprintf(hint, sizeof(hint), "choose a folder with %s", folder->options);
+        if (reason)
+                return policy_refuse(err, canonical, hint, "%s can't be %s", reason, folder->what);
+        *ret = TAKE_PTR(canonical);
+        if (ret_spelled)
+                *ret_spelled = TAKE_PTR(spelled);
+        return 0;
+}
+
+int instance_find_root(const char *asked, char *const *environment, const char *home, char **ret,
+                       char **ret_spelled, struct nsrun_error *err) {
+        const char *named = asked ? asked : environment_get(environment, "NSRUN_HOME");
+        _cleanup_free_ char *usual = NULL;
+
+        if (!(named && *named)) {
+                if (!home)
+                        return refuse_named(&the_root, NULL, "can't be told: nobody knows your home folder",
+                                            err);
+                named = usual = path_join(home, ".nsrun");
+        }
+        return named ? find_named(&the_root, named, home, ret, ret_spelled, err) : error_oom(err);
+}
+
+int instance_find_workspace(struct resolved *s, struct nsrun_error *err) {
+        const char *named = s->policy->instance_workspace;
+
+        return named ? find_named(&the_workspace, named, s->home, &s->instance_workspace, NULL, err) : 0;
+}
+
+int instance_find_start(const struct resolved *s, char **ret) {
+        _cleanup_free_ char *here = NULL;
+        int r = s->cwd ? path_canonical(s->cwd, &here, NULL) : -ENOENT;
+
+        if (s->instance_workspace && r != -ENOMEM &&
+            (r < 0 || !path_is_beneath(here, s->instance_workspace)))
+                return (*ret = strdup(s->instance_workspace)) ? 0 : -ENOMEM;
+        *ret = TAKE_PTR(here);
+        return r;
+}
+
+int instance_environment(const char *root, char ***ret) {
+        _cleanup_strv_ char **list = NULL;
+
+        for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
+                char *entry = NULL;
+
+                if (asprintf(&entry, "%s=%s/%s", variables[i].name, root, variables[i].below) < 0)
+                        return -ENOMEM;
+                if (strv_consume(&list, entry) < 0)
+                        return -ENOMEM;
+        }
+        *ret = TAKE_PTR(list);
+        return 0;
+}
+
+/* ------------------------------------------------------------- the folders */
+
+/* Opens the folder `name` in `parent`, which is made if it is missing.  -ELOOP if it is a symlink. */
+static int instance_make_one(int parent, const char *name, int *ret) {
+        const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW;
+        struct stat st;
+        int fd;
+
+        fd = sys_open(parent, name, flags, 0);
+        if (fd == -ENOENT) {
+                int r = sys_mkdirat(parent, name, 0755);
+
+                if (r < 0 && r != -EEXIST)
+                        return r;
+                fd = sys_open(parent, name, flags, 0);
+        }
+        /* open(2) with O_DIRECTORY and O_NOFOLLOW fails with ENOTDIR for a symlink as for a file. */
+        if (fd == -ENOTDIR && fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
+                return -ELOOP;
+        if (fd < 0)
+                return fd;
+        *ret = fd;
+        return 0;
+}
+
+/* Opens `path` below the folder `from` and makes each of its parts that is missing. */
+static int make_all(int from, const char *path, int *ret) {
+        _cleanup_close_ int here = -EBADF;
+        _cleanup_free_ char *copy = strdup(path);
+        char *name, *next = copy;
+        int r;
+
+        if (!copy)
+                return -ENOMEM;
+        while ((name = strsep(&next, "/"))) {
+                int fd = -EBADF;
+
+                if (!*name)
+                        continue;
+                r = instance_make_one(here >= 0 ? here : from, name, &fd);
+                if (r < 0)
+                        return r;
+                close_fdp(&here);
+                here = fd;
+        }
+        *ret = TAKE_FD(here);
+        return 0;
+}
+
+int instance_make(const char *path, bool is_folder, const char *what, struct nsrun_error *err) {
+        _cleanup_close_ int top = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0), folder = -EBADF,
+                            file = -EBADF;
+        _cleanup_free_ char *parent = is_folder ? strdup(path) : path_parent(path);
+        int r;
+
+        if (!parent)
+                return error_oom(err);
+        r = top < 0 ? top : make_all(top, parent, &folder);
+        if (r >= 0 && !is_folder) {
+                file = sys_open(folder, path_basename(path), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0644);
+                r = file == -EEXIST ? 0 : file;
+        }
+        return r >= 0 ? 0
+                      : error_setf(err, NSRUN_STAGE_WORKSPACE, r, path,
+                                   r == -ELOOP || r == -ENOTDIR
+                                           ? "something else is there, which a command may have put there: "
+                                             "remove it"
+                                           : NULL,
+                                   "%s can't be made", what);
+}
+
+int instance_make_dirs(const char *root, const char *workspace, struct nsrun_error *err) {
+        int r = 0;
+
+        for (size_t i = 0; i < INSTANCE_N_DIRS && r >= 0; i++) {
+                bool is_elsewhere = workspace && dirs[i] && streq(dirs[i], WORKSPACE);
+                _cleanup_free_ char *path =
+                        is_elsewhere ? strdup(workspace) : path_join(root, dirs[i] ? dirs[i] : ".");
+
+                r = path ? instance_make(path, true, dirs[i] ? "a folder of the instance" : the_root.what,
+                                         err)
+                         : error_oom(err);
+        }
+        return r;
+}
+
+/* --------------------------------------------------------------- the rules */
+
+static int add_expose_paths(struct resolved *s, struct nsrun_error *err) {
+        const struct expose_list *asked = &s->policy->expose;
+        _cleanup_expose_ struct expose_list list = {0};
+        int r = 0;
+
+        for (size_t i = 0; i < asked->n && r >= 0; i++)
+                r = expose_add(&list, asked->items[i].source, asked->items[i].target, asked->items[i].mode,
+                               asked->items[i].label);
+        if (r < 0 || expose_merge(&list) < 0)
+                return error_oom(err);
+        r = expose_check_all(&list, err);
+        for (size_t i = 0; i < list.n && r >= 0; i++) {
+                const struct rule_request request = {
+                        .access = streq(list.items[i].mode, "rw") ? POLICY_RW : POLICY_RO,
+                        .origin = POLICY_BY_CONFIG,
+                        .option = list.items[i].label,
+                        .source = list.items[i].source,
+                        .target = list.items[i].target,
+                };
+
+                r = resolve_rule(s, &request, err);
+        }
+        return r;
+}
+
+int instance_add_rules(struct resolved *s, struct nsrun_error *err) {
+        _cleanup_free_ char *spelled = NULL;
+        struct rule_request folder = {
+                .access = POLICY_RW,
+                .origin = POLICY_BY_DEFAULT,
+                .giver = PLAN_BY_INSTANCE,
+                .option = "the instance",
+                .is_to_be_made = true,
+        };
+        int r;
+
+        r = instance_find_root(s->policy->instance, environment_inherited(s->policy), s->home,
+                               &s->instance_root, &spelled, err);
+        if (r < 0)
+                return r;
+        folder.source = s->instance_root;
+        folder.spelled = spelled;
+        r = resolve_rule(s, &folder, err);
+        if (r >= 0 && s->instance_workspace) {
+                folder.option = the_workspace.what;
+                folder.source = s->instance_workspace;
+                folder.spelled = s->policy->instance_workspace;
+                r = resolve_rule(s, &folder, err);
+        }
+        return r < 0 ? r : add_expose_paths(s, err);
+}
+
+/* Whether nsrun shows `path` in every sandbox, or makes it itself: a command line that names it
+ * adds nothing. */
+static bool is_in_base_view(const char *path) {
+        static const char *const trees[] = {"/usr",    "/bin", "/sbin", "/lib", "/lib32", "/lib64",
+                                            "/libx32", "/dev", "/proc", "/sys", "/boot"};
+
+        if (refuse_is_own(path) || streq(path, "/etc"))
+                return true;
+        for (size_t i = 0; i < ARRAY_SIZE(trees); i++)
+                if (path_is_beneath(path, trees[i]))
+                        return true;
+        return false;
+}
+
+/* Whether a rule decides already what the sandbox shows at `path`. */
+static bool is_covered(const struct resolved *s, const char *path) {
+        for (size_t i = 0; i < s->n_rules; i++)
+                if (path_is_beneath(path, s->rules[i].target))
+                        return true;
+        return false;
+}
+
+/* Whether `folder` is a home or a system folder: a command line that names one doesn't mean that
+ * the command needs to write it. */
+static bool is_too_much(const struct resolved *s, const char *folder) {
+        return project_denied(folder, s->home) != NULL || writable_denied(folder) != NULL;
+}
+
+/* Whether `folder` lies in a hidden folder of the home, among keys and other programs' settings: a
+ * command line that names a missing file in it doesn't ask for the folder. */
+static bool is_in_hidden_folder(const struct resolved *s, const char *folder) {
+        const char *below = s->home ? path_below(folder, s->home) : NULL;
+
+        return below && below[0] == '.';
+}
+
+/* Makes a path that is shown already be found by the spelling `spelled`, too, by a symlink, unless
+ * the sandbox has something at that place. */
+static int instance_add_link(struct resolved *s, const char *canonical, const char *spelled,
+                             struct nsrun_error *err) {
+        _cleanup_free_ char *path = path_normalise(spelled);
+
+        if (!path)
+                return error_oom(err);
+        return is_in_base_view(path) || streq(path, "/tmp") || is_covered(s, path)
+                       ? 0
+                       : resolve_link(s, canonical, path, err);
+}
+
+/* Exposes `canonical`, to which the absolute path `spelled` leads. */
+static int instance_add(struct resolved *s, enum policy_access access, const char *canonical,
+                        const char *spelled, const char *option, struct nsrun_error *err) {
+        const struct rule_request request = {
+                .access = access,
+                .origin = POLICY_BY_DEFAULT,
+                .giver = PLAN_BY_ARGUMENT,
+                .option = option,
+                .source = canonical,
+                .spelled = spelled,
+        };
+
+        if (is_in_base_view(canonical) || is_covered(s, canonical))
+                return streq(canonical, spelled) ? 0 : instance_add_link(s, canonical, spelled, err);
+        return resolve_rule(s, &request, err);
+}
+
+/* Exposes `above`, a folder above `canonical`, to which `spelled` leads.  The rule is spelled
+ * "SPELLED/..", so that a symlink on the way, which a command may have planted, is judged for the
+ * folder as for the file. */
+static int add_above(struct resolved *s, const char *above, const char *canonical, const char *spelled,
+                     const char *option, struct nsrun_error *err) {
+        _cleanup_free_ char *way = strdup(spelled);
+
+        for (const char *p = canonical + strlen(above); way && (p = strchr(p, '/')); p++) {
+                char *next = NULL;
+
+                if (asprintf(&next, "%s/..", way) < 0)
+                        next = NULL;
+                free(way);
+                way = next;
+        }
+        if (!way)
+                return error_oom(err);
+        return is_too_much(s, above) || is_in_base_view(above) || is_covered(s, above)
+                       ? 0
+                       : instance_add(s, POLICY_RO, above, way, option, err);
+}
+
+/* Whether `folder` lies deep enough to be one program's own, rather than a collection of a user's or a
+ * host's things: /opt/x is, /data isn't; ~/tools/x is, ~/Documents isn't; ~/.local/share/x is,
+ * ~/.local/share isn't. */
+static bool is_deep(const struct resolved *s, const char *folder) {
+        const char *name = s->home ? path_below(folder, s->home) : NULL;
+        size_t depth = 0, least = 2;
+
+        for (name = name ? name : folder + 1; *name; name += strcspn(name, "/"), name += *name == '/') {
+                depth++;
+                if (*name == '.' && least == 2)
+                        least = depth + 2;
+        }
+        return depth >= least;
+}
+
+/* Finds the folder with which the program at `canonical` was installed, if a symlink in the folder `named`
+ * leads to it: the node_modules around it, or the folder above its "bin" if that is the program's own.
+ * *ret is NULL where there is no such folder. */
+static int find_package(const struct resolved *s, const char *canonical, const char *named, char **ret) {
+        static const char modules[] = "/node_modules/";
+        _cleanup_free_ char *folder = path_parent(canonical), *above = folder ? path_parent(folder) : NULL;
+        const char *end = strstr(canonical, modules);
+
+        if (!above)
+                return -ENOMEM;
+        if (streq(folder, named))
+                return 0;
+        if (end)
+                *ret = strndup(canonical, (size_t)(end - canonical) + strlen(modules) - 1);
+        else if (streq(path_basename(folder), "bin") && is_deep(s, above) && !path_is_beneath(named, above))
+                *ret = TAKE_PTR(above);
+        return end && !*ret ? -ENOMEM : 0;
+}
+
+/* Exposes the executable, its package, the folder in which it really lies, and the folder in which it was
+ * named. */
+static int add_executable(struct resolved *s, const char *spelled, struct nsrun_error *err) {
+        static const char option[] = "the executable";
+        _cleanup_free_ char *canonical = NULL, *named = NULL, *folder = NULL, *real = NULL, *package = NULL;
+        unsigned mode = 0;
+        int r;
+
+        r = path_canonical(spelled, &canonical, &mode);
+        if (r < 0 || (mode & S_IFMT) != S_IFREG)
+                return r == -ENOMEM ? error_oom(err) : 0;
+        named = path_parent(spelled);
+        real = path_parent(canonical);
+        if (!named || !real || path_canonical(named, &folder, NULL) < 0 ||
+            find_package(s, canonical, folder, &package) < 0)
+                return error_oom(err);
+        r = package ? add_above(s, package, canonical, spelled, option, err) : 0;
+        if (r >= 0)
+                r = add_above(s, real, canonical, spelled, option, err);
+        if (r >= 0 && !is_too_much(s, folder))
+                r = instance_add(s, POLICY_RO, folder, named, option, err);
+        return r < 0 ? r : instance_add(s, POLICY_RO, canonical, spelled, option, err);
+}
+
+/* For an argument that names a missing file: makes the nearest folder above it that exists
+ * writable, since the command will want to make the rest. */
+static int add_missing(struct resolved *s, const char *spelled, const char *option,
+                       struct nsrun_error *err) {
+        _cleanup_free_ char *path = path_normalise(spelled), *canonical = NULL;
+        unsigned mode = 0;
+        int r = -ENOENT;
+
+        while (path && r == -ENOENT && !streq(path, "/")) {
+                char *parent = path_parent(path);
+
+                free(path);
+                path = parent;
+                r = path ? path_canonical(path, &canonical, &mode) : -ENOMEM;
+        }
+        if (!path || r == -ENOMEM)
+                return error_oom(err);
+        if (r < 0 || (mode & S_IFMT) != S_IFDIR || is_too_much(s, canonical) ||
+            is_in_hidden_folder(s, canonical))
+                return 0;
+        return instance_add(s, POLICY_RW, canonical, path, option, err);
+}
+
+static int add_argument(struct resolved *s, const char *path, struct nsrun_error *err) {
+        static const char option[] = "an argument";
+        _cleanup_free_ char *canonical = NULL;
+        unsigned mode = 0;
+        int r;
+
+        r = path_canonical(path, &canonical, &mode);
+        if (r == -ENOMEM)
+                return error_oom(err);
+        if (r == -ENOENT)
+                return add_missing(s, path, option, err);
+        if (r < 0)
+                return 0; /* the argument can't be looked up, and the command will see the same error */
+        if ((mode & S_IFMT) != S_IFDIR)
+                return instance_add(s, POLICY_RO, canonical, path, option, err);
+        return is_too_much(s, canonical) ? 0 : instance_add(s, POLICY_RW, canonical, path, option, err);
+}
+
+/* Finds the host's file that the command's name means; *ret is absolute, not normalised, or NULL
+ * where there is none.  -ENOMEM. */
+static int find_executable(const struct resolved *s, char **ret) {
+        const char *name = s->argv[0], *path = environment_get(environment_inherited(s->policy), "PATH");
+        const char *cwd = s->project ? s->project : s->cwd;
+
+        if (path_is_absolute(name))
+                return (*ret = strdup(name)) ? 0 : -ENOMEM;
+        if (strchr(name, '/'))
+                return cwd && asprintf(ret, "%s/%s", cwd, name) < 0 ? -ENOMEM : 0;
+        while (path && *path) {
+                size_t n = strcspn(path, ":");
+                _cleanup_free_ char *candidate = NULL;
+
+                if (path[0] == '/') {
+                        if (asprintf(&candidate, "%.*s/%s", (int)n, path, name) < 0)
+                                return -ENOMEM;
+                        if (sys_is_executable(candidate) == 0) {
+                                *ret = TAKE_PTR(candidate);
+                                return 0;
+                        }
+                }
+                path += n + (path[n] == ':');
+        }
+        return 0;
+}
+
+int instance_add_command(struct resolved *s, struct nsrun_error *err) {
+        _cleanup_free_ char *executable = NULL;
+        size_t n = 0;
+        int r = 0;
+
+        /* A session's commands come later, by plans of their own, and add nothing to what it shows. */
+        if (!s->argv)
+                return 0;
+        if (find_executable(s, &executable) < 0)
+                return error_oom(err);
+        if (executable)
+                r = add_executable(s, executable, err);
+        for (char *const *argument = s->argv + 1; r >= 0 && *argument; argument++) {
+                const char *equals = (*argument)[0] == '-' ? strchr(*argument, '=') : NULL;
+                const char *path = equals ? equals + 1 : *argument;
+
+                if (!path_is_absolute(path))
+                        continue;
+                if (++n > MOST_ARGUMENTS)
+                        return policy_refuse(err, NULL, "expose a folder that holds them, with --ro or --rw",
+                                             "the command line names too many absolute paths");
+                r = add_argument(s, path, err);
+        }
+        return r;
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the options about the network come to: rules, which values.c has read, put together, and the proxy.
+ * Its user and its password are in no message. */
+#include "network.h"
+
+#include "net/layout.h"
+#include "policy/agents.h"
+#include "policy/refusal.h"
+#include "policy/withheld.h"
+
+/* Refuses options that would do nothing with the network that was chosen.  A configuration may have rules
+ * for those runs that choose --net=allow. */
+static int refuse_without_network(const struct nsrun_policy *p, struct nsrun_error *err) {
+        static const char *const names[] = {"allow", "deny", "publish", "net-via"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if (strv_contains(p->given, names[i]))
+                        return error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, "add --net=allow",
+                                          "--%s is of no use without its network", names[i]);
+        return 0;
+}
+
+/* Refuses a rule that nothing can come of, since another one of the same origin denies all that it allows.
+ */
+static int refuse_contradiction(char *const *lines, struct nsrun_error *err) {
+        _cleanup_net_rules_ struct net_rules rules = {0};
+        _cleanup_strv_ char **own = NULL;
+        int r = 0;
+
+        STRV_FOREACH (line, lines)
+                if ((*line)[0] != '@' && strv_add(&own, *line) < 0)
+                        return error_oom(err);
+        r = net_rules_read(own, &rules);
+        if (r < 0)
+                return error_oom(err);
+        for (size_t i = 0; i < rules.n; i++)
+                for (size_t k = 0; k < rules.n; k++) {
+                        _cleanup_free_ char *allowed = NULL, *denied = NULL;
+
+                        if (rules.rules[i].is_deny || !rules.rules[k].is_deny ||
+                            !net_rule_is_within(&rules.rules[i], &rules.rules[k]))
+                                continue;
+                        allowed = net_rule_format(&rules.rules[i]);
+                        denied = net_rule_format(&rules.rules[k]);
+                        if (!allowed || !denied)
+                                return error_oom(err);
+                        return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                          "leave one of the two out",
+                                          "two rules contradict: --%.200s, --%.200s", allowed, denied);
+                }
+        return 0;
+}
+
+/* A port that a rule takes on the sandbox's loopback can't be had by a server in it. */
+int network_refuse_taken(const struct net_rules *rules, struct nsrun_error *err) {
+        const struct net_address loopbacks[] = {{.bytes = {127, 0, 0, 1}},
+                                                {.bytes = {[15] = 1}, .is_v6 = true}};
+
+        for (size_t i = 0; i < rules->n_publishes && rules->asks; i++)
+                if (rules->publishes[i].inside == 80 || rules->publishes[i].inside == 443)
+                        return error_setf(
+                                err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                "let the server inside have another port",
+                                "no server inside can have port %u, which --publish leads to: it is "
+                                "taken for --net=ask",
+                                rules->publishes[i].inside);
+        for (size_t i = 0; i < rules->n_publishes; i++)
+                for (size_t k = 0; k < rules->n; k++) {
+                        const struct net_rule *rule = &rules->rules[k];
+                        bool takes =
+                                rule->kind == NET_RULE_WILDCARD || rule->kind == NET_RULE_HOST ||
+                                (rule->kind == NET_RULE_RANGE &&
+                                 (rule->range.bits < net_address_bits(&rule->range.address) ||
+                                  net_range_holds(&rule->range, &loopbacks[rule->range.address.is_v6])));
+                        bool has_port = false;
+
+                        for (unsigned n = 0; n < rule->n_ports; n++)
+                                has_port |= rule->ports[n] == rules->publishes[i].inside;
+                        if (takes && has_port && !rule->is_deny && !rule->is_udp) {
+                                _cleanup_free_ char *allowed = net_rule_format(rule);
+
+                                return !allowed ? error_oom(err)
+                                                : error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                                             "let the server inside have another port",
+                                                             "no server inside can have port %u, which "
+                                                             "--publish leads to: it is taken for --%.200s",
+                                                             rules->publishes[i].inside, allowed);
+                        }
+                }
+        return 0;
+}
+
+static int add_list(struct resolved *s, const char *name) {
+        const struct net_list *list = net_list_find(name);
+
+        for (const char *const *host = list ? list->hosts : NULL; host && *host; host++) {
+                struct net_rule rule;
+                char *line = net_rule_parse(*host, false, &rule) ? NULL : net_rule_format(&rule);
+
+                if (!line || strv_consume(&s->network, line) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+/* Adds a rule, or those of a list, unless it is there. */
+static int add_rule_line(struct resolved *s, const char *line) {
+        return line[0] == '@'                    ? add_list(s, line + 1)
+               : strv_contains(s->network, line) ? 0
+                                                 : strv_add(&s->network, line);
+}
+
+static int add_lines(struct resolved *s, char *const *lines) {
+        int r = 0;
+
+        STRV_FOREACH (line, lines)
+                if (r >= 0)
+                        r = add_rule_line(s, *line);
+        return r;
+}
+
+/* The agent's hosts, as --allow takes them. */
+static int add_hosts_of_agent(struct resolved *s) {
+        const struct agent_entry *agent = agent_chosen(s->policy);
+        const char *const *hosts = agent ? agent->hosts : NULL;
+        int r = 0;
+
+        for (; hosts && *hosts && r >= 0; hosts++) {
+                _cleanup_free_ char *line = NULL;
+                struct net_rule rule;
+
+                if ((*hosts)[0] == '@')
+                        line = strdup(*hosts);
+                else
+                        line = net_rule_parse(*hosts, false, &rule) ? NULL : net_rule_format(&rule);
+                r = line ? add_rule_line(s, line) : -ENOMEM;
+        }
+        return r;
+}
+
+static int refuse_too_many(const struct net_rules *rules, struct nsrun_error *err) {
+        if (rules->n > NET_RULES_MOST)
+                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-E2BIG), NULL,
+                                  "a wildcard or a range takes the place of many",
+                                  "the network has %zu rules, and %d are the most", rules->n,
+                                  NET_RULES_MOST);
+        if (rules->n_publishes > NET_PUBLISHES_MOST)
+                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-E2BIG), NULL, NULL,
+                                  "%zu ports are published, and %d are the most", rules->n_publishes,
+                                  NET_PUBLISHES_MOST);
+        return 0;
+}
+
+/* ---------------------------------------------------------------- the proxy of --net-via */
+
+/* In the order of what is meant for most: programs differ in that. */
+static const char *const proxy_variables[] = {"https_proxy", "HTTPS_PROXY", "all_proxy",
+                                              "ALL_PROXY",   "http_proxy",  "HTTP_PROXY"};
+
+/* What the environment says; *ret_name NULL: nothing. */
+static const char *find_in_environment(const struct nsrun_policy *p, const char **ret_name) {
+        for (size_t i = 0; i < ARRAY_SIZE(proxy_variables); i++) {
+                const char *value = environment_get(environment_inherited(p), proxy_variables[i]);
+
+                *ret_name = proxy_variables[i];
+                if (value && *value)
+                        return value;
+        }
+        *ret_name = NULL;
+        return NULL;
+}
+
+static int add_line(struct resolved *s, const char *prefix, char *text) {
+        char *line = text ? str_concat(prefix, text, "") : NULL;
+
+        free(text);
+        return line && strv_consume(&s->network, line) >= 0 ? 0 : -ENOMEM;
+}
+
+/* no_proxy's names.  What isn't one, an address as a rule, is of no matter here: addresses are reached
+ * directly. */
+static int add_directs(struct resolved *s, const char *list, bool *ret_all) {
+        _cleanup_free_ char *copy = strdup(list);
+        char *rest = NULL;
+        size_t n = 0;
+
+        *ret_all = false;
+        if (!copy)
+                return -ENOMEM;
+        for (char *word = strtok_r(copy, ", \t", &rest); word; word = strtok_r(NULL, ", \t", &rest)) {
+                struct net_direct direct;
+
+                *ret_all |= streq(word, "*");
+                if (!net_direct_parse(word, &direct) || streq(direct.name, "localhost"))
+                        continue;
+                if (++n > NET_DIRECTS_MOST)
+                        return -E2BIG;
+                if (add_line(s, "direct ", net_direct_format(&direct)) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+static int add_proxy(struct resolved *s, const struct net_proxy *proxy) {
+        char *url = net_proxy_format(proxy, true);
+
+        s->via = url ? str_concat("via ", url, "") : NULL;
+        net_proxy_forget(&url);
+        return s->via ? add_line(s, "via ", net_proxy_format(proxy, false)) : -ENOMEM;
+}
+
+/* no_proxy is of the environment's proxy alone. */
+static int add_environments(struct resolved *s, struct net_proxy *proxy, struct nsrun_error *err) {
+        const struct nsrun_policy *p = s->policy;
+        const char *name, *value = find_in_environment(p, &name), *list, *why;
+        bool is_all = false;
+        int r = 0;
+
+        *proxy = (struct net_proxy){.kind = NET_PROXY_NONE};
+        why = value ? net_proxy_parse(value, proxy) : NULL;
+        if (why)
+                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                  "name the proxy with --net-via URL", "--net-via=env: %s: %s", name, why);
+        list = environment_get(environment_inherited(p), "no_proxy");
+        if (!list || !*list)
+                list = environment_get(environment_inherited(p), "NO_PROXY");
+        if (list && value)
+                r = add_directs(s, list, &is_all);
+        if (is_all)
+                proxy->kind = NET_PROXY_NONE;
+        return r == -E2BIG ? error_set(err, NSRUN_STAGE_POLICY, UNSAID(r), NULL,
+                                       "--net-via=env: no_proxy has too many names",
+                                       "name the proxy with --net-via URL")
+               : r < 0     ? error_oom(err)
+                           : 0;
+}
+
+static int add_via(struct resolved *s, struct nsrun_error *err) {
+        const struct nsrun_policy *p = s->policy;
+        struct net_proxy proxy = {.kind = NET_PROXY_NONE};
+        int r = 0;
+
+        if (!p->net_via || streq(p->net_via, "none"))
+                return 0;
+        if (streq(p->net_via, "env"))
+                r = add_environments(s, &proxy, err);
+        else if (net_proxy_parse(p->net_via, &proxy))
+                r = error_oom(err); /* it was parsed before */
+        if (r >= 0 && add_proxy(s, &proxy) < 0)
+                r = error_oom(err);
+        explicit_bzero(&proxy, sizeof(proxy));
+        return r;
+}
+
+static bool is_at_loopback(const struct net_proxy *proxy) {
+        struct net_address a;
+
+        return streq(proxy->host, "localhost") ||
+               (net_address_parse(proxy->host, &a) &&
+                (a.is_v6 ? a.bytes[15] == 1 && net_address_home(&a) : a.bytes[0] == 127));
+}
+
+static bool lets_proxy(const struct net_rule *rule, const struct net_proxy *proxy) {
+        struct net_address a;
+
+        switch (rule->kind) {
+        case NET_RULE_NAME:
+                return streq(rule->name, proxy->host);
+        case NET_RULE_HOST:
+                return is_at_loopback(proxy);
+        case NET_RULE_RANGE:
+                return net_proxy_address(proxy, &a) && net_range_holds(&rule->range, &a);
+        case NET_RULE_WILDCARD: /* nsrun-net refuses that one name */
+                break;
+        }
+        return false;
+}
+
+static int refuse_proxy(const struct net_rules *rules, struct nsrun_error *err) {
+        const struct net_proxy *proxy = rules->via;
+
+        if (!proxy || proxy->kind == NET_PROXY_NONE)
+                return 0;
+        for (size_t i = 0; i < rules->n; i++) {
+                _cleanup_free_ char *udp = NULL;
+
+                if (!rules->rules[i].is_udp)
+                        continue;
+                udp = net_rule_format(&rules->rules[i]);
+                return !udp ? error_oom(err)
+                            : error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                         "leave one of the two out",
+                                         "--%.200s and --net-via contradict: the proxy carries no UDP", udp);
+        }
+        for (size_t i = 0; i < rules->n; i++)
+                for (unsigned k = 0; k < rules->rules[i].n_ports; k++)
+                        if (!rules->rules[i].is_deny && rules->rules[i].ports[k] == proxy->port &&
+                            lets_proxy(&rules->rules[i], proxy)) {
+                                _cleanup_free_ char *rule = net_rule_format(&rules->rules[i]);
+
+                                return !rule ? error_oom(err)
+                                             : error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                                          "leave that port out of it",
+                                                          "--%.200s would let the command use the proxy of "
+                                                          "--net-via itself, for any host",
+                                                          rule);
+                        }
+        for (size_t i = 0; i < rules->n_publishes; i++)
+                if (rules->publishes[i].port == proxy->port && is_at_loopback(proxy))
+                        return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                          "choose another PORT, with PORT:INSIDE",
+                                          "--publish %u would make a server inside the proxy of --net-via",
+                                          proxy->port);
+        return 0;
+}
+
+/* ---------------------------------------------------------------- all of it */
+
+int network_resolve(struct resolved *s, struct nsrun_error *err) {
+        _cleanup_net_rules_ struct net_rules rules = {0};
+        const struct nsrun_policy *p = s->policy;
+        struct net_layout layout = {0};
+        int r;
+
+        if (p->net != POLICY_NET_ALLOW)
+                return refuse_without_network(p, err);
+        if (p->net_asks && !p->new_session)
+                return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                 "--net=ask and --no-new-session contradict: the command would have the "
+                                 "terminal on which is asked",
+                                 "leave one of the two out");
+        r = refuse_contradiction(p->network_config, err);
+        if (r >= 0)
+                r = refuse_contradiction(p->network, err);
+        if (r < 0)
+                return r;
+        r = add_lines(s, p->network_config);
+        if (r >= 0)
+                r = add_lines(s, p->network);
+        if (r >= 0)
+                r = add_hosts_of_agent(s);
+        if (r >= 0 && p->net_asks)
+                r = strv_add(&s->network, NET_RULES_ASK);
+        if (r >= 0 && s->is_session)
+                r = strv_add(&s->network, NET_RULES_LATER);
+        if (r >= 0) {
+                r = add_via(s, err);
+                if (r < 0)
+                        return r;
+                r = net_rules_read(s->network, &rules);
+        }
+        if (r >= 0) {
+                r = refuse_too_many(&rules, err);
+                if (r < 0)
+                        return r;
+                r = net_layout_make(&rules, &layout);
+        }
+        net_layout_clear(&layout);
+        if (r >= 0) {
+                r = refuse_proxy(&rules, err);
+                return r < 0 ? r : network_refuse_taken(&rules, err);
+        }
+        if (r == -E2BIG)
+                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(r), NULL,
+                                  "a wildcard or a range takes the place of many",
+                                  "the rules' names and ports need more than %u sockets", NET_SOCKETS_MOST);
+        return r < 0 ? error_oom(err) : 0;
+}

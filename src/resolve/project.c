@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The home folder, and the folder that is the project. */
+#include "project.h"
+
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "host/project.h"
+#include "host/user.h"
+#include "instance_profile.h"
+#include "rules/refuse.h"
+#include "rules/rules.h"
+
+/* Whether the sandbox can't have a tmpfs at `home`, since it would hide system folders or nsrun's
+ * own. */
+static bool home_is_unusable(const char *home) {
+        static const char *const roots[] = {"/usr", "/etc", "/sys", "/bin", "/sbin"};
+
+        if (streq(home, "/") || streq(home, "/opt") || streq(home, "/tmp") || startswith(home, "/lib") ||
+            refuse_is_own(home))
+                return true;
+        for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
+                if (path_is_beneath(home, roots[i]))
+                        return true;
+        return false;
+}
+
+int policy_find_home(const char *named, char **ret) {
+        _cleanup_free_ char *home = NULL;
+
+        if (user_find_home(named, &home) < 0)
+                return -ENOMEM;
+        /* In /opt, which is shown as it is, nothing is made for one that isn't there. */
+        if (home && path_is_beneath(home, "/opt") && access(home, F_OK) < 0)
+                return 0;
+        *ret = home && !home_is_unusable(home) ? TAKE_PTR(home) : NULL;
+        return 0;
+}
+
+static int project_error(const struct nsrun_policy *p, int r, const char *path, struct nsrun_error *err) {
+        static const char hint[] = "choose a folder with --project DIR, or use --no-project";
+        _cleanup_free_ char *mode_fix = path ? refuse_closed_fix(r, path) : NULL,
+                            *fix = mode_fix ? str_concat(mode_fix, "; or ", hint) : NULL;
+
+        return error_set(err, NSRUN_STAGE_POLICY, r, path,
+                         p->project ? "the project can't be opened" : "the current folder can't be opened",
+                         fix ? fix : hint);
+}
+
+int project_find_former(const struct resolved *s, char **ret) {
+        _cleanup_free_ char *at = s->cwd ? strdup(s->cwd) : NULL;
+
+        while (at && !streq(at, s->project) && path_is_beneath(at, s->project)) {
+                char *parent;
+
+                if (exposed_was_project(&s->known, at)) {
+                        *ret = TAKE_PTR(at);
+                        return 1;
+                }
+                parent = path_parent(at);
+                free(at);
+                at = parent;
+        }
+        return at || !s->cwd ? 0 : -ENOMEM;
+}
+
+/* Refuses a project that was found by looking upwards, and is wider than the one before: a command that
+ * removes the .git of its project would have the next one write to the repository around it. */
+static int refuse_wider_project(const struct resolved *s, struct nsrun_error *err) {
+        _cleanup_free_ char *former = NULL, *wide = str_visible(s->project), *narrow = NULL;
+        char hint[sizeof(err->hint)];
+        int r;
+
+        if (s->known.state == EXPOSED_UNKNOWN && !streq(s->cwd, s->project))
+                return policy_refuse(
+                        err, s->project, "name it with --project, or remove the file",
+                        "which project this folder had before can't be known: nsrun's file of earlier "
+                        "runs ($XDG_STATE_HOME/nsrun/exposed) is damaged");
+        r = project_find_former(s, &former);
+        if (r == 0)
+                return 0;
+        narrow = r < 0 ? NULL : str_visible(former);
+        if (!narrow || !wide)
+                return error_oom(err);
+        (void)snprintf(hint, sizeof(hint),
+                       "a command may have removed it: --project %s goes on with that folder, --project %s "
+                       "takes the one around it",
+                       narrow, wide);
+        return policy_refuse(err, former, hint, "the project of earlier runs has no .git any more");
+}
+
+int resolve_project(struct resolved *s, struct nsrun_error *err) {
+        static const char hint[] = "choose a folder with --project DIR, or use --no-project";
+        const struct nsrun_policy *p = s->policy;
+        const char *reason;
+        unsigned mode = 0;
+        int r;
+
+        if (p->no_project)
+                return 0;
+        if (p->project)
+                r = path_canonical(p->project, &s->project, &mode);
+        else if (policy_is_instance(p))
+                r = instance_find_start(s, &s->project);
+        else
+                r = s->cwd ? project_find(s->cwd, s->home, &s->project) : -ENOENT;
+        if (r < 0)
+                return project_error(p, r, p->project ? p->project : s->cwd, err);
+        r = p->project || policy_is_instance(p) || s->plain ? 0 : refuse_wider_project(s, err);
+        if (r < 0)
+                return r;
+        if (p->project && (mode & S_IFMT) != S_IFDIR)
+                return project_error(p, -ENOTDIR, p->project, err);
+        reason = s->plain && (p->allows_all || !p->no_sandbox) ? NULL : project_denied(s->project, s->home);
+        if (reason)
+                return policy_refuse(err, s->project, hint, "%s can't be %s", reason,
+                                     policy_is_instance(p) ? "the working directory" : "the project");
+        return 0;
+}
+
+int project_refuse_other(const struct resolved *s, struct nsrun_error *err) {
+        const struct nsrun_policy *p = s->policy;
+        const char *then = p->config_project, *now = s->project;
+
+        if (!p->has_project_sections || policy_is_instance(p) || (!then && !now) ||
+            (then && now && streq(then, now)))
+                return 0;
+        return policy_refuse(err, now ? now : then, "say which one before the configuration is read",
+                             "another project than the configuration was read for");
+}

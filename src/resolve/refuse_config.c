@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Refusals that keep configurations from what commands may write. */
+#include "refuse_config.h"
+
+#include "base/path.h"
+#include "host/project.h"
+#include "instance_profile.h"
+#include "policy/config.h"
+#include "policy/withheld.h"
+#include "project.h"
+#include "rules/rules.h"
+
+/* Refuses the writable folder `source`, shown at `target`, if the configuration's `folder` lies in
+ * it or around it: what a command wrote there a later run would obey, in any project. */
+static int refuse_config_root(const struct resolved *s, const char *source, const char *target,
+                              const char *option, const char *folder, struct nsrun_error *err) {
+        const char *below = path_below(folder, source);
+        _cleanup_free_ char *place = NULL, *visible = NULL;
+        char hint[sizeof(err->hint)];
+
+        if (!below && !path_is_beneath(source, folder))
+                return 0;
+        if (below) {
+                place = path_join(target, *below ? below : ".");
+                if (!place)
+                        return error_oom(err);
+                if (rules_keep(s, folder, place))
+                        return 0;
+        }
+        visible = str_visible(folder);
+        if (!visible)
+                return error_oom(err);
+        /* Beneath a writable folder, but for that of --tmp, a rule can keep it. */
+        if (below && *below && source != s->tmp.source)
+                (void)snprintf(
+                        hint, sizeof(hint),
+                        "make the folder and keep it as it is: mkdir -p %s, and --ro for it; a config.json in "
+                        "it also takes --no-config, or a --config elsewhere",
+                        visible);
+        else
+                (void)snprintf(hint, sizeof(hint), "name a folder that neither holds nor lies in %s",
+                               visible);
+        return policy_refuse(err, source, hint,
+                             "%s would let a command write the configuration of later runs", option);
+}
+
+static int refuse_config_folder(const struct resolved *s, const char *folder, struct nsrun_error *err) {
+        int r = s->tmp.source ? refuse_config_root(s, s->tmp.source, "/tmp", "--tmp", folder, err) : 0;
+
+        for (size_t i = 0; i < s->n_rules && r >= 0; i++)
+                if (s->rules[i].access == POLICY_RW)
+                        r = refuse_config_root(s, s->rules[i].source, s->rules[i].target, s->rules[i].option,
+                                               folder, err);
+        return r;
+}
+
+static int refuse_config_folders(const struct resolved *s, struct nsrun_error *err) {
+        _cleanup_free_ char *file = NULL, *parent = NULL, *folder = NULL;
+        int r;
+
+        r = refuse_config_folder(s, "/etc/nsrun", err);
+        if (r < 0)
+                return r;
+        if (config_find_user_file(s->policy, &file) < 0)
+                return error_oom(err);
+        if (!file)
+                return 0;
+        parent = path_parent(file);
+        if (!parent || path_canonical_to_be(parent, &folder) < 0)
+                return error_oom(err);
+        return refuse_config_folder(s, folder, err);
+}
+
+static int refuse_config_file(const struct nsrun_policy *p, const struct trust *trust,
+                              struct nsrun_error *err) {
+        const struct resolved_rule file = {.access = POLICY_RO,
+                                           .option = "the configuration",
+                                           .source = p->config,
+                                           .spelled = p->config_spelled};
+        _cleanup_free_ char *own = NULL, *kept = NULL;
+        struct trust with_own = *trust;
+
+        if (!p->config)
+                return 0;
+        /* refuse_config_folders() keeps the usual one from every command. */
+        if (config_find_user_file(p, &own) < 0 || (own && path_canonical_to_be(own, &kept) < 0))
+                return error_oom(err);
+        with_own.kept = kept;
+        return refuse_changeable(&with_own, &file, file.option, err);
+}
+
+int refuse_config(const struct resolved *s, struct nsrun_error *err) {
+        const struct trust trust = resolved_trust(s);
+        int r = refuse_config_file(s->policy, &trust, err);
+
+        return r < 0 ? r : refuse_config_folders(s, err);
+}
+
+/* Adds the canonical form of `path` to the writable folders.  A path that doesn't exist, or that
+ * can be no project, is skipped: no command has been able to write to it.  -ENOMEM. */
+static int add_root(char ***writable, const char *home, const char *path) {
+        _cleanup_free_ char *canonical = NULL;
+        int r = path_canonical(path, &canonical, NULL);
+
+        if (r < 0 || project_denied(canonical, home))
+                return r == -ENOMEM ? r : 0;
+        return strv_consume(writable, TAKE_PTR(canonical));
+}
+
+/* Adds the folder that would be the project: the one that --project names, else the working
+ * directory, which the instance profile uses, and the project around it, which the other profile
+ * finds. */
+static int add_project_root(const struct nsrun_policy *p, char ***writable, const char *home) {
+        _cleanup_free_ char *cwd = NULL, *project = NULL;
+        int r;
+
+        if (p->no_project || p->project)
+                return p->project ? add_root(writable, home, p->project) : 0;
+        cwd = getcwd(NULL, 0);
+        if (!cwd)
+                return errno == ENOMEM ? -ENOMEM : 0;
+        r = add_root(writable, home, cwd);
+        if (r >= 0)
+                r = project_find(cwd, home, &project);
+        return r < 0 ? r : add_root(writable, home, project);
+}
+
+/* Lists the folders that a command of this policy could write to in a run with a sandbox. */
+static int list_roots(const struct nsrun_policy *p, const char *home, char ***writable) {
+        char *const *inherited = environment_inherited(p);
+        _cleanup_free_ char *instance = NULL;
+        struct nsrun_error ignored = {0};
+        int r = 0;
+
+        if (instance_find_root(p->instance, inherited, home, &instance, NULL, &ignored) >= 0)
+                r = add_root(writable, home, instance);
+        if (r >= 0 && p->instance_workspace)
+                r = add_root(writable, home, p->instance_workspace);
+        if (r >= 0)
+                r = add_project_root(p, writable, home);
+        if (r >= 0 && p->tmp)
+                r = add_root(writable, home, p->tmp);
+        for (size_t i = 0; i < p->n_rules && r >= 0; i++)
+                if (p->rules[i].access == POLICY_RW)
+                        r = add_root(writable, home, p->rules[i].source);
+        for (size_t i = 0; i < p->expose.n && r >= 0; i++)
+                if (streq(p->expose.items[i].mode, "rw"))
+                        r = add_root(writable, home, p->expose.items[i].source);
+        return r;
+}
+
+int refuse_plain_config(const struct nsrun_policy *p, struct nsrun_error *err) {
+        _cleanup_free_ char *home = NULL;
+        _cleanup_strv_ char **writable = NULL;
+        _cleanup_exposed_ struct exposed known = {0};
+        struct trust trust;
+
+        if (policy_find_home(environment_get(environment_inherited(p), "HOME"), &home) < 0 ||
+            list_roots(p, home, &writable) < 0 || exposed_read(&known) < 0)
+                return error_oom(err);
+        trust = (struct trust){.writable = writable, .home = home, .known = &known};
+        return refuse_config_file(p, &trust, err);
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* From what was asked to what it means here and now, step by step.  rules.c resolves one rule, and
+ * decides which of two for one target stays. */
+#include "resolve.h"
+
+#include <sys/stat.h>
+
+#include "agent_folders.h"
+#include "base/path.h"
+#include "environment.h"
+#include "git.h"
+#include "grants/grants.h"
+#include "hardening.h"
+#include "host/engine_sockets.h"
+#include "host/project.h"
+#include "host/userns.h"
+#include "instance_profile.h"
+#include "network.h"
+#include "no_sandbox.h"
+#include "overlay_backing.h"
+#include "policy/agents.h"
+#include "policy/config.h"
+#include "policy/limits.h"
+#include "policy/withheld.h"
+#include "project.h"
+#include "protect/hide.h"
+#include "protect/learn_view.h"
+#include "protect/protect.h"
+#include "refuse_config.h"
+#include "rules/home_secrets.h"
+#include "rules/own_folders.h"
+#include "rules/refuse.h"
+#include "rules/rules.h"
+#include "seccomp/load.h"
+#include "tool_settings.h"
+#include "toolchains.h"
+
+static int add_project_rule(struct resolved *s, struct nsrun_error *err) {
+        const struct nsrun_policy *p = s->policy;
+        const struct rule_request request = {
+                .access = POLICY_RW,
+                .origin = POLICY_BY_DEFAULT,
+                .giver = PLAN_BY_PROJECT,
+                .option = p->project              ? "--project"
+                          : policy_is_instance(p) ? "the working directory"
+                                                  : "the project",
+                .source = s->project,
+                .spelled = p->project,
+        };
+
+        return s->project ? resolve_rule(s, &request, err) : 0;
+}
+
+/* Decides what is /tmp inside.  A session whose policy doesn't say gets a scratch folder: its
+ * commands share more in /tmp than fits into memory. */
+static int resolve_tmp(struct resolved *s, struct nsrun_error *err) {
+        const struct nsrun_policy *p = s->policy;
+        struct resolved_rule *rule = &s->tmp;
+        unsigned mode = 0;
+        int r;
+
+        s->has_scratch =
+                p->tmp_kind == POLICY_TMP_SCRATCH || (p->tmp_kind == POLICY_TMP_UNSAID && s->is_session);
+        if (p->tmp_kind != POLICY_TMP_FOLDER)
+                return 0;
+        *rule = (struct resolved_rule){.access = POLICY_RW, .option = "--tmp"};
+        r = path_canonical(p->tmp, &rule->source, &mode);
+        if (r == 0 && (mode & S_IFMT) != S_IFDIR)
+                r = -ENOTDIR;
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_POLICY, r, p->tmp, "the folder of --tmp can't be opened",
+                                 "create it first, or use --tmp=tmpfs");
+        if (!streq(p->tmp, rule->source) && !(rule->spelled = resolve_spelling(s, p->tmp)))
+                return error_oom(err);
+        r = refuse_source(rule, s->sockets, err);
+        return r < 0 ? r : refuse_secrets(rule, s->home, err);
+}
+
+/* Shows the folder of --tmp at its own path, too, so that a name in it that a program prints means
+ * the same on both sides.  An explicit rule for that path wins. */
+static int add_tmp_rule(struct resolved *s, struct nsrun_error *err) {
+        const struct rule_request request = {
+                .access = POLICY_RW,
+                .origin = POLICY_BY_DEFAULT,
+                .giver = PLAN_BY_WRITABLE,
+                .option = s->tmp.option,
+                .source = s->tmp.source,
+                .spelled = s->tmp.spelled,
+        };
+
+        return s->tmp.source ? resolve_rule(s, &request, err) : 0;
+}
+
+/* The source of a rule for a path in the project; *ret stays NULL where it is to be left out. */
+static int find_in_project(const struct resolved *s, const struct policy_rule *rule, char **ret,
+                           struct nsrun_error *err) {
+        if (!s->project && rule->is_optional)
+                return 0;
+        if (!s->project)
+                return policy_refuse(err, rule->source, "make it {\"path\": ..., \"optional\": true}",
+                                     "there is no project for what is relative to it (%s)", rule->option);
+        *ret = path_join(s->project, rule->source);
+        return *ret ? 0 : error_oom(err);
+}
+
+static int add_asked_rules(struct resolved *s, struct nsrun_error *err) {
+        const struct nsrun_policy *p = s->policy;
+        int r = 0;
+
+        for (size_t i = 0; i < p->n_rules && r >= 0; i++) {
+                const struct policy_rule *rule = &p->rules[i];
+                _cleanup_free_ char *in_project = NULL;
+                struct rule_request request = {
+                        .access = rule->access,
+                        .origin = rule->origin,
+                        .option = rule->option,
+                        .source = rule->source,
+                        .target = rule->target,
+                        .is_optional = rule->is_optional,
+                        .rank = rule->rank,
+                };
+
+                if (rule->of_project) {
+                        r = find_in_project(s, rule, &in_project, err);
+                        if (r >= 0 && !in_project)
+                                continue;
+                        request.source = in_project;
+                }
+                if (r >= 0)
+                        r = resolve_rule(s, &request, err);
+        }
+        return r;
+}
+
+/* A sandbox of nsrun's that covers parts of its /proc lets nobody inside mount a new one.  A sandbox inside
+ * can have one where nothing is covered (mount_too_revealing()), which is so for the filter that is meant
+ * for such sandboxes and a user who can't write there: then what a cover would forbid is forbidden by the
+ * files' modes, in every namespace that can be made inside. */
+static void resolve_proc(struct resolved *s) {
+        const struct nsrun_policy *p = s->policy;
+        const char *seccomp = agent_seccomp(p);
+        const struct seccomp_shipped *shipped = seccomp ? seccomp_find_shipped(seccomp, NULL) : NULL;
+
+        s->proc = p->proc != POLICY_PROC_UNSAID ? p->proc
+                  : userns_is_nsruns()          ? POLICY_PROC_AUTO
+                                                : POLICY_PROC_NEW;
+        s->has_whole_proc = shipped && streq(shipped->name, "nested") && s->inner_uid == s->uid &&
+                            s->inner_gid == s->gid && userns_has_ordinary_user();
+}
+
+/* Adds what shows nothing of the host's. */
+static int add_links(struct resolved *s, struct nsrun_error *err) {
+        const struct nsrun_policy *p = s->policy;
+        int r = 0;
+
+        for (size_t i = 0; i < p->n_links && r >= 0; i++)
+                r = resolve_link(s, p->links[i].text, p->links[i].path, err);
+        for (size_t i = 0; i < p->n_tmpfs && r >= 0; i++)
+                r = resolve_tmpfs(s, &p->tmpfs[i], err);
+        return r;
+}
+
+/* Fills s->writable.  The project is in it even if it is read-only now: an earlier run may have
+ * been able to write to it. */
+static int list_writable(struct resolved *s, struct nsrun_error *err) {
+        int r = s->project ? strv_add(&s->writable, s->project) : 0;
+
+        if (r >= 0 && s->tmp.source)
+                r = strv_add(&s->writable, s->tmp.source);
+        for (size_t i = 0; i < s->n_rules && r >= 0; i++)
+                if (s->rules[i].access == POLICY_RW)
+                        r = strv_add(&s->writable, s->rules[i].source);
+        return r < 0 ? error_oom(err) : 0;
+}
+
+/* Adds a line "LETTER PATH" to what this run exposes. */
+static int add_exposed(struct resolved *s, char letter, const char *path) {
+        char *line = NULL;
+
+        return asprintf(&line, "%c %s", letter, path) < 0 ? -ENOMEM : strv_consume(&s->exposes, line);
+}
+
+/* Adds what is to be remembered of the project: it is one because of its .git; or the user named one
+ * around those that the working directory had before, which count no more. */
+static int add_exposed_projects(struct resolved *s) {
+        _cleanup_free_ char *former = NULL;
+        int r;
+
+        if (!s->project || policy_is_instance(s->policy))
+                return 0;
+        if (!s->policy->project)
+                return !project_has_git(s->project) || exposed_was_project(&s->known, s->project)
+                               ? 0
+                               : add_exposed(s, 'p', s->project);
+        r = project_find_former(s, &former);
+        if (r > 0 && !project_has_git(former))
+                r = add_exposed(s, 'n', former);
+        return r < 0 ? r : 0;
+}
+
+/* Fills s->exposes: folders that this run lets a command write, and a session's overlays that the user
+ * asked for, which a commit writes. */
+static int list_exposes(struct resolved *s, struct nsrun_error *err) {
+        int r = add_exposed_projects(s);
+
+        if (r >= 0 && s->tmp.source && !exposed_is_known(&s->known, s->tmp.source))
+                r = add_exposed(s, 'w', s->tmp.source);
+        for (size_t i = 0; i < s->n_rules && r >= 0; i++) {
+                const struct resolved_rule *rule = &s->rules[i];
+                bool is_committed = s->is_session && rule->access == POLICY_OVERLAY &&
+                                    rule->origin != POLICY_BY_TOOLCHAINS;
+
+                if (rule->is_directory && (rule->access == POLICY_RW || is_committed) &&
+                    !exposed_is_known(&s->known, rule->source))
+                        r = add_exposed(s, 'w', rule->source);
+        }
+        return r < 0 ? error_oom(err) : 0;
+}
+
+static int refuse_all_untrusted_links(const struct resolved *s, struct nsrun_error *err) {
+        const struct trust trust = resolved_trust(s);
+        int r = s->tmp.spelled ? refuse_untrusted_link(&trust, &s->tmp, err) : 0;
+
+        for (size_t i = 0; i < s->n_rules && r >= 0; i++)
+                if (s->rules[i].spelled)
+                        r = refuse_untrusted_link(&trust, &s->rules[i], err);
+        return r;
+}
+
+/* Refuses --tmp=FOLDER for a project below /tmp: no mount point can be made in a folder of the
+ * host, so that the project would be hidden.  An explicit rule for the project says that FOLDER has
+ * that mount point. */
+static int refuse_hidden_project(const struct resolved *s, struct nsrun_error *err) {
+        if (!s->tmp.source || !s->project || !path_is_beneath(s->project, "/tmp"))
+                return 0;
+        for (size_t i = 0; i < s->n_rules; i++)
+                if (!policy_is_default(s->rules[i].origin) && streq(s->rules[i].target, s->project))
+                        return 0;
+        return policy_refuse(err, s->project, "choose a project elsewhere, or use --tmp=scratch",
+                             "the project would be hidden by the folder of --tmp");
+}
+
+/* Refuses a --tmp=FOLDER around something that a rule protects: the rule protects it at its own
+ * path, and at /tmp a command could write it. */
+static int refuse_tmp_around(const struct resolved *s, struct nsrun_error *err) {
+        for (size_t i = 0; s->tmp.source && i < s->n_rules; i++) {
+                const struct resolved_rule *rule = &s->rules[i];
+                const char *below = path_below(rule->source, s->tmp.source);
+                _cleanup_free_ char *other = NULL;
+
+                if (rule->access == POLICY_RW || !below || !*below || !streq(rule->target, rule->source))
+                        continue;
+                other = path_join("/tmp", below);
+                if (!other)
+                        return error_oom(err);
+                if (!rules_keep(s, rule->source, other))
+                        return policy_refuse(
+                                err, rule->source, "choose another folder for --tmp, or use --tmp=scratch",
+                                "what %s protects could be written by way of /tmp", rule->option);
+        }
+        return 0;
+}
+
+static int refuse_profile(const struct nsrun_policy *p, struct nsrun_error *err) {
+        if (config_refuse_profile(p, err) < 0)
+                return -EINVAL;
+        if (policy_is_instance(p) && p->protects_strictly)
+                return policy_refuse(
+                        err, NULL, "leave one of the two out",
+                        "the instance profile protects no names: --protect=strict can't be had with it");
+        if (!policy_is_instance(p)) {
+                if (p->instance)
+                        return policy_refuse(err, p->instance, "add --profile=instance",
+                                             "--instance is of no use without its profile");
+                /* A configuration may name one for those who use the profile. */
+                if (strv_contains(p->given, "instance-workspace"))
+                        return policy_refuse(err, p->instance_workspace, "add --profile=instance",
+                                             "--instance-workspace is of no use without its profile");
+                return 0;
+        }
+        if (policy_is_plain(p))
+                return policy_refuse(err, NULL, "nsrun run would run the command with no sandbox at all",
+                                     "isolation is disabled (%s)", p->isolation_label);
+        return 0;
+}
+
+/* Refuses what can be judged without a look at the host. */
+static int refuse_request(const struct resolved *s, const struct policy_request *request,
+                          struct nsrun_error *err) {
+        if (!s->is_session && !request->is_shown && (!s->argv || !s->argv[0]))
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, "no command", NULL);
+        if (s->policy->session)
+                return policy_resolve_session(s->policy, err);
+        if (s->policy->kills_leftovers)
+                return error_set(err, NSRUN_STAGE_USAGE, -EINVAL, NULL,
+                                 "--kill-leftovers is for commands in a session",
+                                 "name one with --session; without, all ends with the command");
+        return s->policy->no_sandbox || request->is_plain ? 0 : refuse_profile(s->policy, err);
+}
+
+/* Makes the instance's home the command's.  Until now s->home was the user's, whose secrets the
+ * rules must not expose. */
+static int move_home(struct resolved *s, struct nsrun_error *err) {
+        free(s->home);
+        s->home = path_join(s->instance_root, INSTANCE_HOME);
+        return s->home && instance_environment(s->instance_root, &s->instance_env) >= 0 ? 0 : error_oom(err);
+}
+
+/* Which policies a step is for. */
+enum step_for {
+        FOR_ALL,
+        FOR_CODE,
+        FOR_INSTANCE
+};
+
+/* What is done one after the other; a step that only refuses has a const view. */
+static const struct {
+        int (*fill)(struct resolved *s, struct nsrun_error *err);
+        int (*refuse)(const struct resolved *s, struct nsrun_error *err);
+        enum step_for is_for;
+} steps[] = {
+        {.fill = instance_find_workspace, .is_for = FOR_INSTANCE},
+        {.fill = resolve_project},
+        {.refuse = project_refuse_other},
+        {.fill = resolve_tmp},
+
+        {.fill = add_asked_rules},
+        /* Before the project's, which may be the same: just this rule knows how the workspace was spelled.
+         */
+        {.fill = instance_add_rules, .is_for = FOR_INSTANCE},
+        {.fill = add_project_rule},
+        {.fill = agent_add_rules},
+        {.fill = add_tmp_rule},
+        {.fill = git_add_rules, .is_for = FOR_CODE},
+        {.fill = toolchain_rules_add},
+        {.fill = wide_add_rules},
+        {.fill = instance_add_command, .is_for = FOR_INSTANCE},
+        {.fill = add_links},
+        {.fill = resolve_conflicts},
+
+        /* All rules that were asked for are known. */
+        {.fill = protect_add_rules, .is_for = FOR_CODE},
+        {.fill = hide_names},
+        {.fill = list_writable},
+        {.fill = list_exposes},
+        {.fill = toolchain_rules_distrust},
+        {.fill = resolve_backing},
+        {.fill = network_resolve},
+        {.refuse = refuse_hidden_project},
+        {.refuse = refuse_tmp_around},
+        {.refuse = refuse_all_untrusted_links},
+        {.refuse = refuse_rundirs},
+        {.fill = refuse_hardening},
+        {.refuse = refuse_records},
+        {.refuse = refuse_config},
+
+        {.fill = grants_resolve},
+        {.fill = move_home, .is_for = FOR_INSTANCE},
+        {.fill = git_find_identity, .is_for = FOR_CODE},
+        {.fill = environment_resolve},
+        {.fill = settings_resolve, .is_for = FOR_CODE},
+        {.fill = toolchain_rules_find_unseen, .is_for = FOR_CODE},
+};
+
+int policy_resolve(const struct policy_request *request, struct resolved *s, struct nsrun_error *err) {
+        const struct nsrun_policy *p = request->policy;
+        char *const *inherited = environment_inherited(p);
+        int r;
+
+        *s = (struct resolved){
+                .policy = p,
+                .argv = request->is_session ? NULL
+                        : request->argv     ? request->argv
+                                            : p->argv,
+                .unset = request->unset,
+                .usual = request->usual,
+                .is_session = request->is_session,
+                .terminal = request->terminal,
+                .starts_here = request->starts_here,
+                .uid = geteuid(),
+                .gid = getegid(),
+                .inner_uid = p->uid == POLICY_SAME_ID ? geteuid() : (uid_t)p->uid,
+                .inner_gid = p->gid == POLICY_SAME_ID ? getegid() : (gid_t)p->gid,
+        };
+        r = refuse_request(s, request, err);
+        if (r < 0)
+                return r;
+        s->cwd = getcwd(NULL, 0);
+        if (p->session)
+                return 0;
+        if (p->no_sandbox || request->is_plain)
+                return policy_resolve_plain(s, err);
+        if (exposed_read(&s->known) < 0 ||
+            policy_find_home(environment_get(inherited, "HOME"), &s->home) < 0 ||
+            sockets_list(inherited, s->home, &s->sockets) < 0)
+                return error_oom(err);
+        resolve_proc(s);
+        r = refuse_limits(p, err);
+        for (size_t i = 0; i < ARRAY_SIZE(steps) && r >= 0; i++)
+                if (steps[i].is_for == FOR_ALL || policy_is_instance(p) == (steps[i].is_for == FOR_INSTANCE))
+                        r = steps[i].fill ? steps[i].fill(s, err) : steps[i].refuse(s, err);
+        return r;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a policy came to at one moment: every path canonical, nsrun's own rules added, conflicts
+ * settled or refused.  Made by policy_resolve() alone, and const for plan/. */
+#pragma once
+
+#include "disk/exposed.h"
+#include "policy/policy.h"
+
+/* One path of the host that the sandbox sees. */
+struct resolved_rule {
+        enum policy_access access;
+        enum policy_origin origin;
+        enum plan_origin giver; /* POLICY_BY_DEFAULT: which of nsrun's own it is */
+        const char *option;     /* who asked for it, for messages: static, or one of the policy's labels */
+        char *source;           /* canonical; a folder that the run makes first may be missing */
+        char *target;           /* normalised */
+        char **aliases;         /* the target as each asker spelled it, where that differs: symlinks */
+        char *spelled; /* the source as the user spelled it, absolute but not normalised, if that differs; or
+                          NULL */
+        unsigned rank; /* of two rules of one origin the one of the higher rank wins */
+        bool is_directory;
+        bool is_link; /* the source is a symlink, which is shown as one */
+        char **stubs; /* names in a writable folder that don't exist and that nothing inside can make; with a
+                         slash at the end where it is a folder's.  NULL: none */
+        bool is_git_dir; /* the source of a rule with stubs is a git dir, or in one */
+};
+
+/* A file or folder of the host that the sandbox must not show. */
+struct resolved_hidden {
+        char *path; /* canonical */
+        bool is_directory;
+        uint64_t dev, inode;  /* stat(2)'s */
+        uint64_t n_names;     /* how many hard links the file has */
+        uint64_t n_elsewhere; /* how many of these are not among what is hidden: outside what is exposed */
+};
+
+/* One row of the toolchains' table that is on this host, or that a variable asks for. */
+struct resolved_toolchain {
+        const char *tool;
+        char *path;           /* as the table or the variable has it */
+        const char *variable; /* that names the place; or NULL */
+        enum policy_access access;
+        char *why; /* why it isn't shown; NULL: it is */
+};
+
+/* A file of the user's settings of a tool, as the sandbox has it. */
+struct resolved_settings {
+        char *path;
+        char *text;
+};
+
+/* What a grant (grants.h) shows.  It gives way where a rule shows the host's folder around it; but not in
+ * the sandbox's own XDG_RUNTIME_DIR. */
+enum shown_kind {
+        SHOWN_DEVICE,    /* the host's device node `source` */
+        SHOWN_FILE,      /* the host's file or socket `source`, read-only (a socket can be connected to) */
+        SHOWN_SOCKET,    /* a socket at which somebody on the host's side listens: `text` says who */
+        SHOWN_PRESENT,   /* what the host has at `target`, read-only */
+        SHOWN_TEXT,      /* a file with `text` */
+        SHOWN_LINK,      /* a symlink that says `text` */
+        SHOWN_OWN_FOLDER /* an empty folder of the user's */
+};
+struct resolved_shown {
+        enum shown_kind kind;
+        char *source; /* canonical, or NULL */
+        char *target;
+        char *text; /* or NULL */
+};
+
+struct resolved {
+        const struct nsrun_policy *policy; /* what was asked; it outlives this struct */
+        char *const *argv;                 /* the command; NULL: a session's sandbox */
+        const char *const *unset, *const *usual;
+        const char *terminal;
+        bool is_session;
+        bool starts_here;
+        char *plain; /* why there is no sandbox, in words for the user; of all below cwd, project, env, uid
+                        and gid are set then.  NULL: there is a sandbox */
+
+        char *cwd;      /* nsrun's working directory; NULL: the kernel can't name it */
+        char **sockets; /* sockets of container engines, by sockets_list() */
+        char *home;     /* $HOME inside, normalised; NULL: the sandbox makes no home folder */
+        uid_t uid;      /* the host's */
+        gid_t gid;
+        uid_t inner_uid; /* what those are in the sandbox's user namespace */
+        gid_t inner_gid;
+        char *project; /* canonical; NULL: none */
+
+        struct resolved_rule *rules;
+        size_t n_rules;
+        struct policy_link *links; /* paths normalised */
+        size_t n_links;
+        struct policy_tmpfs *tmpfs; /* paths normalised, all sizes said; no two with one path */
+        size_t n_tmpfs;
+        struct resolved_rule tmp;    /* the host's folder for /tmp, target unset; source NULL: none */
+        enum policy_proc proc;       /* never UNSAID */
+        bool has_whole_proc;         /* a new /proc has nothing covered: nobody here could write there */
+        enum policy_backing backing; /* of overlays; never AUTO */
+        uint64_t overlay_size;       /* bytes that all overlays together can hold in memory */
+        bool has_scratch;            /* /tmp is the scratch folder of the run directory */
+        char **writable; /* The host's folders that this command may write to, or that an earlier one may
+                            have written to: the project, --tmp's folder and the sources of writable rules.
+                            Filled when all rules are known. */
+
+        struct resolved_toolchain *toolchains; /* the configuration's rows, then the table's */
+        size_t n_toolchains;
+        char **unseen; /* what the environment points at that isn't visible inside, a line for each variable
+                        */
+        struct exposed known; /* what earlier runs let commands write */
+        char **exposes;       /* lines for exposed_add(): what this run adds to that */
+
+        struct resolved_shown *shown; /* what grants show */
+        size_t n_shown;
+        char **granted;       /* variables that they set, "NAME=VALUE" */
+        char **gives;         /* what they give away, a line each */
+        char *ssh_agent;      /* the host's socket, canonical; NULL: without --ssh-agent */
+        char *browser;        /* the host's program that opens links; NULL: without --browser */
+        char *programs_first; /* a folder inside that PATH begins with; or NULL */
+        char **dbus;          /* what desktop/dbus_proxy.h's process is told; NULL: without --dbus */
+        char *wayland;        /* the compositor's socket, if it makes a security context */
+
+        char **agent_folders; /* canonical paths of the writable folders of --agent's table */
+        char **network;       /* the rules of --net=allow: net/rules.h's lines, that of a proxy without its
+                                 password */
+        char *via;            /* that line with it; NULL: there is no proxy */
+        char *seccomp;        /* a shipped policy's name, "none", or a file's canonical path */
+        struct variables env; /* the command's environment, but for PWD */
+        char **left_out;      /* names of inherited variables that are withheld, sorted */
+        char **secrets;       /* of these, those that look like a secret, but not with --clean-env */
+        char *git_settings;   /* of the user's, for git inside; NULL: none */
+        char *git_ignores;    /* the text of the user's own list of names that git ignores; NULL: none */
+        struct resolved_settings *settings; /* of npm and pip */
+        size_t n_settings;
+        char **identity;      /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */
+        char **ephemeral;     /* folders that are a tmpfs of their own inside, with rules beneath them */
+        char *git_dir;        /* the project's git dir, where the command may write to it; or NULL */
+        char *git_common_dir; /* a worktree's common git dir; or NULL */
+        char **git_dirs;      /* git dirs in which the command may write, canonical */
+        char **git_links;     /* "PATH -> TEXT": the symlinks in them, and in the common git dir's folders */
+        bool links_are_cut;   /* that list is not complete */
+        char **reserved;      /* names in `ephemeral` folders that nothing inside can take: empty files */
+        char **protected;     /* "FOLDER//GLOB": a name that may not be made or changed; no "//" in FOLDER */
+        char **present;       /* "FOLDER//NAME": of these names those that are there */
+        struct resolved_hidden *hidden; /* sorted by path_compare(); none lies in another */
+        size_t n_hidden;
+        char *instance_root; /* the instance profile's root, canonical, perhaps not made yet; else NULL */
+        char *instance_workspace; /* the same of its workspace, if one is named; else NULL */
+        char **instance_env;      /* the instance's variables, "HOME=…" and so on */
+};
+
+void resolved_clear(struct resolved *s);
+#define _cleanup_resolved_ _cleanup_(resolved_clear)
+
+void resolved_rule_clear(struct resolved_rule *rule);
+void resolved_toolchain_clear(struct resolved_toolchain *t);
+void resolved_shown_clear(struct resolved_shown *shown);
