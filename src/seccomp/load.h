@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The filter that `--seccomp` names: a shipped policy's, compiled when nsrun was built; that of one with calls
- * more or less, or of a policy file, compiled when it is loaded; or none. */
+/* The filter that `--seccomp` names: a shipped policy's, compiled when nsrun was built; that of one with
+ * calls more or less, or of a policy file, compiled when it is loaded; or none. */
 #pragma once
 
 #include "base/error.h"

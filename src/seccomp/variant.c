@@ -83,7 +83,8 @@ static int copy_rule(struct json_document *d, struct json_value *to, const struc
         return 0;
 }
 
-static void add_rule(struct json_document *d, struct json_value *to, char *const *names, bool is_allowed) {
+static void add_changed(struct json_document *d, struct json_value *to, char *const *names,
+                        bool is_allowed) {
         struct json_value *rule = names ? json_add_object(d, to, NULL) : NULL;
 
         if (!rule)
@@ -120,7 +121,7 @@ int variant_make(const char *name, const char *json, const char *changes, char *
         to = json_add_array(&d, d.root, "syscalls");
         for (size_t i = 0; i < json_length(rules) && r >= 0; i++)
                 r = copy_rule(&d, to, json_at(rules, i), &v);
-        add_rule(&d, to, v.added, true);
-        add_rule(&d, to, v.taken, false);
+        add_changed(&d, to, v.added, true);
+        add_changed(&d, to, v.taken, false);
         return r < 0 ? error_oom(err) : json_lay_out(&d, ret, err);
 }
