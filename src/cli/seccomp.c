@@ -54,16 +54,6 @@ const struct option_spec seccomp_options[] = {
 };
 const size_t n_seccomp_options = ARRAY_SIZE(seccomp_options);
 
-/* A shipped policy's text, or a file's. */
-static int seccomp_read_policy(const char *name, char **ret, struct nsrun_error *err) {
-        const struct seccomp_shipped *shipped = seccomp_find_shipped(name);
-
-        if (!shipped)
-                return seccomp_read_file(name, ret, err);
-        *ret = strdup(shipped->json);
-        return *ret ? 0 : error_oom(err);
-}
-
 static int load_policy(const char *name, const struct seccomp_options *options, struct seccomp_loaded *ret,
                        struct nsrun_error *err) {
         int r;
@@ -108,7 +98,7 @@ static int show_policy(char **words, const struct seccomp_options *options, nsru
 
         r = load_policy(words[0], options, &loaded, err);
         if (r >= 0)
-                r = seccomp_read_policy(words[0], &text, err);
+                r = seccomp_text(words[0], &text, err);
         if (r < 0)
                 return r;
         if (options->format == FORMAT_JSON)

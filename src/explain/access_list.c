@@ -10,6 +10,7 @@
 #include "listening.h"
 #include "output.h"
 #include "rules/home_secrets.h"
+#include "seccomp/load.h"
 
 /* How many of the last calls count as "just before the end", and how many of the programs. */
 #define LATE          40
@@ -307,7 +308,38 @@ bool explain_call_is_nested(const char *name) {
         return false;
 }
 
-int explain_call(const char *name, const char *argument, bool is_raw, int error, char **ret) {
+/* Calls that reach no further than the command's own processes, or that a filter can't look into: whoever
+ * wants one may have it by its name. */
+static bool is_to_be_added(const char *name) {
+        static const char *const calls[] = {"perf_event_open",
+                                            "userfaultfd",
+                                            "socketcall",
+                                            "ptrace",
+                                            "process_vm_readv",
+                                            "process_vm_writev",
+                                            "process_madvise",
+                                            "process_mrelease",
+                                            "pidfd_getfd",
+                                            "kcmp",
+                                            "personality",
+                                            "get_mempolicy",
+                                            "set_mempolicy",
+                                            "mbind",
+                                            "move_pages",
+                                            "migrate_pages",
+                                            "name_to_handle_at",
+                                            "remap_file_pages",
+                                            "set_mempolicy_home_node"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+                if (streq(calls[i], name))
+                        return true;
+        return false;
+}
+
+int explain_call(const char *policy, const char *name, const char *argument, bool is_raw, int error,
+                 char **ret) {
+        const struct seccomp_shipped *shipped = seccomp_find_shipped(policy, NULL);
         *ret = NULL;
         if (is_raw) {
                 *ret = strdup(EXPLAIN_NO_RAW_SOCKETS);
@@ -316,6 +348,13 @@ int explain_call(const char *name, const char *argument, bool is_raw, int error,
         /* What is missing on older kernels, too, programs do without. */
         if (error == ENOSYS)
                 return 0;
+        if (shipped && is_to_be_added(name) && !strstr(policy, name)) {
+                if (asprintf(ret, "seccomp denies %s: --seccomp=%s+%s allows it", name, policy, name) < 0) {
+                        *ret = NULL;
+                        return -ENOMEM;
+                }
+                return 0;
+        }
         if (asprintf(
                     ret,
                     explain_call_is_nested(name)

@@ -66,7 +66,9 @@ enum asked_depth {
 /* Adds reasons to *ret, EXPLAIN_MOST in all, what was asked for last first.  -ENOMEM. */
 int asked_explain(const struct asked_list *list, enum asked_depth depth, char ***ret);
 /* Why a call of that name was denied, and what allows it: NULL where it is one that programs do without. The
- * text is the caller's to free.  `is_raw`: it was to make a raw socket of the Internet.  -ENOMEM. */
-int explain_call(const char *name, const char *argument, bool is_raw, int error, char **ret);
+ * text is the caller's to free.  `policy`: what --seccomp named; `is_raw`: it was to make a raw socket of
+ * the Internet.  -ENOMEM. */
+int explain_call(const char *policy, const char *name, const char *argument, bool is_raw, int error,
+                 char **ret);
 /* Whether it is one of those that user namespaces of the command's own are made with. */
 bool explain_call_is_nested(const char *name);

@@ -292,6 +292,23 @@ int denials_format(const struct denials *denials, char **ret, struct nsrun_error
         return 0;
 }
 
+/* Whether programs of that architecture can end under a filter, and so run. */
+static bool lets_run(const struct sock_filter *code, size_t n, enum syscall_arch arch) {
+        const struct seccomp_data data = {.nr = syscall_number(arch, "exit_group"),
+                                          .arch = syscall_arch_audit(arch)};
+
+        return !code || seccomp_simulate(code, n, &data) == SECCOMP_RET_ALLOW;
+}
+
+/* A call that is ENOSYS because all of its architecture's are, where nsrun's default has them. */
+static bool is_of_other_word_size(const struct denials *denials, const struct denial *d) {
+        const struct seccomp_loaded *filter = &denials->plan->seccomp;
+        const struct seccomp_shipped *usual = seccomp_find_shipped("default", NULL);
+
+        return d->arch < N_SYSCALL_ARCHS && d->arch != SYSCALL_ARCH_NATIVE &&
+               !lets_run(filter->code, filter->n, d->arch) && lets_run(usual->code, usual->n, d->arch);
+}
+
 int denials_explain(const struct denials *denials, char ***ret) {
         int r = 0;
 
@@ -300,9 +317,12 @@ int denials_explain(const struct denials *denials, char ***ret) {
                 const char *name = name_of(d);
                 _cleanup_free_ char *reason = NULL;
 
-                if (!name)
+                if (is_of_other_word_size(denials, d))
+                        r = explain_add(ret, EXPLAIN_NO_32_BITS);
+                if (!name || r < 0)
                         continue;
-                r = explain_call(name, d->n_arguments > 0 ? d->arguments[0].text : "", d->is_raw,
+                r = explain_call(denials->plan->seccomp_name, name,
+                                 d->n_arguments > 0 ? d->arguments[0].text : "", d->is_raw,
                                  (int)(d->action & SECCOMP_RET_DATA), &reason);
                 if (r >= 0 && reason)
                         r = explain_add(ret, reason);

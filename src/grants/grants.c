@@ -11,6 +11,7 @@
 
 #include "policy/withheld.h"
 #include "rules/refuse.h"
+#include "seccomp/load.h"
 
 int grant_refuse(const struct granting *g, const char *path, const char *what, const char *hint) {
         return error_setf(g->err, NSRUN_STAGE_POLICY, UNSAID(-ENOENT), path, hint, "%s: %s", g->option,
@@ -170,9 +171,10 @@ static int grant_kvm(const struct granting *g) {
  * namespace of its own (FUSE may be mounted there since 4.18). */
 static int grant_fuse(const struct granting *g) {
         const char *seccomp = agent_seccomp(g->s->policy);
+        const struct seccomp_shipped *shipped = seccomp_find_shipped(seccomp ? seccomp : "default", NULL);
         int r;
 
-        if (!seccomp || streq(seccomp, "default") || streq(seccomp, "strict"))
+        if (shipped && !streq(shipped->name, "nested"))
                 return grant_refuse(g, NULL, "no command can mount under this seccomp policy",
                                     "add --seccomp=nested: it may then do so in namespaces of its own "
                                     "(unshare -Urm), and needs no fusermount, which is setuid and gets no "

@@ -389,7 +389,7 @@ static int refuse_dockers(struct oci_writer *w, const char *text) {
 }
 
 static int oci_add_seccomp(struct oci_writer *w, struct json_value *in_linux) {
-        const struct seccomp_shipped *shipped = seccomp_find_shipped(w->plan->seccomp_name);
+        const struct seccomp_shipped *shipped = seccomp_find_shipped(w->plan->seccomp_name, NULL);
         _cleanup_json_ struct json_document policy = {0};
         _cleanup_free_ char *text = NULL;
         const char *why;
@@ -398,14 +398,11 @@ static int oci_add_seccomp(struct oci_writer *w, struct json_value *in_linux) {
 
         if (!w->plan->seccomp.code)
                 return 0;
-        if (!shipped)
-                r = seccomp_read_file(w->plan->seccomp_name, &text, w->err);
+        r = seccomp_text(w->plan->seccomp_name, &text, w->err);
         if (r >= 0 && !shipped)
                 r = refuse_dockers(w, text);
         if (r < 0)
                 return r;
-        if (shipped && !(text = strdup(shipped->json)))
-                return error_oom(w->err);
         r = json_parse(&policy, text, strlen(text), &line, &why);
         if (r >= 0)
                 r = oci_seccomp(w->d, in_linux, policy.root);

@@ -162,11 +162,11 @@ static int apply_switch(struct config_reader *c, size_t node) {
                                                             : 0;
 }
 
-/* "seccomp" is a shipped policy's name, "none", or a file. */
+/* "seccomp" is a shipped policy's name, with calls more or less, "none", or a file. */
 static int policy_config_apply_seccomp(struct config_reader *c, size_t node) {
         const char *text = config_text(c, node);
 
-        if (!text || streq(text, "none") || seccomp_find_shipped(text))
+        if (!text || streq(text, "none") || seccomp_find_shipped(text, NULL))
                 return apply_text(c, node);
         if (*text && text[0] != '~' && !strchr(text, '/'))
                 return config_fail(c, c->map.nodes[node].at, text, "no policy of nsrun's own",

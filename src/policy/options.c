@@ -454,7 +454,7 @@ const struct option_spec policy_options[] = {
          "let NAME of the session bus be called (talk), and no other, by xdg-dbus-proxy; own=NAME, see=NAME, call=NAME=METHOD@PATH, broadcast=NAME=METHOD@PATH",
          grant_dbus_apply},
         {"seccomp", 0, "default|strict|nested|none|FILE", OPTION_COMPLETES_CHOICE, of_seccomp,
-         "which system calls are allowed: a policy of nsrun's own (see 'nsrun seccomp list'), or an OCI JSON file's",
+         "which system calls are allowed: a policy of nsrun's own (see 'nsrun seccomp list'), with calls more or less (default+perf_event_open-kcmp), or an OCI JSON file's",
          apply_member},
         {"seccomp-log", 0, NULL, OPTION_COMPLETES_NOTHING, of_seccomp,
          "have the kernel log the calls that are denied (dmesg, the audit log)", apply_member},

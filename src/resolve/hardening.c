@@ -90,7 +90,7 @@ int hardening_resolve(const struct resolved *s, char **ret, struct nsrun_error *
                 return degraded_refuse(err, DEGRADED_LANDLOCK, NULL, landlock_fix(sys_landlock_abi()));
         if (r < 0)
                 return r;
-        if (!streq(name, "none") && !seccomp_find_shipped(name))
+        if (!streq(name, "none") && !seccomp_find_shipped(name, NULL))
                 return resolve_file(s, ret, err);
         *ret = strdup(name);
         return *ret ? 0 : error_oom(err);

@@ -28,6 +28,7 @@
 #include "rules/own_folders.h"
 #include "rules/refuse.h"
 #include "rules/rules.h"
+#include "seccomp/load.h"
 #include "steps.h"
 
 static int add_project_rule(struct resolved *s, struct nsrun_error *err) {
@@ -134,11 +135,12 @@ static int add_asked_rules(struct resolved *s, struct nsrun_error *err) {
 static void resolve_proc(struct resolved *s) {
         const struct nsrun_policy *p = s->policy;
         const char *seccomp = agent_seccomp(p);
+        const struct seccomp_shipped *shipped = seccomp ? seccomp_find_shipped(seccomp, NULL) : NULL;
 
         s->files.proc = p->proc != POLICY_PROC_UNSAID ? p->proc
                         : userns_is_nsruns()          ? POLICY_PROC_AUTO
                                                       : POLICY_PROC_NEW;
-        s->files.has_whole_proc = seccomp && streq(seccomp, "nested") && s->inner_uid == s->uid &&
+        s->files.has_whole_proc = shipped && streq(shipped->name, "nested") && s->inner_uid == s->uid &&
                                   s->inner_gid == s->gid && userns_has_ordinary_user();
 }
 

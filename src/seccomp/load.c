@@ -6,11 +6,18 @@
 #include <linux/seccomp.h>
 
 #include "base/file.h"
+#include "variant.h"
 
-const struct seccomp_shipped *seccomp_find_shipped(const char *name) {
-        for (size_t i = 0; i < n_seccomp_shipped; i++)
-                if (streq(seccomp_shipped[i].name, name))
-                        return &seccomp_shipped[i];
+const struct seccomp_shipped *seccomp_find_shipped(const char *name, const char **ret_changes) {
+        for (size_t i = 0; i < n_seccomp_shipped; i++) {
+                const char *rest = startswith(name, seccomp_shipped[i].name);
+
+                if (!rest || (*rest && !variant_has_changes(rest)))
+                        continue;
+                if (ret_changes)
+                        *ret_changes = rest;
+                return &seccomp_shipped[i];
+        }
         return NULL;
 }
 
@@ -60,18 +67,31 @@ int seccomp_load_text(const char *name, const char *text, struct seccomp_loaded 
         return 0;
 }
 
-static int load_file(const char *path, bool is_strict, struct seccomp_loaded *ret, struct nsrun_error *err) {
+int seccomp_text(const char *name, char **ret, struct nsrun_error *err) {
+        const char *changes;
+        const struct seccomp_shipped *shipped = seccomp_find_shipped(name, &changes);
+
+        if (!shipped)
+                return seccomp_read_file(name, ret, err);
+        if (*changes)
+                return variant_make(name, shipped->json, changes, ret, err);
+        *ret = strdup(shipped->json);
+        return *ret ? 0 : error_oom(err);
+}
+
+static int compile_named(const char *name, bool is_strict, struct seccomp_loaded *ret,
+                         struct nsrun_error *err) {
         _cleanup_loaded_ struct seccomp_loaded loaded = {0};
         _cleanup_free_ char *text = NULL;
         int r;
 
-        r = seccomp_read_file(path, &text, err);
+        r = seccomp_text(name, &text, err);
         if (r >= 0)
-                r = seccomp_load_text(path, text, &loaded, err);
+                r = seccomp_load_text(name, text, &loaded, err);
         if (r < 0)
                 return r;
         if (is_strict && loaded.warnings)
-                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), path,
+                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), name,
                                   "correct it, or leave --strict-policy out", "the seccomp policy: %s",
                                   loaded.warnings[0]);
         *ret = loaded;
@@ -80,10 +100,11 @@ static int load_file(const char *path, bool is_strict, struct seccomp_loaded *re
 }
 
 int seccomp_load(const char *name, bool is_strict, struct seccomp_loaded *ret, struct nsrun_error *err) {
-        const struct seccomp_shipped *shipped = seccomp_find_shipped(name);
+        const char *changes = "";
+        const struct seccomp_shipped *shipped = seccomp_find_shipped(name, &changes);
 
-        if (!shipped && !streq(name, "none"))
-                return load_file(name, is_strict, ret, err);
+        if (*changes || (!shipped && !streq(name, "none")))
+                return compile_named(name, is_strict, ret, err);
         *ret = (struct seccomp_loaded){0};
         if (shipped) {
                 ret->code = shipped->code;

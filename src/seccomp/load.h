@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The filter that `--seccomp` names: a shipped policy's, compiled when nsrun was built; that of a
- * policy file, compiled when it is loaded; or none. */
+/* The filter that `--seccomp` names: a shipped policy's, compiled when nsrun was built; that of one with
+ * calls more or less, or of a policy file, compiled when it is loaded; or none. */
 #pragma once
 
 #include "base/error.h"
@@ -16,11 +16,14 @@ struct seccomp_loaded {
         char **warnings;           /* one line for each call that the policy names and nsrun doesn't know */
 };
 
-/* The shipped policy of that name; NULL if none has it. */
-const struct seccomp_shipped *seccomp_find_shipped(const char *name);
-/* Loads the filter `name`: a shipped policy's, "none", or a file's.  With is_strict a policy that
- * names a call which nsrun doesn't know is refused (-EINVAL).  Further errors are those of
- * rules_parse(), of seccomp_compile() and of reading the file.  Stage POLICY. */
+/* The shipped policy that `name` stands for, alone or with changes (variant.h); NULL: a file, or "none".
+ * *ret_changes, which may be NULL, is what follows its name. */
+const struct seccomp_shipped *seccomp_find_shipped(const char *name, const char **ret_changes);
+/* The text of the policy `name`: a shipped one's, with its changes, or a file's.  The caller frees *ret. */
+int seccomp_text(const char *name, char **ret, struct nsrun_error *err);
+/* Loads the filter `name`.  With is_strict a policy that names a call which nsrun doesn't know is refused
+ * (-EINVAL).  Further errors are those of variant_make(), of rules_parse(), of seccomp_compile() and of
+ * reading the file.  Stage POLICY. */
 int seccomp_load(const char *name, bool is_strict, struct seccomp_loaded *ret, struct nsrun_error *err);
 /* The same of a policy's text; `name` is what messages call it. */
 int seccomp_load_text(const char *name, const char *text, struct seccomp_loaded *ret,

@@ -165,13 +165,24 @@ TEST(a_call_that_nobody_knows_is_unknown) {
 }
 
 #ifdef __x86_64__
-TEST(the_gate_of_32_bit_programs_is_closed) {
-        CHECK(*state, NULL, {"int80-getpid", "ENOSYS"}, {"int80-mount", "ENOSYS"},
-              {"int80-ptrace", "ENOSYS"}, {"int80-umount2", "ENOSYS"}, {"int80-ioctl-TIOCSTI", "ENOSYS"},
-              {"int80-chroot", "ENOSYS"}, {"int80-socketcall", "ENOSYS"}, {"int80-clone-user", "ENOSYS"},
-              {"int80-pivot_root", "ENOSYS"}, {"int80-keyctl", "ENOSYS"}, {"int80-unshare-user", "ENOSYS"},
-              {"int80-setns", "ENOSYS"}, {"int80-bpf", "ENOSYS"}, {"int80-socket-vsock", "ENOSYS"},
-              {"int80-io_uring_setup", "ENOSYS"}, {"int80-clone3", "ENOSYS"});
+/* What a family is can't be seen of socketcall(2). */
+TEST(programs_of_32_bits_are_denied_what_others_are) {
+        CHECK(*state, NULL, {"int80-getpid", "kernel"}, {"int80-mount", "EPERM"}, {"int80-ptrace", "kernel"},
+              {"int80-umount2", "EPERM"}, {"int80-umount", "EPERM"}, {"int80-ioctl-TIOCSTI", "EPERM"},
+              {"int80-chroot", "EPERM"}, {"int80-socketcall", "EPERM"}, {"int80-socketcall-high", "EPERM"},
+              {"int80-socketcall-pair", "EPERM"}, {"int80-socketcall-send", "kernel"},
+              {"int80-clone-user", "EPERM"}, {"int80-pivot_root", "EPERM"}, {"int80-keyctl", "EPERM"},
+              {"int80-unshare-user", "EPERM"}, {"int80-setns", "EPERM"}, {"int80-bpf", "EPERM"},
+              {"int80-socket-vsock", "EAFNOSUPPORT"}, {"int80-socket-raw", "EPERM"},
+              {"int80-open-setuid", "EPERM"}, {"int80-prlimit64-other", "EPERM"},
+              {"int80-modify_ldt", "ENOSYS"}, {"int80-clock_settime64", "EPERM"}, {"int80-stime", "EPERM"},
+              {"int80-vm86", "ENOSYS"}, {"int80-openat2", "ENOSYS"}, {"int80-io_uring_setup", "EPERM"},
+              {"int80-clone3", "ENOSYS"});
+}
+
+TEST(strict_closes_the_gate_of_32_bit_programs) {
+        CHECK(*state, "--seccomp=strict", {"int80-getpid", "ENOSYS"}, {"int80-mount", "ENOSYS"},
+              {"int80-socketcall-send", "ENOSYS"}, {"int80-clone3", "ENOSYS"});
 }
 
 TEST(the_gate_of_x32_programs_is_closed) {
@@ -193,6 +204,13 @@ TEST(default_is_what_a_run_has_by_itself) {
         CHECK(*state, "--seccomp=default", {"mount", "EPERM"}, {"unshare-user", "EPERM"},
               {"clone3", "ENOSYS"}, {"ioctl-TIOCSTI", "EPERM"}, {"socket-vsock", "EAFNOSUPPORT"},
               {"ptrace", "kernel"});
+}
+
+TEST(calls_are_added_to_a_policy_and_taken_from_it) {
+        CHECK(*state, "--seccomp=strict+ptrace+process_vm_readv", {"ptrace", "kernel"},
+              {"process_vm_readv", "kernel"}, {"process_vm_writev", "EPERM"}, {"mount", "EPERM"});
+        CHECK(*state, "--seccomp=default-ptrace+socket", {"ptrace", "EPERM"}, {"socket-vsock", "kernel"},
+              {"process_vm_readv", "kernel"}, {"ioctl-TIOCSTI", "EPERM"}, {"clone3", "ENOSYS"});
 }
 
 /* For programs that bring a sandbox of their own, as browsers do. */

@@ -273,12 +273,61 @@ TEST(check_knows_every_action_and_architecture) {
                 expect_out(&o, cases[i].said);
                 expect_status(&o, cases[i].status);
         }
-        SECCOMP(s, &o, "check", "--arch", "arm", "default", "getpid");
+        SECCOMP(s, &o, "check", "--arch", "s390", "default", "getpid");
         expect_out(&o, "errno ENOSYS\n");
-        SECCOMP(s, &o, "check", "--arch=x86", "default", "getpid");
+        SECCOMP(s, &o, "check", "--arch=x86", "strict", "getpid");
         expect_out(&o, "errno ENOSYS\n");
         SECCOMP(s, &o, "check", "default", "getpid", "--arch=" NATIVE);
         expect_out(&o, "allow\n");
+}
+
+TEST(a_policys_changes_are_checked_and_shown) {
+        static const char hint[] = "; name calls as 'nsrun seccomp show' does: default+perf_event_open\n";
+        static const char *const wrong[][2] = {
+                {"default+nosuch", "no system call that nsrun knows: nosuch"},
+                {"strict+", "no system call that nsrun knows: none after +"},
+                {"strict+kcmp-", "no system call that nsrun knows: none after -"}};
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+                _cleanup_free_ char *option = text_of("--seccomp=%s", wrong[i][0]),
+                                    *said = text_of("nsrun: %s: %s%s", wrong[i][1], wrong[i][0], hint);
+
+                RUN(s, &o, option, "--", "true");
+                expect_status(&o, 125);
+                assert_string_equal(o.err, said);
+                outcome_clear(&o);
+        }
+        RUN(s, &o, "--seccomp=default+kcmp-kcmp", "--", "true");
+        expect_status(&o, 125);
+        assert_string_equal(o.err, "nsrun: the call is named twice: kcmp: default+kcmp-kcmp\n");
+        SECCOMP(s, &o, "check", "default-execve", "execve");
+        expect_in(o.err, "the seccomp policy denies execve: no command could start");
+        SECCOMP(s, &o, "check", "strict+kcmp", "kcmp");
+        expect_out(&o, "allow\n");
+        SECCOMP(s, &o, "check", "strict", "kcmp");
+        expect_out(&o, "errno EPERM\n");
+        SECCOMP(s, &o, "check", "default-kcmp", "kcmp");
+        expect_out(&o, "errno EPERM\n");
+        SECCOMP(s, &o, "show", "--format=json", "strict+kcmp");
+        expect_in(o.out, "\"kcmp\"");
+        make_file(s->outside, "policy.json", o.out);
+        {
+                _cleanup_free_ char *path = path_of(s->outside, "policy.json");
+
+                SECCOMP(s, &o, "check", path, "kcmp");
+                expect_out(&o, "allow\n");
+        }
+        outcome_clear(&o);
+        {
+                const char *const argv[] = {
+                        program(), "plan", "--project", s->project, "--seccomp=strict+kcmp",
+                        "--",      "true", NULL};
+
+                run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+                expect_in(o.out, "strict+kcmp");
+        }
 }
 
 /* ----------------------------------------------------------------- compile */

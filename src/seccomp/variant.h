@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A shipped policy with calls more or less: "default+perf_event_open-kcmp". */
+#pragma once
+
+#include "base/error.h"
+
+/* Whether `changes`, what follows the policy's name, may be such: it begins with + or -. */
+static inline bool variant_has_changes(const char *changes) {
+        return *changes == '+' || *changes == '-';
+}
+
+/* Makes the policy's text `json` one in which each +CALL is allowed whatever its arguments, and each -CALL
+ * gets EPERM.  `name` is all of the policy's name, for messages.  The caller frees *ret.
+ *
+ * -EINVAL: no call has that name, or it is named twice. -ENOMEM.  Stage POLICY. */
+int variant_make(const char *name, const char *json, const char *changes, char **ret,
+                 struct nsrun_error *err);
