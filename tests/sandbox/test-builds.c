@@ -172,28 +172,6 @@ TEST(pip_obeys_the_users_index) {
         expect_out(&o, "https://venv.example.org/simple\n");
 }
 
-TEST(maven_obeys_the_users_mirror) {
-        static const char ask[] =
-                "mvn -B validate 2>&1 | grep -o 'Cannot access .* in offline mode' | head -n 1";
-        const struct site *s = *state;
-        _cleanup_outcome_ struct outcome o = {0};
-
-        if (!has_program("mvn"))
-                skip_because("skipped: Maven is not installed");
-        make_file(s->project, "pom.xml",
-                  "<project><modelVersion>4.0.0</modelVersion><parent><groupId>org.example</groupId>"
-                  "<artifactId>parent</artifactId><version>1</version><relativePath/></parent>"
-                  "<artifactId>x</artifactId></project>\n");
-        make_folder(s->home, ".m2");
-        make_file(
-                s->home, ".m2/settings.xml",
-                "<settings><offline>true</offline><servers><server><id>corp</id><password>planted</password>"
-                "</server></servers><mirrors><mirror><id>corp</id><url>https://maven.example.org/group</url>"
-                "<mirrorOf>*</mirrorOf></mirror></mirrors></settings>\n");
-        run_inside(s, &o, ask);
-        expect_out(&o, "Cannot access corp (https://maven.example.org/group) in offline mode\n");
-}
-
 int main(void) {
         return run_all_tests();
 }
