@@ -320,21 +320,23 @@ static bool is_submount(const char *line, void *data) {
 }
 
 void launch_explain_submounts(struct nsrun_error *err) {
+        /* The cause itself, or a refusal of --strict's whose hint ends with the cause's. */
+        char *at = strstr(err->hint, causes[NSRUN_ERROR_OVERLAY_OVER_MOUNTS].fix);
         struct submount s = {.folder = err->path};
         _cleanup_free_ char *found = NULL, *folder = NULL;
         char hint[sizeof(err->hint)];
+        size_t room = at ? (size_t)(err->hint + sizeof(err->hint) - at) : 0;
 
-        if (err->id != NSRUN_ERROR_OVERLAY_OVER_MOUNTS)
+        if (!at)
                 return;
         (void)any_mount("/proc/self/mountinfo", is_submount, &s);
         found = s.found;
         folder = found ? str_visible(err->path) : NULL;
         if (folder &&
-            (size_t)snprintf(hint, sizeof(hint),
-                             "sudo umount %s, or use --ro or --rw for %s, which takes the overlay's "
-                             "place",
-                             found, folder) < sizeof(hint))
-                memcpy(err->hint, hint, sizeof(hint));
+            (size_t)snprintf(hint, room,
+                             "sudo umount %s, or use --ro or --rw for %s, which takes the overlay's place",
+                             found, folder) < room)
+                memcpy(at, hint, strlen(hint) + 1);
 }
 
 /* A container's filter is rarely alone: what is in the way after it is said, too. */
