@@ -308,12 +308,11 @@ bool explain_call_is_nested(const char *name) {
         return false;
 }
 
-/* Calls that reach no further than the command's own processes, or that a filter can't look into: whoever
- * wants one may have it by its name. */
+/* Calls that reach no further than the command's own processes: whoever wants one may have it by its name.
+ */
 static bool is_to_be_added(const char *name) {
         static const char *const calls[] = {"perf_event_open",
                                             "userfaultfd",
-                                            "socketcall",
                                             "ptrace",
                                             "process_vm_readv",
                                             "process_vm_writev",
@@ -337,33 +336,43 @@ static bool is_to_be_added(const char *name) {
         return false;
 }
 
+/* Whether a policy's changes name the call. */
+static bool is_changed(const char *changes, const char *name) {
+        size_t n = strlen(name);
+
+        for (const char *at = changes; *at; at += 1 + strcspn(at + 1, "+-"))
+                if (strncmp(at + 1, name, n) == 0 && strcspn(at + 1, "+-") == n)
+                        return true;
+        return false;
+}
+
 int explain_call(const char *policy, const char *name, const char *argument, bool is_raw, int error,
                  char **ret) {
-        const struct seccomp_shipped *shipped = seccomp_find_shipped(policy, NULL);
+        const char *changes = "", *blank = *argument ? " " : "";
+        const struct seccomp_shipped *shipped = seccomp_find_shipped(policy, &changes);
+        bool is_open = !is_changed(changes, name);
+        int r;
+
         *ret = NULL;
-        if (is_raw) {
-                *ret = strdup(EXPLAIN_NO_RAW_SOCKETS);
+        if (is_raw || streq(name, "socketcall")) {
+                *ret = strdup(is_raw ? EXPLAIN_NO_RAW_SOCKETS : EXPLAIN_NO_SOCKETCALL);
                 return *ret ? 0 : -ENOMEM;
         }
         /* What is missing on older kernels, too, programs do without. */
         if (error == ENOSYS)
                 return 0;
-        if (shipped && is_to_be_added(name) && !strstr(policy, name)) {
-                if (asprintf(ret, "seccomp denies %s: --seccomp=%s+%s allows it", name, policy, name) < 0) {
-                        *ret = NULL;
-                        return -ENOMEM;
-                }
-                return 0;
-        }
-        if (asprintf(
-                    ret,
-                    explain_call_is_nested(name)
-                            ? "seccomp denies %s%s%s: --seccomp=nested allows it in user namespaces of the "
-                              "command's own"
-                            : "seccomp denies %s%s%s: --seccomp=FILE takes a policy of yours that allows it",
-                    name, *argument ? " " : "", argument) < 0) {
+        if (shipped && is_open && is_to_be_added(name))
+                r = asprintf(ret, "seccomp denies %s: --seccomp=%s+%s allows it", name, policy, name);
+        else if (is_open && explain_call_is_nested(name))
+                r = asprintf(ret,
+                             "seccomp denies %s%s%s: --seccomp=nested%s allows it in user namespaces of the "
+                             "command's own",
+                             name, blank, argument, changes);
+        else
+                r = asprintf(ret,
+                             "seccomp denies %s%s%s: --seccomp=FILE takes a policy of yours that allows it",
+                             name, blank, argument);
+        if (r < 0)
                 *ret = NULL;
-                return -ENOMEM;
-        }
-        return 0;
+        return r < 0 ? -ENOMEM : 0;
 }

@@ -11,8 +11,12 @@
         "no program gets privileges in the sandbox (sudo, su, setuid): nothing allows it"
 #define EXPLAIN_NO_OPENAT2 \
         "seccomp has no openat2, as older kernels, and a program went no further without: --seccomp=nested allows it"
-#define EXPLAIN_NO_32_BITS \
-        "the seccomp policy lets no 32-bit programs run: --seccomp=default does (a file by its archMap)"
+#define EXPLAIN_NO_32_BITS                                                                                       \
+        "the seccomp policy lets no 32-bit programs run, nor does one with calls taken away: --seccomp=default " \
+        "does"
+#define EXPLAIN_NO_SOCKETCALL                                                                      \
+        "seccomp denies socketcall, by which 32-bit programs make sockets: of which family can't " \
+        "be seen"
 #define EXPLAIN_NO_RAW_SOCKETS "no command has the capability for raw sockets: nothing allows it"
 #define EXPLAIN_NO_ENGINE \
         "sockets of container engines aren't exposed, whether one runs or not: nothing allows it"

@@ -10,6 +10,7 @@
 #include "base/sys.h"
 #include "disk/exposed.h"
 #include "disk/rundir.h"
+#include "seccomp/load.h"
 #include "verify_seen.h"
 
 /* Whether a path is absolute and not the root, without an empty part, "." or "..". */
@@ -283,13 +284,15 @@ static int verify_proc(const struct verifying *v) {
                 "/proc/scsi", "/proc/slabinfo", "/proc/timer_list", "/proc/vmallocinfo", NULL};
         const struct nsrun_plan *plan = v->plan;
         const struct plan_op *proc = seen_at(v, "/proc");
+        const struct seccomp_shipped *shipped;
         bool is_part, is_full;
 
         if (!proc || proc->kind != PLAN_PROC || proc->proc == POLICY_PROC_NONE)
                 return 0;
         is_part = proc->proc == POLICY_PROC_SUBSET;
-        is_full =
-                proc->proc != POLICY_PROC_BIND && streq(plan->seccomp_name, "nested") && plan->host_uid != 0;
+        shipped = seccomp_find_shipped(plan->seccomp_name, NULL);
+        is_full = proc->proc != POLICY_PROC_BIND && shipped && streq(shipped->name, "nested") &&
+                  plan->host_uid != 0;
         if ((is_part || proc->proc == POLICY_PROC_AUTO) && seen_at(v, "/proc/1/task")->kind != PLAN_COVER)
                 return verify_fail(v, proc, "can be had in full by a sandbox inside");
         for (const char *const *path = covers; *path && !is_part && !is_full; path++)

@@ -34,7 +34,8 @@ static int read_changes(struct variant *v, const char *name, const char *changes
                         return error_oom(err);
                 if (!is_call(call))
                         return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), name,
-                                          "name calls as 'nsrun seccomp show' does: default+perf_event_open",
+                                          "name calls as 'nsrun seccomp show' does, as in "
+                                          "default+perf_event_open; a file's path may begin with ./",
                                           "no system call that nsrun knows: %s",
                                           *call                ? call
                                           : changes[-1] == '+' ? "none after +"
@@ -45,6 +46,18 @@ static int read_changes(struct variant *v, const char *name, const char *changes
                 if (strv_add(to, call) < 0)
                         return error_oom(err);
         }
+        return 0;
+}
+
+/* ipc(2), where the machine has it, is the calls of System V's queues as one. */
+static bool is_in_ipc(const char *call) {
+        return startswith(call, "shm") || startswith(call, "sem") || startswith(call, "msg");
+}
+
+static int take_ipc(struct variant *v) {
+        STRV_FOREACH (call, v->taken)
+                if (is_in_ipc(*call) && !strv_contains(v->added, "ipc"))
+                        return strv_contains(v->taken, "ipc") ? 0 : strv_add(&v->taken, "ipc");
         return 0;
 }
 
@@ -109,6 +122,8 @@ int variant_make(const char *name, const char *json, const char *changes, char *
         r = read_changes(&v, name, changes, err);
         if (r < 0)
                 return r;
+        if (take_ipc(&v) < 0)
+                return error_oom(err);
         /* A shipped text is JSON: seccomp/compile has read it. */
         r = json_parse(&policy, json, strlen(json), &line, &why);
         if (r >= 0)
@@ -116,7 +131,8 @@ int variant_make(const char *name, const char *json, const char *changes, char *
         if (r < 0)
                 return error_oom(err);
         for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-                copy_member(&d, d.root, policy.root, members[i]);
+                if (!v.taken || !streq(members[i], "archMap"))
+                        copy_member(&d, d.root, policy.root, members[i]);
         rules = json_get(policy.root, "syscalls");
         to = json_add_array(&d, d.root, "syscalls");
         for (size_t i = 0; i < json_length(rules) && r >= 0; i++)

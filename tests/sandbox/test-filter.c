@@ -213,6 +213,12 @@ TEST(calls_are_added_to_a_policy_and_taken_from_it) {
               {"process_vm_readv", "kernel"}, {"ioctl-TIOCSTI", "EPERM"}, {"clone3", "ENOSYS"});
 }
 
+TEST(nested_with_calls_more_or_less_starts) {
+        CHECK(*state, "--seccomp=nested-ptrace+perf_event_open", {"ptrace", "EPERM"},
+              {"unshare-user", "kernel"}, {"int80-getpid", "ENOSYS"}, {"int80-socketcall-send", "ENOSYS"},
+              {"socket-vsock", "EAFNOSUPPORT"});
+}
+
 /* For programs that bring a sandbox of their own, as browsers do. */
 TEST(nested_differs_by_user_namespaces) {
         CHECK(*state, "--seccomp=nested", {"unshare-user", "kernel"}, {"clone-user", "kernel"},

@@ -282,7 +282,8 @@ TEST(check_knows_every_action_and_architecture) {
 }
 
 TEST(a_policys_changes_are_checked_and_shown) {
-        static const char hint[] = "; name calls as 'nsrun seccomp show' does: default+perf_event_open\n";
+        static const char hint[] =
+                "; name calls as 'nsrun seccomp show' does, as in default+perf_event_open; a file's path may begin with ./\n";
         static const char *const wrong[][2] = {
                 {"default+nosuch", "no system call that nsrun knows: nosuch"},
                 {"strict+", "no system call that nsrun knows: none after +"},
@@ -302,6 +303,12 @@ TEST(a_policys_changes_are_checked_and_shown) {
         RUN(s, &o, "--seccomp=default+kcmp-kcmp", "--", "true");
         expect_status(&o, 125);
         assert_string_equal(o.err, "nsrun: the call is named twice: kcmp: default+kcmp-kcmp\n");
+        /* A file's name may begin as a policy does. */
+        make_file(s->root, "default-mine.json", "{\"defaultAction\":\"SCMP_ACT_ALLOW\"}");
+        SECCOMP(s, &o, "check", "default-mine.json", "read");
+        expect_out(&o, "allow\n");
+        SECCOMP(s, &o, "check", "--arch=x86", "default-shmget", "ipc");
+        expect_out(&o, "errno ENOSYS\n");
         SECCOMP(s, &o, "check", "default-execve", "execve");
         expect_in(o.err, "the seccomp policy denies execve: no command could start");
         SECCOMP(s, &o, "check", "strict+kcmp", "kcmp");

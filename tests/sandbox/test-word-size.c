@@ -100,9 +100,18 @@ TEST(where_programs_of_32_bits_do_not_run_the_reason_is_told) {
         RUN(s, &o, "--explain", "--seccomp=strict", "--", path);
         expect_out(&o, "");
         assert_int_not_equal(o.status, 0);
-        expect_in(o.err,
-                  "nsrun: reason: the seccomp policy lets no 32-bit programs run: --seccomp=default does "
-                  "(a file by its archMap)\n");
+        expect_in(
+                o.err,
+                "nsrun: reason: the seccomp policy lets no 32-bit programs run, nor does one with calls taken away: "
+                "--seccomp=default does\n");
+        outcome_clear(&o);
+        /* They have other names for the same calls, and socketcall(2) and ipc(2). */
+        RUN(s, &o, "--explain", "--seccomp=default-connect", "--", path);
+        expect_out(&o, "");
+        expect_in(o.err, "lets no 32-bit programs run");
+        outcome_clear(&o);
+        RUN(s, &o, "--seccomp=default+kcmp", "--", path);
+        expect_out(&o, "32\n");
         outcome_clear(&o);
         /* What is missing there is told of as ever. */
         RUN(s, &o, "--explain", "--", "sh", "-c", "\"$0\"; exit 1", path);
