@@ -87,5 +87,9 @@ int name_list_find(const struct name_list *l, const char *name, size_t n) {
                 else
                         high = middle;
         }
+        /* Some file systems find a name that is there in other letters. */
+        for (size_t i = 0; i < l->n; i++)
+                if (strncasecmp(l->names[i], name, n) == 0 && !l->names[i][n])
+                        return DT_UNKNOWN;
         return l->is_unknown ? DT_UNKNOWN : -1;
 }

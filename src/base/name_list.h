@@ -19,5 +19,5 @@ void name_list_clear(struct name_list *l);
 #define _cleanup_name_list_ _cleanup_(name_list_clear)
 
 /* The type (DT_*) of the entry whose name are the first `n` bytes of `name`; DT_UNKNOWN where it has to be
- * looked for, -1: there is none. */
+ * looked for, as where a name is there in other letters; -1: there is none. */
 int name_list_find(const struct name_list *l, const char *name, size_t n);

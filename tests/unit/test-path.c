@@ -335,8 +335,8 @@ TEST(a_list_of_names_knows_what_is_in_a_folder) {
         static const struct {
                 const char *name;
                 int type;
-        } cases[] = {{"a", DT_DIR}, {"to-a", DT_LNK}, {"dangling", DT_LNK},
-                     {"a/b", -1},   {"to", -1},       {".", -1}};
+        } cases[] = {{"a", DT_DIR}, {"to-a", DT_LNK}, {"dangling", DT_LNK}, {"a/b", -1},
+                     {"to", -1},    {".", -1},        {"To-A", DT_UNKNOWN}};
         char *through_link = scratch_path(*state, "to-a"), *missing = scratch_path(*state, "missing");
         _cleanup_name_list_ struct name_list l = {0}, linked = {0}, none = {0};
 
