@@ -23,7 +23,8 @@ struct loop {
 void loop_add(struct loop *l, int fd, short events, int (*ready)(void *data, short revents));
 
 /* Has `tell` fill in a round, waits, and calls what is ready, in the order in which it was added; a signal
- * that was handled, and the end of patience, begin another round.  Returns what `tell` or one that was
+ * that was handled, and the end of patience, begin another round.  A function whose
+ * descriptor another one closes in the same round is called still, if it was ready.  Returns what `tell` or one that was
  * called returned, once that isn't 0; -errno where the kernel refuses the wait. */
 int loop_run(int (*tell)(struct loop *l, void *data), void *data);
 

@@ -13,6 +13,7 @@
 #include "output.h"
 #include "seccomp/errnos.h"
 #include "seccomp/simulate.h"
+#include "seccomp/variant.h"
 #include "syscall_text.h"
 #include "watch.h"
 
@@ -318,7 +319,9 @@ int denials_explain(const struct denials *denials, char ***ret) {
                 _cleanup_free_ char *reason = NULL;
 
                 if (is_of_other_word_size(denials, d))
-                        r = explain_add(ret, EXPLAIN_NO_32_BITS);
+                        r = explain_add(ret, variant_takes_calls(denials->plan->seccomp_name)
+                                                     ? EXPLAIN_NO_32_BITS_OF_CHANGED
+                                                     : EXPLAIN_NO_32_BITS);
                 if (!name || r < 0)
                         continue;
                 r = explain_call(denials->plan->seccomp_name, name,

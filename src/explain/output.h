@@ -11,9 +11,10 @@
         "no program gets privileges in the sandbox (sudo, su, setuid): nothing allows it"
 #define EXPLAIN_NO_OPENAT2 \
         "seccomp has no openat2, as older kernels, and a program went no further without: --seccomp=nested allows it"
-#define EXPLAIN_NO_32_BITS                                                                                       \
-        "the seccomp policy lets no 32-bit programs run, nor does one with calls taken away: --seccomp=default " \
-        "does"
+#define EXPLAIN_NO_32_BITS "the seccomp policy lets no 32-bit programs run: --seccomp=default does"
+#define EXPLAIN_NO_32_BITS_OF_CHANGED                                                              \
+        "a policy from which calls are taken lets no 32-bit programs run, which have other calls " \
+        "for the same: nothing allows both"
 #define EXPLAIN_NO_SOCKETCALL                                                                      \
         "seccomp denies socketcall, by which 32-bit programs make sockets: of which family can't " \
         "be seen"

@@ -459,7 +459,7 @@ const struct option_spec policy_options[] = {
         {"seccomp-log", 0, NULL, OPTION_COMPLETES_NOTHING, of_seccomp,
          "have the kernel log the calls that are denied (dmesg, the audit log)", apply_member},
         {"strict-policy", 0, NULL, OPTION_COMPLETES_NOTHING, of_seccomp,
-         "refuse a seccomp file that names a call nsrun doesn't know, instead of warning", apply_member},
+         "refuse a seccomp file with an unknown call or a rule without effect, instead of warning", apply_member},
         {"landlock", 0, "auto|require|off", OPTION_COMPLETES_CHOICE, of_seccomp,
          "keep abstract sockets and signals inside: where the kernel can (the default), always, or never",
          apply_member},

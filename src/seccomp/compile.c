@@ -45,12 +45,6 @@ struct compiler {
         bool has_failed;
 };
 
-/* Actions compare as the kernel compares those of stacked filters: as signed numbers, of which the
- * smaller one is the more restrictive action. */
-static int32_t severity(uint32_t action) {
-        return (int32_t)(action & SECCOMP_RET_ACTION_FULL);
-}
-
 /* ------------------------------------------------------------- instructions */
 
 /* Writes an instruction in front of those that are written.  Returns its position. */
@@ -219,7 +213,7 @@ size_t seccomp_decide(const struct rules *rules, const struct rule *const *named
 
         for (size_t i = 0; i < n; i++)
                 if (named[i]->n_conditions == 0 &&
-                    (!always || severity(named[i]->action) < severity(always->action)))
+                    (!always || rule_severity(named[i]->action) < rule_severity(always->action)))
                         always = named[i];
         final = always ? always->action : rules->default_action;
         for (size_t i = 0; i < n; i++) {
@@ -227,11 +221,12 @@ size_t seccomp_decide(const struct rules *rules, const struct rule *const *named
 
                 if (named[i]->n_conditions == 0)
                         continue;
-                if (always &&
-                    (severity(named[i]->action) > severity(final) ||
-                     (severity(named[i]->action) == severity(final) && named[i]->index > always->index)))
+                if (always && (rule_severity(named[i]->action) > rule_severity(final) ||
+                               (rule_severity(named[i]->action) == rule_severity(final) &&
+                                named[i]->index > always->index)))
                         continue;
-                for (; at > 0 && severity(ret_kept[at - 1]->action) > severity(named[i]->action); at--)
+                for (; at > 0 && rule_severity(ret_kept[at - 1]->action) > rule_severity(named[i]->action);
+                     at--)
                         ret_kept[at] = ret_kept[at - 1];
                 ret_kept[at] = named[i];
                 n_kept++;
@@ -349,7 +344,7 @@ static int check_essential(struct compiler *c, const char *file, enum syscall_ar
                 while (c->ranges[--at].start > number)
                         ;
                 leaf = &c->leaves[c->ranges[at].leaf];
-                if (leaf->n_rules == 0 && severity(leaf->final) >= severity(SECCOMP_RET_LOG))
+                if (leaf->n_rules == 0 && rule_severity(leaf->final) >= rule_severity(SECCOMP_RET_LOG))
                         continue;
                 return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), file,
                                   "allow it without conditions",

@@ -13,7 +13,7 @@ struct seccomp_loaded {
         struct sock_filter *owned; /* what `code` points to and this struct frees; NULL where `code` is a
                                       constant of the program */
         uint32_t flags;            /* SECCOMP_FILTER_FLAG_* that the policy asks for */
-        char **warnings;           /* one line for each call that the policy names and nsrun doesn't know */
+        char **warnings;           /* rules.h's */
 };
 
 /* The shipped policy that `name` stands for, alone or with changes (variant.h); NULL: a file, or "none".

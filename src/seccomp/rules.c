@@ -48,13 +48,18 @@ static int rules_refuse_rule(const struct reader *in, const char *format, ...) {
         return rules_refuse(in, "rule %zu of \"syscalls\": %s", in->index + 1, text);
 }
 
-static int rules_warn(struct reader *in, const char *name) {
-        _cleanup_free_ char *text = NULL;
+static int rules_warn(struct reader *in, size_t rule, const char *format, ...) nsrun_printf(3, 4);
+static int rules_warn(struct reader *in, size_t rule, const char *format, ...) {
+        _cleanup_free_ char *text = NULL, *line = NULL;
+        va_list ap;
+        int n;
 
-        if (asprintf(&text, "rule %zu of \"syscalls\" names a call that nsrun doesn't know: %s",
-                     in->index + 1, name) < 0)
+        va_start(ap, format);
+        n = vasprintf(&text, format, ap);
+        va_end(ap);
+        if (n < 0 || asprintf(&line, "rule %zu of \"syscalls\" %s", rule + 1, text) < 0)
                 return error_oom(in->err);
-        return strv_add(&in->rules->warnings, text) < 0 ? error_oom(in->err) : 0;
+        return strv_add(&in->rules->warnings, line) < 0 ? error_oom(in->err) : 0;
 }
 
 /* ------------------------------------------------------------------ actions */
@@ -262,7 +267,7 @@ static int add_name(struct reader *in, struct rule *rule, const char *name) {
         if (!name || !*name)
                 return rules_refuse_rule(in, "a name that is no text");
         if (syscall_number(in->target->arch, name) == -ENOENT)
-                return rules_warn(in, name);
+                return rules_warn(in, in->index, "names a call that nsrun doesn't know: %s", name);
         return strv_add(&rule->names, name) < 0 ? error_oom(in->err) : 0;
 }
 
@@ -322,6 +327,40 @@ static int read_rules(struct reader *in, const struct json_value *from) {
                 return error_oom(in->err);
         for (in->index = 0; r >= 0 && in->index < json_length(from); in->index++)
                 r = read_rule(in, json_at(from, in->index));
+        return r;
+}
+
+enum {
+        CALLS_MOST = 1024
+}; /* no architecture of the table has a call beyond */
+
+/* The place of a call in a table of CALLS_MOST; NULL: this machine has no such call. */
+static const struct rule **of_call(const struct reader *in, const struct rule **table, const char *name) {
+        int number = syscall_number(in->target->arch, name);
+
+        return number >= 0 && number < CALLS_MOST ? &table[number] : NULL;
+}
+
+/* Of the rules that hold for a call whatever its arguments the strictest decides: one that says less has no
+ * effect on it, wherever it stands. */
+static int warn_of_overruled(struct reader *in) {
+        const struct rule *strictest[CALLS_MOST] = {0};
+        const struct rule *rules = in->rules->rules, **at;
+        int r = 0;
+
+        for (size_t i = 0; i < in->rules->n_rules; i++)
+                for (char **name = rules[i].n_conditions == 0 ? rules[i].names : NULL; name && *name; name++)
+                        if ((at = of_call(in, strictest, *name)) &&
+                            (!*at || rule_severity(rules[i].action) < rule_severity((*at)->action)))
+                                *at = &rules[i];
+        for (size_t i = 0; i < in->rules->n_rules && r >= 0; i++)
+                for (char **name = rules[i].names; *name; name++)
+                        if ((at = of_call(in, strictest, *name)) && *at &&
+                            rule_severity(rules[i].action) > rule_severity((*at)->action)) {
+                                r = rules_warn(in, rules[i].index, "has no effect on %s: rule %zu decides",
+                                               *name, (*at)->index + 1);
+                                break;
+                        }
         return r;
 }
 
@@ -402,7 +441,7 @@ static int rules_read_policy(struct reader *in, const struct json_value *root) {
                 r = read_flags(in, json_get(root, "flags"));
         if (r >= 0)
                 r = read_rules(in, json_get(root, "syscalls"));
-        return r;
+        return r < 0 ? r : warn_of_overruled(in);
 }
 
 int rules_parse(const char *file, const char *text, size_t size, const struct rules_target *target,

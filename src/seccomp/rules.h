@@ -4,6 +4,8 @@
  * archMap, errno by name.  The rules are what a policy means; compile.h turns them into BPF. */
 #pragma once
 
+#include <linux/seccomp.h>
+
 #include "base/error.h"
 #include "base/str.h"
 #include "syscalls.h"
@@ -38,6 +40,12 @@ struct rule {
         size_t index;        /* the rule's place in the file's "syscalls", from 0 */
 };
 
+/* Actions compare as the kernel compares those of stacked filters: as signed numbers, of which the
+ * smaller one is the more restrictive action. */
+static inline int32_t rule_severity(uint32_t action) {
+        return (int32_t)(action & SECCOMP_RET_ACTION_FULL);
+}
+
 struct rules {
         uint32_t default_action;
         bool has_arch[N_SYSCALL_ARCHS];
@@ -45,7 +53,8 @@ struct rules {
         bool wants_spec_allow;
         struct rule *rules;
         size_t n_rules;
-        char **warnings; /* one line for each call that the policy names and nsrun doesn't know */
+        char **warnings; /* a line for each call that the policy names and nsrun doesn't know, and for each
+                            rule that another one overrules for some call */
 };
 
 /* The machine and kernel for which "includes" and "excludes" are decided.  (Capabilities aren't

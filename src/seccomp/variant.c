@@ -51,7 +51,13 @@ static int read_changes(struct variant *v, const char *name, const char *changes
 
 /* ipc(2), where the machine has it, is the calls of System V's queues as one. */
 static bool is_in_ipc(const char *call) {
-        return startswith(call, "shm") || startswith(call, "sem") || startswith(call, "msg");
+        static const char *const calls[] = {"msgctl", "msgget", "msgrcv",     "msgsnd", "semctl", "semget",
+                                            "semop",  "shmat",  "semtimedop", "shmctl", "shmdt",  "shmget"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+                if (streq(call, calls[i]))
+                        return true;
+        return false;
 }
 
 static int take_ipc(struct variant *v) {

@@ -11,6 +11,13 @@ static inline bool variant_has_changes(const char *changes) {
                !changes[strspn(changes, "abcdefghijklmnopqrstuvwxyz0123456789_+-")];
 }
 
+/* Whether the policy of that name is a shipped one from which calls are taken. */
+static inline bool variant_takes_calls(const char *name) {
+        const char *changes = name + strcspn(name, "+-");
+
+        return variant_has_changes(changes) && strchr(changes, '-');
+}
+
 /* Makes the policy's text `json` one in which each +CALL is allowed whatever its arguments, and each -CALL
  * gets EPERM.  Whose calls were taken away runs no 32-bit programs: these have other names for the same
  * calls, and calls that are several as one.  `name` is all of the policy's name, for messages.  The caller

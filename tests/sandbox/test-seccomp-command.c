@@ -157,6 +157,20 @@ TEST(what_makes_no_sense_is_refused) {
                 o.err,
                 "nsrun: warning: unknown: rule 1 of \"syscalls\" names a call that nsrun doesn't know: "
                 "frobnicate\n");
+        outcome_clear(&o);
+        /* An exception for some arguments overrules none, and the other way round. */
+        make_file(
+                s->root, "unknown",
+                "{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"syscalls\": ["
+                "{\"names\": [\"getpid\", \"getppid\"], \"action\": \"SCMP_ACT_ALLOW\"},"
+                "{\"names\": [\"getpid\"], \"action\": \"SCMP_ACT_ERRNO\", \"args\": [{\"index\": 0, \"value\": 1, "
+                "\"op\": \"SCMP_CMP_EQ\"}]},"
+                "{\"names\": [\"getppid\"], \"action\": \"SCMP_ACT_ERRNO\"}]}");
+        SECCOMP(s, &o, "check", "unknown", "getppid");
+        expect_out(&o, "errno EPERM\n");
+        assert_string_equal(o.err,
+                            "nsrun: warning: unknown: rule 1 of \"syscalls\" has no effect on getppid: "
+                            "rule 3 decides\n");
 }
 
 /* ------------------------------------------------------------------- check */

@@ -77,7 +77,7 @@ TEST(programs_of_32_bits_run_and_are_denied_what_others_are) {
         _cleanup_outcome_ struct outcome o = {0};
 
         if (!runs_32_bits(s))
-                return;
+                skip();
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 _cleanup_free_ char *path = path_of(s->project, cases[i].name);
                 const unsigned *a = cases[i].arguments;
@@ -96,19 +96,18 @@ TEST(where_programs_of_32_bits_do_not_run_the_reason_is_told) {
         _cleanup_outcome_ struct outcome o = {0};
 
         if (!runs_32_bits(s))
-                return;
+                skip();
         RUN(s, &o, "--explain", "--seccomp=strict", "--", path);
         expect_out(&o, "");
         assert_int_not_equal(o.status, 0);
-        expect_in(
-                o.err,
-                "nsrun: reason: the seccomp policy lets no 32-bit programs run, nor does one with calls taken away: "
-                "--seccomp=default does\n");
+        expect_in(o.err,
+                  "nsrun: reason: the seccomp policy lets no 32-bit programs run: --seccomp=default does\n");
         outcome_clear(&o);
         /* They have other names for the same calls, and socketcall(2) and ipc(2). */
         RUN(s, &o, "--explain", "--seccomp=default-connect", "--", path);
         expect_out(&o, "");
-        expect_in(o.err, "lets no 32-bit programs run");
+        expect_in(o.err, "nsrun: reason: a policy from which calls are taken lets no 32-bit programs run, "
+                         "which have other calls for the same: nothing allows both\n");
         outcome_clear(&o);
         RUN(s, &o, "--seccomp=default+kcmp", "--", path);
         expect_out(&o, "32\n");
