@@ -50,7 +50,7 @@ const struct option_spec seccomp_options[] = {
         {"arch", 0, "x86_64|x86|x32|aarch64|arm", OPTION_COMPLETES_CHOICE, "Output",
          "check: a call of another architecture than the machine's own", apply_arch},
         {"strict-policy", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
-         "refuse a file that names a call nsrun doesn't know, instead of warning", apply_strict},
+         "refuse a file with an unknown call or a rule without effect, instead of warning", apply_strict},
 };
 const size_t n_seccomp_options = ARRAY_SIZE(seccomp_options);
 
