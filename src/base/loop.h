@@ -24,8 +24,8 @@ void loop_add(struct loop *l, int fd, short events, int (*ready)(void *data, sho
 
 /* Has `tell` fill in a round, waits, and calls what is ready, in the order in which it was added; a signal
  * that was handled, and the end of patience, begin another round.  A function whose
- * descriptor another one closes in the same round is called still, if it was ready.  Returns what `tell` or one that was
- * called returned, once that isn't 0; -errno where the kernel refuses the wait. */
+ * descriptor another one closes in the same round is called still, if it was ready.  Returns what `tell` or
+ * one that was called returned, once that isn't 0; -errno where the kernel refuses the wait. */
 int loop_run(int (*tell)(struct loop *l, void *data), void *data);
 
 /* Waits for one descriptor, whatever signals are handled meanwhile.  1; 0: it wasn't ready within
