@@ -39,8 +39,8 @@ int exposed_find_base(char **ret, struct nsrun_error *err) {
         return rundir_find_in(exposed_find_state_home, ret, err);
 }
 
-static bool is_own(const struct stat *st) {
-        return st->st_uid == geteuid() && !(st->st_mode & 022);
+static bool is_own(int fd, const struct stat *st) {
+        return st->st_uid == geteuid() && !user_writers(fd, st, (char[USER_WRITERS_SIZE]){0});
 }
 
 /* Whether folders can be made below `path`'s nearest folder that exists.  Root makes none in another
@@ -84,7 +84,7 @@ static int exposed_open_base(void) {
         }
         if (fd < 0 || fstat(fd, &st) < 0)
                 return -errno;
-        return is_own(&st) ? TAKE_FD(fd) : -EACCES;
+        return is_own(fd, &st) ? TAKE_FD(fd) : -EACCES;
 }
 
 int exposed_make_base(void) {
@@ -119,7 +119,7 @@ static int read_lines(int fd, char **ret, size_t *ret_torn) {
 
         if (fstat(fd, &st) < 0)
                 return -errno;
-        r = is_own(&st) ? read_bytes_fd(fd, MOST_BYTES, &text, &n) : -EBADMSG;
+        r = is_own(fd, &st) ? read_bytes_fd(fd, MOST_BYTES, &text, &n) : -EBADMSG;
         if (r < 0)
                 return r == -ENOMEM ? r : -EBADMSG;
         for (whole = n; whole > 0 && text[whole - 1] != '\n';)

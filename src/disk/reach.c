@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 
 #include "base/file.h"
 #include "base/path.h"
@@ -98,25 +97,6 @@ int reach_each_link(const char *spelled, const char *canonical, int (*found)(voi
 
 /* -------------------------------------------------------------- other users */
 
-/* Whether an access list lets another than the owner and the owning group write: system.posix_acl_access
- * has a version, then entries of eight bytes, tag and rights first. */
-static bool has_writers_by_list(int fd) {
-        enum {
-                NAMED_USER = 0x02,
-                NAMED_GROUP = 0x08,
-                WRITE = 2
-        };
-        unsigned char list[4096];
-        ssize_t n = getxattr(fd_link(fd).path, "system.posix_acl_access", list, sizeof(list));
-
-        if (n < 0)
-                return errno != ENODATA && errno != EOPNOTSUPP;
-        for (ssize_t i = 4; i + 8 <= n; i += 8)
-                if ((list[i] == NAMED_USER || list[i] == NAMED_GROUP) && (list[i + 2] & WRITE))
-                        return true;
-        return false;
-}
-
 /* Whether another user may make entries in the folder.  A sticky one keeps what is this user's from being
  * renamed, so that it is good enough above a folder of one's own (`is_above`), but not to hold a link. */
 static bool is_others_too(int fd, const struct stat *st, bool is_above) {
@@ -125,10 +105,7 @@ static bool is_others_too(int fd, const struct stat *st, bool is_above) {
                 return true;
         if ((st->st_mode & S_ISVTX) && is_above)
                 return false;
-        if (st->st_mode & S_IWOTH)
-                return true;
-        /* An access list shows its mask in the group's bits: without the write bit it lets nobody write. */
-        return (st->st_mode & S_IWGRP) && (!user_is_alone_in_group(st->st_gid) || has_writers_by_list(fd));
+        return user_writers(fd, st, (char[USER_WRITERS_SIZE]){0});
 }
 
 /* -------------------------------------------------------------------- a link */

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "exposed.h"
+#include "host/user.h"
 #include "locked.h"
 #include "rundir.h"
 
@@ -53,10 +54,12 @@ int records_find_base(char **ret, struct nsrun_error *err) {
 
 /* Refuses a folder of sessions that others can change: whoever forges a record has the user's commands enter
  * namespaces of his. */
-static int refuse_shared(const struct stat *st, const char *path, struct nsrun_error *err) {
+static int refuse_shared(int fd, const struct stat *st, const char *path, struct nsrun_error *err) {
         _cleanup_free_ char *quoted = NULL, *fix = NULL;
+        char words[USER_WRITERS_SIZE];
+        const char *writers = user_writers(fd, st, words);
 
-        if (st->st_uid == geteuid() && !(st->st_mode & 022))
+        if (st->st_uid == geteuid() && !writers)
                 return 0;
         if (st->st_uid != geteuid())
                 return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-EPERM), path,
@@ -64,8 +67,8 @@ static int refuse_shared(const struct stat *st, const char *path, struct nsrun_e
         /* One like /tmp is for everybody, and stays so. */
         if (!(st->st_mode & S_ISVTX) && (quoted = str_shell_quote(path)))
                 fix = str_concat("chmod go-w ", quoted, "");
-        return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-EPERM), path,
-                         "others may write to the folder of sessions", fix ? fix : folder_hint);
+        return error_setf(err, NSRUN_STAGE_SUPERVISE, UNSAID(-EPERM), path, fix ? fix : folder_hint,
+                          "%s may write to the folder of sessions", writers);
 }
 
 /* Refuses XDG_RUNTIME_DIR, or what it is below it, where a command of an earlier run could have written.
@@ -115,7 +118,7 @@ static int records_enter(int dir, const char *path, const char *name, bool makes
                 return -ENOENT;
         if (fd < 0 || fstat(fd, &st) < 0)
                 return refuse_failed(-errno, path, "the folder of sessions can't be opened", err);
-        r = refuse_shared(&st, path, err);
+        r = refuse_shared(fd, &st, path, err);
         return r < 0 ? r : TAKE_FD(fd);
 }
 
@@ -142,7 +145,7 @@ static int open_parent(const char *parent, bool makes, struct nsrun_error *err) 
         if (top < 0 || fstat(top, &st) < 0)
                 return refuse_failed(-errno, above, "the folder of sessions can't be opened", err);
         if (!is_cache)
-                r = refuse_shared(&st, above, err);
+                r = refuse_shared(top, &st, above, err);
         if (r >= 0 && !is_cache)
                 r = refuse_exposed(above, err);
         return r < 0 ? r : records_enter(top, parent, path_basename(parent), makes, err);

@@ -63,7 +63,7 @@ static int check_base(int fd, const char *path, struct nsrun_error *err) {
                                  NULL);
         if (st.st_uid != geteuid())
                 return error_cause(err, NSRUN_ERROR_CACHE_FOREIGN, UNSAID(-EPERM), path);
-        if (st.st_mode & 022) {
+        if (user_writers(fd, &st, (char[USER_WRITERS_SIZE]){0})) {
                 _cleanup_free_ char *quoted = str_shell_quote(path);
                 _cleanup_free_ char *fix = quoted ? str_concat("chmod go-w ", quoted, "") : NULL;
 

@@ -64,8 +64,10 @@ static void look_at_home(struct doctor *d) {
         const char *home = getenv("HOME");
         struct nsrun_error error = {0};
         struct stat st = {.st_mode = S_IFDIR};
-        char fix[PATH_MAX + 32];
-        int r = home && *home == '/' ? sys_stat(home, &st) : -ENOENT;
+        char fix[PATH_MAX + 32], words[USER_WRITERS_SIZE];
+        _cleanup_close_ int fd = home && *home == '/' ? sys_open(AT_FDCWD, home, O_PATH, 0) : -ENOENT;
+        int r = fd < 0 ? fd : sys_fstat(fd, &st);
+        const char *writers = r < 0 ? NULL : user_writers(fd, &st, words);
 
         if (find_home_fix(home, fix, sizeof(fix)) < 0) {
                 d->has_failed = true;
@@ -78,9 +80,9 @@ static void look_at_home(struct doctor *d) {
                                 "HOME doesn't lead to a folder", fix);
         else if (st.st_uid != geteuid())
                 (void)error_set(&error, NSRUN_STAGE_POLICY, 0, home, "HOME belongs to another user", fix);
-        else if (st.st_mode & 022)
-                (void)error_set(&error, NSRUN_STAGE_POLICY, 0, home, "others may write to HOME",
-                                "chmod go-w \"$HOME\"");
+        else if (writers)
+                (void)error_setf(&error, NSRUN_STAGE_POLICY, 0, home, "chmod go-w \"$HOME\"",
+                                 "%s may write to HOME", writers);
         if (error.stage != NSRUN_STAGE_NONE)
                 (void)doctor_add_error(d, "HOME", DOCTOR_DEGRADED, &error);
         else

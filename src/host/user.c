@@ -3,6 +3,9 @@
  * sandbox's own passwd and group: nothing here looks up another user or decides rights. */
 #include "user.h"
 
+#include <sys/xattr.h>
+
+#include "base/file.h"
 #include "base/path.h"
 
 enum {
@@ -194,14 +197,40 @@ static bool is_others_group(gid_t gid) {
         return is_others || ferror(f);
 }
 
-bool user_is_alone_in_group(gid_t gid) {
+/* Whether an access list lets another than the owner and the owning group write: system.posix_acl_access
+ * has a version, then entries of eight bytes, tag and rights first. */
+static bool has_writers_by_list(int fd) {
+        enum {
+                NAMED_USER = 0x02,
+                NAMED_GROUP = 0x08,
+                WRITE = 2
+        };
+        unsigned char list[4096];
+        ssize_t n = getxattr(fd_link(fd).path, "system.posix_acl_access", list, sizeof(list));
+
+        if (n < 0)
+                return errno != ENODATA && errno != EOPNOTSUPP;
+        for (ssize_t i = 4; i + 8 <= n; i += 8)
+                if ((list[i] == NAMED_USER || list[i] == NAMED_GROUP) && (list[i + 2] & WRITE))
+                        return true;
+        return false;
+}
+
+const char *user_writers(int fd, const struct stat *st, char words[USER_WRITERS_SIZE]) {
         _cleanup_free_ char *passwd_line = NULL, *group_line = NULL;
         char *passwd[PASSWD_FIELDS] = {0}, *group[GROUP_FIELDS] = {0};
 
+        /* An access list shows its mask in the group's bits: without the write bit it lets nobody write. */
+        if (!(st->st_mode & (S_IWGRP | S_IWOTH)))
+                return NULL;
+        if ((st->st_mode & S_IWOTH) || has_writers_by_list(fd) ||
+            find_line("/etc/group", st->st_gid, GROUP_FIELDS, group, &group_line) <= 0)
+                return "others";
+        (void)snprintf(words, USER_WRITERS_SIZE, "the group %s", group[0]);
         if (find_line("/etc/passwd", geteuid(), PASSWD_FIELDS, passwd, &passwd_line) < 0 ||
-            find_line("/etc/group", gid, GROUP_FIELDS, group, &group_line) <= 0)
-                return false;
-        return has_only(group[3], passwd[0]) && !is_others_group(gid);
+            !has_only(group[3], passwd[0]) || is_others_group(st->st_gid))
+                return user_is_name(group[0]) ? words : "others";
+        return NULL;
 }
 
 void user_clear(struct user *u) {

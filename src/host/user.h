@@ -5,7 +5,7 @@
  * are "user" and "group". */
 #pragma once
 
-#include <sys/types.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 
@@ -24,6 +24,10 @@ int user_find_home(const char *named, char **ret);
 int user_find_folder(const char *variable, const char *below, char **ret);
 int user_find(uid_t uid, gid_t gid, struct user *ret);
 void user_clear(struct user *u);
-/* Whether no user but this one and root is in the group, as far as /etc/passwd and /etc/group know: a
- * user's own group, or an empty one.  False for a group that only a directory service knows. */
-bool user_is_alone_in_group(gid_t gid);
+#define USER_WRITERS_SIZE 64
+/* Who besides its owner and root may write to the file or folder `fd`, which may be O_PATH and of which
+ * fstat(2) said `st`, in words for a message: "others", or "the group NAME" (in `words`).  NULL: nobody; a
+ * group that has this user alone, or nobody, is none, as far as /etc/passwd and /etc/group know: so is what
+ * umask 002 leaves.  Others are a group that only a directory service knows, and whom an access list names.
+ */
+const char *user_writers(int fd, const struct stat *st, char words[USER_WRITERS_SIZE]);

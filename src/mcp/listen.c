@@ -85,7 +85,8 @@ static int listen_judge_folder(const struct listener *l, const char *spelled, st
                               NULL);
         if (r < 0)
                 return r;
-        if ((st.st_uid != geteuid() && st.st_uid != 0) || ((st.st_mode & 022) && !(st.st_mode & S_ISVTX)))
+        if ((st.st_uid != geteuid() && st.st_uid != 0) ||
+            (!(st.st_mode & S_ISVTX) && user_writers(l->folder_fd, &st, (char[USER_WRITERS_SIZE]){0})))
                 return listen_refuse(l, "--listen: other users could replace the socket", err);
         r = refuse_known_folder(l, err);
         return r < 0 ? r : refuse_shown_folder(l, err);

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "disk/remove_tree.h"
+#include "host/user.h"
 #include "spec.h"
 
 #define CONTAINER_STATE  "container.json"
@@ -62,7 +63,7 @@ int container_open_root(const char *root, int *ret, struct nsrun_error *err) {
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, path,
                                  "the folder of containers can't be opened", hint);
-        if (st.st_uid != geteuid() || (st.st_mode & 022))
+        if (st.st_uid != geteuid() || user_writers(fd, &st, (char[USER_WRITERS_SIZE]){0}))
                 return fail_container(err, UNSAID(-EPERM), path,
                                       "the folder of containers may be written by others");
         *ret = TAKE_FD(fd);

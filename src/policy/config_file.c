@@ -18,6 +18,8 @@
 static int check_file(int fd, const char *file, struct nsrun_error *err) {
         _cleanup_free_ char *quoted = str_shell_quote(file),
                             *fix = quoted ? str_concat("chmod go-w ", quoted, "") : NULL;
+        char words[USER_WRITERS_SIZE];
+        const char *writers;
         struct stat st;
 
         if (!fix)
@@ -32,10 +34,10 @@ static int check_file(int fd, const char *file, struct nsrun_error *err) {
                 return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EPERM), file,
                                  "the configuration is somebody else's file",
                                  "it must be yours or root's; --no-config does without");
-        if (st.st_mode & (S_IWGRP | S_IWOTH))
-                return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EPERM), file,
-                                 "others may write to the configuration", fix);
-        return 0;
+        writers = user_writers(fd, &st, words);
+        return writers ? error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EPERM), file, fix,
+                                    "%s may write to the configuration", writers)
+                       : 0;
 }
 
 /* Keeps the canonical path of the configuration that was opened, and the path by which it was

@@ -72,6 +72,49 @@ TEST(the_users_file_is_found_and_no_config_does_without) {
         assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
 }
 
+static void stage_groups(void *data) {
+        stage_enter();
+        stage_bind(data, "/etc/group");
+}
+
+/* On a host that knows the user's own group with these members (for "others" it doesn't know the group) what
+ * is asked is refused for `writers`, or, for "", not. */
+static void expect_writers(const struct site *s, const char *const *argv, const char *members,
+                           const char *writers, const char *what, const char *path) {
+        _cleanup_free_ char *groups = path_of(s->root, "groups"),
+                            *text = text_of("devs:x:%s%u:%s\n", *writers == 'o' ? "1" : "", getegid(),
+                                            members),
+                            *said = text_of("nsrun: %s may write to %s: %s; chmod go-w %s", writers, what,
+                                            path, path);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->root, "groups", text);
+        run(&(struct request){.argv = argv, .cwd = s->project, .in_child = stage_groups, .data = groups},
+            &o);
+        if (*writers)
+                expect_refusal(&o, 125, said);
+        else
+                expect_status(&o, 0);
+}
+
+/* umask 002, where each user has a group of one's own, leaves files that this group may write. */
+TEST(a_group_of_the_user_alone_is_no_other) {
+        static const char *const cases[][2] = {
+                {"", ""}, {"root", ""}, {"somebody", "the group devs"}, {"", "others"}};
+        const struct site *s = *state;
+        _cleanup_free_ char *config = path_of(s->root, "c.json");
+        const char *const run[] = {program(), "run", "--config", config, "--", "echo", "fine", NULL};
+        const char *const list[] = {program(), "session", "list", NULL};
+
+        write_config(s, s->root, "c.json", "{}");
+        assert_int_equal(chmod(config, 0664), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+                expect_writers(s, run, cases[i][0], cases[i][1], "the configuration", config);
+        assert_int_equal(chmod(s->runtime, 0770), 0);
+        for (size_t i = 2; i < ARRAY_SIZE(cases); i++)
+                expect_writers(s, list, cases[i][0], cases[i][1], "the folder of sessions", s->runtime);
+}
+
 /* Somebody meant one to be there: to run without would be to run with less than that. */
 TEST(a_symlink_to_no_configuration_is_an_error) {
         const struct site *s = *state;
