@@ -170,7 +170,7 @@ static int isolation_find_root(const struct nsrun_isolation *isolation, char **r
                                struct nsrun_error *error) {
         _cleanup_free_ char *home = NULL;
 
-        if (policy_find_home(getenv("HOME"), &home) < 0)
+        if (policy_find_home(getenv("HOME"), &home, NULL) < 0)
                 return error_oom(error);
         return instance_find_root(isolation->root, environ, home, ret, ret_spelled, error);
 }

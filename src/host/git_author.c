@@ -35,6 +35,7 @@ void identity_clear(struct identity *id) {
                 free(id->values[i]);
         free(id->settings);
         free(id->hooks);
+        strv_free(id->included);
         free(id->ignores);
         *id = (struct identity){0};
 }
@@ -54,6 +55,8 @@ struct reading {
         char **urls;              /* its remote.*.url */
         struct strbuf settings;
         char *excludes, *hooks; /* core.excludesFile, core.hooksPath */
+        char **included;        /* whatever the user's files include, and under any condition */
+        bool is_cut;            /* an included file couldn't be read whole: git would stop there */
 };
 
 static void reading_clear(struct reading *c) {
@@ -66,6 +69,7 @@ static void reading_clear(struct reading *c) {
         strv_free(c->urls);
         free(c->excludes);
         free(c->hooks);
+        strv_free(c->included);
         free(strbuf_finish(&c->settings));
 }
 
@@ -219,33 +223,33 @@ static bool may_include(const struct reading *c) {
         return canonical;
 }
 
-static int include(struct reading *c, const char *value) {
+/* Whether its condition holds or not: on another day it may. */
+static int include(struct reading *c, const char *value, bool holds) {
         _cleanup_free_ char *named = NULL, *path = NULL;
         const char *slash;
         int r;
 
         if (!value)
                 return -EBADMSG;
-        if (!may_include(c))
-                return 0;
         r = interpolate(c->home, value, &named);
         if (r < 0 || !named)
                 return r;
-        if (path_is_absolute(named))
-                return read_users_file(c, named);
         slash = strrchr(c->file, '/');
-        if (asprintf(&path, "%.*s%s", (int)(slash + 1 - c->file), c->file, named) < 0) {
+        if (!path_is_absolute(named) &&
+            asprintf(&path, "%.*s%s", (int)(slash + 1 - c->file), c->file, named) < 0) {
                 path = NULL;
                 return -ENOMEM;
         }
-        return read_users_file(c, path);
+        if (strv_length(c->included) < FILES_MAX && strv_add(&c->included, path ? path : named) < 0)
+                return -ENOMEM;
+        return holds && may_include(c) ? read_users_file(c, path ? path : named) : 0;
 }
 
 static int include_if(struct reading *c, const char *condition, size_t n, const char *value) {
         _cleanup_free_ char *copy = strndup(condition, n);
         int r = copy ? condition_holds(c, copy) : -ENOMEM;
 
-        return r > 0 ? include(c, value) : r;
+        return r < 0 ? r : include(c, value, r > 0);
 }
 
 /* Whoever wrote the file that names it chooses what of the host's is read. */
@@ -263,43 +267,40 @@ static int take_excludes(struct reading *c, const char *value) {
         return c->excludes ? 0 : -ENOMEM;
 }
 
+static int take_hooks(struct reading *c, const char *value) {
+        free(c->hooks);
+        c->hooks = strdup(value ? value : "");
+        return c->hooks ? 0 : -ENOMEM;
+}
+
 static int identity_take_entry(void *data, const struct gitconfig_entry *entry) {
         struct reading *c = data;
         const char *condition;
         size_t n;
 
         if (streq(entry->name, "include.path"))
-                return include(c, entry->value);
+                return include(c, entry->value, true);
         if (gitconfig_is_in(entry->name, "includeif", "path", &condition, &n))
                 return include_if(c, condition, n, entry->value);
         if (streq(entry->name, "core.excludesfile"))
                 return take_excludes(c, entry->value);
-        if (streq(entry->name, "core.hookspath")) {
-                free(c->hooks);
-                c->hooks = strdup(entry->value ? entry->value : "");
-                return c->hooks ? 0 : -ENOMEM;
-        }
+        if (streq(entry->name, "core.hookspath"))
+                return take_hooks(c, entry->value);
         if (gitorders_is_harmless(entry) && c->settings.length < SETTINGS_MAX)
                 gitconfig_write(&c->settings, entry);
         return take_value(c->values, entry->name, entry->value);
 }
 
-/* What can't be read, and what is no plain file (/dev/null, say), is passed over. */
-static int read_users_file(struct reading *c, const char *path) {
+static int read_text(struct reading *c, const char *path, size_t most) {
         _cleanup_free_ char *text = NULL;
-        _cleanup_close_ int fd = -EBADF;
+        _cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         const char *outer = c->file;
-        int outer_fd = c->file_fd, r;
+        int outer_fd = c->file_fd, r = fd < 0 ? -errno : read_small_fd(fd, most, &text);
 
-        if (!path_is_absolute(path)) /* relative to the working directory, mostly a project */
-                return 0;
-        if (c->depth > DEPTH_MAX || c->n_files++ == FILES_MAX)
-                return -EBADMSG;
-        fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-        r = fd < 0 ? -errno : read_small_fd(fd, CONFIG_MAX - c->n_bytes, &text);
         if (r < 0)
                 return r == -ENOMEM || r == -EBADMSG || r == -EFBIG ? r : 0;
-        c->n_bytes += strlen(text);
+        if (c->depth > 0)
+                c->n_bytes += strlen(text);
         c->file = path;
         c->file_fd = fd;
         c->depth++;
@@ -308,6 +309,22 @@ static int read_users_file(struct reading *c, const char *path) {
         c->file = outer;
         c->file_fd = outer_fd;
         return r;
+}
+
+/* What can't be read, and what is no plain file (/dev/null, say), is passed over.  A file that others
+ * include, which a command may have written, uses up no bound of theirs, and keeps no entry behind it from
+ * being taken. */
+static int read_users_file(struct reading *c, const char *path) {
+        int r;
+
+        if (!path_is_absolute(path)) /* relative to the working directory, mostly a project */
+                return 0;
+        if (c->depth == 0)
+                return read_text(c, path, CONFIG_MAX);
+        r = c->depth > DEPTH_MAX || c->n_files++ >= FILES_MAX ? -EBADMSG
+                                                              : read_text(c, path, CONFIG_MAX - c->n_bytes);
+        c->is_cut |= r < 0;
+        return r == -ENOMEM ? r : 0;
 }
 
 static int read_below(struct reading *c, const char *folder, const char *name) {
@@ -379,7 +396,9 @@ static int read_variables(struct reading *c) {
                 (void)snprintf(value_name, sizeof(value_name), "GIT_CONFIG_VALUE_%u", i);
                 key = environment_get(c->request->environ, key_name);
                 value = environment_get(c->request->environ, value_name);
-                if (key && value)
+                if (key && value && strcasecmp(key, "core.hookspath") == 0)
+                        r = take_hooks(c, value);
+                else if (key && value)
                         r = take_value(c->values, key, value);
         }
         return r;
@@ -439,13 +458,14 @@ int identity_find(const struct identity_request *request, struct identity *ret) 
         /* What the repository says, a command may have written: it keeps nothing of the user's from being
          * read. */
         users = read_users(&c);
-        r = r < 0 ? r : users;
-        ret->hooks = TAKE_PTR(c.hooks);
+        r = r < 0 ? r : users < 0 || !c.is_cut ? users : -EBADMSG;
         for (size_t i = 0; i < ARRAY_SIZE(keys) && r >= 0; i++)
                 if (c.repositorys[i])
                         r = take_value(c.values, keys[i], c.repositorys[i]);
-        if (r >= 0)
-                r = read_variables(&c);
+        users = read_variables(&c);
+        r = r < 0 ? r : users;
+        ret->hooks = TAKE_PTR(c.hooks);
+        ret->included = TAKE_PTR(c.included);
         if (r < 0 && r != -ENOMEM)
                 return 0;
         if (r >= 0)

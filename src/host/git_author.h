@@ -11,8 +11,9 @@ extern const char *const identity_variables[IDENTITY_N_VARIABLES]; /* GIT_AUTHOR
 /* What git would use. */
 struct identity {
         char *values[IDENTITY_N_VARIABLES]; /* of these; NULL where git would have none */
-        char *settings; /* the user's harmless ones (gitorders.h), as a file of configuration; or NULL */
-        char *hooks;    /* what the user's files have for core.hooksPath; or NULL */
+        char *settings;  /* the user's harmless ones (gitorders.h), as a file of configuration; or NULL */
+        char *hooks;     /* what the user's files have for core.hooksPath; or NULL */
+        char **included; /* paths of what they include, under any condition, absolute; some of many */
         char *ignores; /* the text of core.excludesFile, or of the file that git reads without it; or NULL */
 };
 
@@ -27,7 +28,7 @@ struct identity_request {
  * files and what they include, in the project's repository, and in GIT_CONFIG_COUNT's variables.
  * Of includeIf gitdir and hasconfig are followed.  Of a repository only plain files count, and nothing that
  * they include is opened.  Where git would fail to read a file, or a bound is crossed: 0, and nothing but
- * `hooks` in *ret.  -ENOMEM. */
+ * `hooks` and `included` in *ret.  -ENOMEM. */
 int identity_find(const struct identity_request *request, struct identity *ret);
 void identity_clear(struct identity *id);
 #define _cleanup_identity_ _cleanup_(identity_clear)

@@ -286,6 +286,8 @@ int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error
          * "/usr/sbin") gets none: the tmpfs would hide that folder's programs. */
         if (s->home && (streq(s->home, "/root") || !writable_denied(s->home)))
                 entries_add_tmpfs(e, home_origin(s), s->home, 0700, s->policy->tmpfs_size);
+        if (s->home_link)
+                entries_add_symlink(e, ENTRY_OWN, s->home, s->home_link);
         STRV_FOREACH (folder, s->files.ephemeral)
                 entries_add_tmpfs(e, ENTRY_OWN, *folder, 0700, s->policy->tmpfs_size);
         STRV_FOREACH (name, s->files.reserved) {

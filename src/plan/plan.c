@@ -163,8 +163,13 @@ static int plan_collect(struct entries *e, const struct resolved *s, struct nsru
                 if (r < 0)
                         return error_oom(err);
         }
-        for (size_t i = 0; i < s->files.n_links && r >= 0; i++)
-                entries_add_symlink(e, ENTRY_EXPLICIT, s->files.links[i].text, s->files.links[i].path);
+        for (size_t i = 0; i < s->files.n_links && r >= 0; i++) {
+                _cleanup_free_ char *path = through_system_roots(s->files.links[i].path, e);
+
+                if (!path)
+                        return error_oom(err);
+                entries_add_symlink(e, ENTRY_EXPLICIT, s->files.links[i].text, path);
+        }
         for (size_t i = 0; i < s->files.n_tmpfs && r >= 0; i++)
                 if (collect_tmpfs(e, &s->files.tmpfs[i]) < 0)
                         return error_oom(err);

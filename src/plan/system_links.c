@@ -44,7 +44,7 @@ static int add_link_on_way(void *data, const char *link) {
 static bool is_private(const struct resolved *s, const char *path) {
         return streq(path, "/") || path_is_beneath(path, "/proc") || path_is_beneath(path, "/dev") ||
                path_is_beneath(path, "/tmp") || path_is_beneath(path, "/etc") ||
-               (s->home && (path_is_beneath(path, s->home) || path_is_beneath(s->home, path)));
+               (s->guarded && (path_is_beneath(path, s->guarded) || path_is_beneath(s->guarded, path)));
 }
 
 int entries_add_way(struct entries *e, const struct resolved *s, const char *path) {

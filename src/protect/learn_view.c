@@ -110,7 +110,7 @@ static int wide_add_folders(struct resolved *s, const char *folder, struct nsrun
 
 /* Shows one folder, as an overlay. */
 static int wide_add_folder(struct resolved *s, const char *path, struct nsrun_error *err) {
-        const char *below = s->home ? path_below(path, s->home) : NULL;
+        const char *below = s->guarded ? path_below(path, s->guarded) : NULL;
         const struct rule_request request = {.access = POLICY_OVERLAY,
                                              .origin = POLICY_BY_TOOLCHAINS,
                                              .option = wide_option,
@@ -122,10 +122,10 @@ static int wide_add_folder(struct resolved *s, const char *path, struct nsrun_er
 
         if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) || access(path, R_OK | X_OK) < 0)
                 return 0;
-        if ((s->project && path_is_beneath(path, s->project)) || wide_is_secret(path, s->home) ||
+        if ((s->project && path_is_beneath(path, s->project)) || wide_is_secret(path, s->guarded) ||
             is_of_nsrun(path))
                 return 0;
-        if (is_parent(below) || (s->home && path_is_beneath(s->home, path)))
+        if (is_parent(below) || (s->guarded && path_is_beneath(s->guarded, path)))
                 return wide_add_folders(s, path, err);
         r = resolve_rule(s, &request, &why);
         return r == -ENOMEM ? error_oom(err) : 0;
@@ -154,7 +154,7 @@ static int wide_add_folders(struct resolved *s, const char *folder, struct nsrun
 static bool is_own_folder(const struct resolved *s, const char *folder) {
         struct stat st;
 
-        return !streq(folder, "/") && !(s->home && path_is_beneath(folder, s->home)) &&
+        return !streq(folder, "/") && !(s->guarded && path_is_beneath(folder, s->guarded)) &&
                stat(folder, &st) >= 0 && st.st_uid == s->uid && !(st.st_mode & S_IWOTH);
 }
 
@@ -164,8 +164,8 @@ int wide_add_rules(struct resolved *s, struct nsrun_error *err) {
 
         if (!s->policy->is_wide)
                 return 0;
-        if (s->home && !streq(s->home, "/"))
-                r = wide_add_folders(s, s->home, err);
+        if (s->guarded && !streq(s->guarded, "/"))
+                r = wide_add_folders(s, s->guarded, err);
         if (r >= 0 && around && is_own_folder(s, around))
                 r = wide_add_folders(s, around, err);
         return r;

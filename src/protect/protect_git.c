@@ -281,35 +281,47 @@ static int read_included(const struct ordering *from, const char *path, const ch
         return r == -ENOMEM || r == -E2BIG ? r : 0;
 }
 
-/* Protects what a configuration names, if it lies in the folder around; `folder` is what a relative path is
- * relative to.  1: *ret_path, *ret_below, for the caller to free, are where. */
-static int protect_named(const struct protecting *p, const char *value, const char *folder, char **ret_path,
-                         char **ret_below) {
-        const char *home = p->resolved->home, *in_home = startswith(value, "~/");
-        _cleanup_free_ char *path = NULL, *name = NULL;
+/* Protects a path that lies in the folder around.  1: *ret_below is where, for the caller to free; 0: it
+ * lies elsewhere, or around the repository. */
+static int protect_path(const struct protecting *p, const char *path, char **ret_below) {
+        const char *below = path_below(path, p->top);
+        _cleanup_free_ char *name = below ? glob_escape(below) : NULL;
         struct protecting top = top_of(p);
-        const char *below;
         int r;
 
-        if (in_home && !home)
-                return 0;
-        path = in_home ? path_join(home, in_home) : path_join(folder, value);
-        if (!path)
-                return -ENOMEM;
-        below = path_below(path, p->top);
         if (!below || path_is_beneath(p->path, path))
                 return 0;
-        name = glob_escape(below);
         r = name ? protect_in_top(&top, name) : -ENOMEM;
         if (r >= 0)
                 r = protect_find(&top);
         strv_free(top.globs);
-        if (r >= 0 && !(*ret_below = strdup(below)))
-                r = -ENOMEM;
         if (r < 0)
                 return r;
-        *ret_path = TAKE_PTR(path);
-        return 1;
+        free(*ret_below);
+        *ret_below = strdup(below);
+        return *ret_below ? 1 : -ENOMEM;
+}
+
+/* Protects what a configuration names, as it is spelled and where its links lead; `folder` is what a
+ * relative path is relative to.  1: *ret_path, *ret_below, for the caller to free, are where. */
+static int protect_named(const struct protecting *p, const char *value, const char *folder, char **ret_path,
+                         char **ret_below) {
+        const char *home = p->resolved->home, *in_home = startswith(value, "~/");
+        _cleanup_free_ char *path = NULL, *canonical = NULL;
+        int r, is_elsewhere;
+
+        if (in_home && !home)
+                return 0;
+        path = in_home ? path_join(home, in_home) : path_join(folder, value);
+        if (!path || path_canonical_to_be(path, &canonical) < 0)
+                return -ENOMEM;
+        r = protect_path(p, path, ret_below);
+        is_elsewhere = r < 0 || streq(path, canonical) ? 0 : protect_path(p, canonical, ret_below);
+        if (is_elsewhere < 0)
+                return is_elsewhere;
+        if (r > 0 || is_elsewhere > 0)
+                *ret_path = is_elsewhere > 0 ? TAKE_PTR(canonical) : TAKE_PTR(path);
+        return r < 0 ? r : r | is_elsewhere;
 }
 
 /* An entry that names a folder of hooks, or a file of configuration: the one is relative to the work tree,
@@ -330,21 +342,34 @@ static int take_order(void *data, const struct gitconfig_entry *entry) {
         return r > 0 && is_include ? read_included(o, path, below) : r < 0 ? r : 0;
 }
 
+/* What the user's own configuration names counts in all repositories, and where there is none. */
+static int protect_users_orders(const struct protecting *p) {
+        const struct resolved_git *git = &p->resolved->git;
+        const char *hooks[] = {git->hooks, NULL};
+        const char *const *const lists[] = {hooks, (const char *const *)git->included};
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(lists) && r >= 0; i++)
+                for (const char *const *value = lists[i]; value && *value && r >= 0; value++) {
+                        _cleanup_free_ char *path = NULL, *below = NULL;
+
+                        r = **value ? protect_named(p, *value, p->path, &path, &below) : 0;
+                }
+        return r;
+}
+
 int protect_git_orders(const struct protecting *p) {
         const struct resolved *s = p->resolved;
         _cleanup_close_ int common = -EBADF;
-        _cleanup_free_ char *path = NULL, *below = NULL;
         unsigned n_included = 0;
         struct ordering o = {.protecting = p, .folder = p->git_dir, .n_included = &n_included};
-        int r;
+        int r = protect_is_left_open(p, ".git") ? 0 : protect_users_orders(p);
 
-        if (p->git_fd < 0 || protect_is_left_open(p, ".git"))
-                return 0;
-        if (s->git.common_dir && streq(p->git_dir, s->git.dir))
-                common = open(s->git.common_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        r = gitorders_read(common >= 0 ? common : p->git_fd, take_order, &o);
-        if (r != -ENOMEM && r != -E2BIG && s->git.hooks && *s->git.hooks)
-                r = protect_named(p, s->git.hooks, p->path, &path, &below);
+        if (r >= 0 && p->git_fd >= 0 && !protect_is_left_open(p, ".git")) {
+                if (s->git.common_dir && streq(p->git_dir, s->git.dir))
+                        common = open(s->git.common_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                r = gitorders_read(common >= 0 ? common : p->git_fd, take_order, &o);
+        }
         return r == -ENOMEM || r == -E2BIG ? r : 0;
 }
 

@@ -116,7 +116,7 @@ static int make_environment(const struct resolved *s, struct resolved_environmen
         if (r < 0)
                 return r;
         if (s->home && !policy_unsets(p, "HOME")) {
-                r = set_variable(passed, "HOME", s->home);
+                r = set_variable(passed, "HOME", s->home_link ? s->home_link : s->home);
                 if (r < 0)
                         return r;
         }

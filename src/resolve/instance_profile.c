@@ -92,13 +92,13 @@ static bool is_covered(const struct resolved *s, const char *path) {
 /* Whether `folder` is a home or a system folder: a command line that names one doesn't mean that
  * the command needs to write it. */
 static bool is_too_much(const struct resolved *s, const char *folder) {
-        return project_denied(folder, s->home) != NULL || writable_denied(folder) != NULL;
+        return project_denied(folder, s->guarded) != NULL || writable_denied(folder) != NULL;
 }
 
 /* Whether `folder` lies in a hidden folder of the home, among keys and other programs' settings: a
  * command line that names a missing file in it doesn't ask for the folder. */
 static bool is_in_hidden_folder(const struct resolved *s, const char *folder) {
-        const char *below = s->home ? path_below(folder, s->home) : NULL;
+        const char *below = s->guarded ? path_below(folder, s->guarded) : NULL;
 
         return below && below[0] == '.';
 }
@@ -159,7 +159,7 @@ static int add_above(struct resolved *s, const char *above, const char *canonica
  * host's things: /opt/x is, /data isn't; ~/tools/x is, ~/Documents isn't; ~/.local/share/x is,
  * ~/.local/share isn't. */
 static bool is_deep(const struct resolved *s, const char *folder) {
-        const char *name = s->home ? path_below(folder, s->home) : NULL;
+        const char *name = s->guarded ? path_below(folder, s->guarded) : NULL;
         size_t depth = 0, least = 2;
 
         for (name = name ? name : folder + 1; *name; name += strcspn(name, "/"), name += *name == '/') {

@@ -73,7 +73,7 @@ int policy_resolve_plain(struct resolved *s, struct nsrun_error *err) {
                 s->plain = NULL;
                 return error_oom(err);
         }
-        if (policy_find_home(environment_get(environment_inherited(p), "HOME"), &s->home) < 0)
+        if (policy_find_home(environment_get(environment_inherited(p), "HOME"), &s->home, NULL) < 0)
                 return error_oom(err);
         if (p->no_sandbox || p->project)
                 r = resolve_project(s, err);

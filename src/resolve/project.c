@@ -19,16 +19,30 @@ static bool home_is_unusable(const char *home) {
                refuse_is_own(home) || path_is_beneath_any(home, roots, ARRAY_SIZE(roots));
 }
 
-int policy_find_home(const char *named, char **ret) {
-        _cleanup_free_ char *home = NULL;
+int policy_find_home(const char *named, char **ret, char **ret_link) {
+        _cleanup_free_ char *spelled = NULL, *home = NULL;
 
-        if (user_find_home(named, &home) < 0)
+        if (user_find_home(named, &spelled) < 0 || (spelled && path_canonical_to_be(spelled, &home) < 0))
                 return -ENOMEM;
-        /* In /opt, which is shown as it is, nothing is made for one that isn't there. */
-        if (home && path_is_beneath(home, "/opt") && access(home, F_OK) < 0)
+        if (!home || home_is_unusable(home) || home_is_unusable(spelled))
                 return 0;
-        *ret = home && !home_is_unusable(home) ? TAKE_PTR(home) : NULL;
+        /* In /opt, which is shown as it is, nothing is made for one that isn't there. */
+        if (path_is_beneath(home, "/opt") && access(home, F_OK) < 0)
+                return 0;
+        if (ret_link && !streq(home, spelled))
+                *ret_link = TAKE_PTR(spelled);
+        *ret = TAKE_PTR(home);
         return 0;
+}
+
+int home_guard(struct resolved *s) {
+        _cleanup_free_ char *own = NULL;
+
+        if (s->home) {
+                s->guarded = strdup(s->home);
+                return s->guarded ? 0 : -ENOMEM;
+        }
+        return user_find_home(NULL, &own) < 0 ? -ENOMEM : own ? path_canonical_to_be(own, &s->guarded) : 0;
 }
 
 static int project_error(const struct nsrun_policy *p, int r, const char *path, struct nsrun_error *err) {
@@ -101,7 +115,8 @@ int resolve_project(struct resolved *s, struct nsrun_error *err) {
                 return r;
         if (p->project && (mode & S_IFMT) != S_IFDIR)
                 return project_error(p, -ENOTDIR, p->project, err);
-        reason = s->plain && (p->allows_all || !p->no_sandbox) ? NULL : project_denied(s->project, s->home);
+        reason = s->plain && (p->allows_all || !p->no_sandbox) ? NULL
+                                                               : project_denied(s->project, s->guarded);
         if (reason)
                 return policy_refuse(err, s->project, hint, "%s can't be %s", reason,
                                      policy_is_instance(p) ? "the working directory" : "the project");

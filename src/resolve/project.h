@@ -4,9 +4,12 @@
 
 #include "rules/resolved.h"
 
-/* The home folder that `named`, the value of HOME, gives, else the user's; NULL where the sandbox
- * can't have a tmpfs at that path.  -ENOMEM. */
-int policy_find_home(const char *named, char **ret);
+/* Where the home folder lies that `named`, the value of HOME, gives, else the user's: canonical; NULL where
+ * the sandbox can't have a tmpfs at that path.  *ret_link, which may be NULL, is the path as it was named,
+ * if that is another.  -ENOMEM. */
+int policy_find_home(const char *named, char **ret, char **ret_link);
+/* Fills s->guarded; s->home is known.  -ENOMEM. */
+int home_guard(struct resolved *s);
 
 /* Fills s->project. */
 int resolve_project(struct resolved *s, struct nsrun_error *err);

@@ -146,7 +146,7 @@ int refuse_plain_config(const struct nsrun_policy *p, struct nsrun_error *err) {
         _cleanup_exposed_ struct exposed known = {0};
         struct trust trust;
 
-        if (policy_find_home(environment_get(environment_inherited(p), "HOME"), &home) < 0 ||
+        if (policy_find_home(environment_get(environment_inherited(p), "HOME"), &home, NULL) < 0 ||
             list_roots(p, home, &writable) < 0 || exposed_read(&known) < 0)
                 return error_oom(err);
         trust = (struct trust){.writable = writable, .home = home, .known = &known};

@@ -69,7 +69,7 @@ static int resolve_tmp(struct resolved *s, struct nsrun_error *err) {
         if (!streq(p->tmp, rule->source) && !(rule->spelled = resolve_spelling(s, p->tmp)))
                 return error_oom(err);
         r = refuse_source(rule, s->sockets, err);
-        return r < 0 ? r : refuse_secrets(rule, s->home, err);
+        return r < 0 ? r : refuse_secrets(rule, s->guarded, err);
 }
 
 /* Shows the folder of --tmp at its own path, too, so that a name in it that a program prints means
@@ -291,6 +291,7 @@ static int refuse_request(const struct resolved *s, const struct policy_request 
  * rules must not expose. */
 static int move_home(struct resolved *s, struct nsrun_error *err) {
         free(s->home);
+        free(TAKE_PTR(s->home_link));
         s->home = path_join(s->instance.root, INSTANCE_HOME);
         return s->home && instance_environment(s->instance.root, &s->instance.variables) >= 0
                        ? 0
@@ -395,7 +396,8 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
         if (p->no_sandbox || request->is_plain)
                 return policy_resolve_plain(s, err);
         if (exposed_read(&s->known) < 0 ||
-            policy_find_home(environment_get(inherited, "HOME"), &s->home) < 0 || own_folders_find(s) < 0 ||
+            policy_find_home(environment_get(inherited, "HOME"), &s->home, &s->home_link) < 0 ||
+            home_guard(s) < 0 || own_folders_find(s) < 0 ||
             (s->home && name_list_read(s->home, &s->home_names) < 0) ||
             sockets_list(inherited, s->home, &s->home_names, &s->sockets) < 0)
                 return error_oom(err);

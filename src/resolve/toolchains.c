@@ -43,10 +43,10 @@ static char *explain_state(const struct toolchain_place *place) {
 static int judge_named(const struct resolved *s, const struct resolved_rule *rule, struct nsrun_error *why) {
         struct resolved_rule strict = *rule;
 
-        if (s->home && path_is_beneath(s->home, rule->source))
+        if (s->guarded && path_is_beneath(s->guarded, rule->source))
                 return policy_refuse(why, rule->source, NULL, "it holds the home folder");
         strict.access = POLICY_OVERLAY;
-        return refuse_secrets(&strict, s->home, why);
+        return refuse_secrets(&strict, s->guarded, why);
 }
 
 /* Whether one of the first n rules shows `path` at its own place already, and lets the command do with it
@@ -68,7 +68,7 @@ static bool is_shown_already(const struct resolved *s, size_t n, const char *pat
 static bool may_be_ephemeral(const struct resolved *s, const char *base) {
         if (refuse_is_own(base) || path_is_beneath(base, "/tmp") || path_is_beneath(base, "/usr") ||
             path_is_beneath(base, "/opt") || path_is_beneath(base, "/etc") || startswith(base, "/lib") ||
-            (s->home && (path_is_beneath(base, s->home) || path_is_beneath(s->home, base))) ||
+            (s->guarded && (path_is_beneath(base, s->guarded) || path_is_beneath(s->guarded, base))) ||
             strv_contains(s->files.ephemeral, base) || !strchr(base + 1, '/'))
                 return false;
         for (size_t i = 0; i < s->files.n_rules; i++)
@@ -237,7 +237,7 @@ static bool is_seen(const struct resolved *s, const char *path) {
         static const char *const roots[] = {"/usr", "/opt", "/bin", "/sbin", "/etc"};
 
         if (path_is_beneath_any(path, roots, ARRAY_SIZE(roots)) &&
-            !(s->home && path_is_beneath(path, s->home)))
+            !(s->guarded && path_is_beneath(path, s->guarded)))
                 return true;
         if (startswith(path, "/lib") || (s->files.tmp.source && path_is_beneath(path, "/tmp")))
                 return true;

@@ -41,6 +41,8 @@ void resolved_clear(struct resolved *s) {
         free(s->cwd);
         strv_free(s->sockets);
         free(s->home);
+        free(s->home_link);
+        free(s->guarded);
         name_list_clear(&s->home_names);
         free(s->project);
         for (size_t i = 0; i < OWN_FOLDERS; i++)
@@ -71,6 +73,7 @@ void resolved_clear(struct resolved *s) {
         strv_free(s->environment.secrets);
         strv_free(s->git.identity);
         free(s->git.hooks);
+        strv_free(s->git.included);
         free(s->git.settings);
         free(s->git.ignores);
         for (size_t i = 0; i < s->tools.n_settings; i++) {

@@ -107,6 +107,7 @@ struct resolved_git {
         char *dir;        /* the project's git dir, where the command may write to it; or NULL */
         char *common_dir; /* a worktree's common git dir; or NULL */
         char *hooks;      /* the user's core.hooksPath; NULL: none */
+        char **included;  /* files that the user's configuration of git includes: absolute paths */
         char *settings;   /* of the user's; NULL: none */
         char *ignores;    /* the text of the user's own list of names that git ignores; NULL: none */
         char **identity;  /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */
@@ -174,7 +175,10 @@ struct resolved {
 
         char *cwd;                   /* nsrun's working directory; NULL: the kernel can't name it */
         char **sockets;              /* sockets of container engines, by sockets_list() */
-        char *home;                  /* $HOME inside, normalised; NULL: the sandbox makes no home folder */
+        char *home;                  /* where $HOME leads; NULL: the sandbox makes no home folder */
+        char *home_link;             /* $HOME itself, if that is a symlink or behind one; or NULL */
+        char *guarded;               /* the user's home, whose secrets no rule may hand out: `home`, or
+                                        passwd's where $HOME is none that a sandbox can have; canonical */
         struct name_list home_names; /* what the host has there */
         uid_t uid;                   /* the host's */
         gid_t gid;

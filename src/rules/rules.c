@@ -105,7 +105,7 @@ static int make_rule(const struct resolved *s, const struct rule_request *reques
                                   rule->option);
         r = refuse_source(rule, s->sockets, err);
         if (r >= 0 && request->origin != POLICY_BY_TOOLCHAINS)
-                r = refuse_secrets(rule, s->home, err);
+                r = refuse_secrets(rule, s->guarded, err);
         if (r >= 0)
                 r = resolve_target(s, request, rule, err);
         return r < 0 ? r : 1;

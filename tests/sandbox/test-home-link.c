@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* HOME behind a symlink is the same home, wherever it is compared; and what the user's own configuration of
+ * git names is protected, however it is spelled and whatever stands beside it. */
+#include "harness.h"
+
+#include <pwd.h>
+
+/* `nsrun ARGUMENT…` in the folder `cwd`, where HOME is root/link, which leads to the home. */
+static void nsrun_in(const struct site *s, const char *cwd, struct outcome *ret,
+                     const char *const *arguments) {
+        _cleanup_free_ char *link = path_of(s->root, "link");
+        const char *argv[32] = {program()};
+        size_t n = 1;
+
+        for (; *arguments && n < ARRAY_SIZE(argv) - 1; arguments++)
+                argv[n++] = *arguments;
+        outcome_clear(ret);
+        assert_int_equal(setenv("HOME", link, 1), 0);
+        run(&(struct request){.argv = argv, .cwd = cwd}, ret);
+        assert_int_equal(setenv("HOME", s->home, 1), 0);
+}
+#define NSRUN(site, cwd, outcome, ...) nsrun_in(site, cwd, outcome, (const char *const[]){__VA_ARGS__, NULL})
+
+static void make_homes(const struct site *s) {
+        static const char *const folders[] = {"project", "private", ".config", ".config/foo",
+                                              ".config/gcloud"};
+
+        make_link(s->root, "link", "home");
+        for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+                make_folder(s->home, folders[i]);
+        make_file(s->home, "private/file", "private\n");
+        make_file(s->home, ".config/foo/token", "token\n");
+        make_file(s->home, ".config/gcloud/key", "key\n");
+}
+
+TEST(a_home_behind_a_link_is_the_same_home) {
+        const struct site *s = *state;
+        _cleanup_free_ char *project = path_of(s->home, "project"), *link = path_of(s->root, "link"),
+                            *file = path_of(link, "private/file"), *real = path_of(s->home, "private/file"),
+                            *homes = text_of("%s\n%s\n", link, s->home),
+                            *given = path_of(s->outside, "given"),
+                            *instance = path_of(s->outside, "instance"),
+                            *missing = path_of(s->home, ".config/foo/missing");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_homes(s);
+        NSRUN(s, project, &o, "run", "--", "sh", "-c",
+              "echo $HOME; cd; pwd -P; echo >~/project/made; cat private/file");
+        expect_out(&o, homes);
+        expect_status(&o, 1);
+        NSRUN(s, project, &o, "run", "--ro", file, "--", "cat", file, real);
+        expect_out(&o, "private\nprivate\n");
+        /* A variable of a tool's shows no home. */
+        assert_int_equal(setenv("GOMODCACHE", link, 1), 0);
+        NSRUN(s, project, &o, "run", "--", "cat", file, real);
+        assert_int_equal(unsetenv("GOMODCACHE"), 0);
+        expect_out(&o, "");
+        /* Nor does learning show its secrets, by either name. */
+        NSRUN(s, project, &o, "learn", "--project=.", "-o", given, "--", "sh", "-c",
+              "cat ~/private/file ~/.config/gcloud/key");
+        expect_out(&o, "private\n");
+        assert_null(strstr(o.err, "gcloud/key\n"));
+        /* A missing file that an instance's command line names asks for no hidden folder. */
+        NSRUN(s, project, &o, "run", "--profile=instance", "--instance", instance, "--", "sh", "-c",
+              "cat \"$(dirname \"$1\")/token\"", "sh", missing);
+        expect_out(&o, "");
+}
+
+/* What is in the user's configuration (@ is the home), where the command stands, and what it may not write.
+ */
+static const struct {
+        const char *text, *project, *target;
+} orders[] = {
+        {"[core]\nhooksPath = ~/project/hooks\n", "project", "hooks/pre-commit"},
+        {"[core]\nhooksPath = @/../link/project/hooks\n", "project", "hooks/pre-commit"},
+        {"[include]\npath = project/extra\n", "project", "extra"},
+        {"[includeIf \"gitdir:/never/\"]\npath = ~/project/extra\n", "project", "extra"},
+        {"[include]\npath = ~/project/long\n[core]\nhooksPath = ~/project/hooks\n", "project",
+         "hooks/pre-commit"},
+        {"[include]\npath = ~/project/bad\n[core]\nhooksPath = ~/project/hooks\n", "project",
+         "hooks/pre-commit"},
+        {"[core]\nhooksPath = ~/tools/hooks\n", "tools", "hooks/pre-commit"},
+        {NULL, "project", "hooks/pre-commit"},
+};
+
+TEST(what_the_users_configuration_of_git_names_is_protected) {
+        const struct site *s = *state;
+        _cleanup_free_ char *long_text = malloc(1200000), *variable = path_of(s->home, "project/hooks");
+        static const char *const folders[] = {"project/hooks", "project/.git", "tools", "tools/hooks"};
+
+        make_homes(s);
+        for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+                make_folder(s->home, folders[i]);
+        make_file(s->home, "project/.git/HEAD", "ref: refs/heads/main\n");
+        assert_non_null(long_text);
+        memset(long_text, '#', 1199999);
+        long_text[1199999] = '\0';
+        make_file(s->home, "project/long", long_text);
+        make_file(s->home, "project/bad", "[core\n");
+        make_file(s->home, "project/extra", "");
+        for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
+                _cleanup_free_ char *text = replaced(orders[i].text ? orders[i].text : "", "@", s->home),
+                                    *cwd = path_of(s->home, orders[i].project),
+                                    *target = path_of(cwd, orders[i].target);
+                _cleanup_outcome_ struct outcome o = {0};
+
+                make_file(s->home, ".gitconfig", text);
+                if (!orders[i].text) {
+                        assert_int_equal(setenv("GIT_CONFIG_COUNT", "1", 1), 0);
+                        assert_int_equal(setenv("GIT_CONFIG_KEY_0", "Core.hooksPath", 1), 0);
+                        assert_int_equal(setenv("GIT_CONFIG_VALUE_0", variable, 1), 0);
+                }
+                NSRUN(s, cwd, &o, "run", "--project", ".", "--", "sh", "-c", "echo >other; echo >\"$0\"",
+                      target);
+                expect_status(&o, 2);
+                expect_in(o.err, "Read-only file system");
+                expect_in(o.err, orders[i].target);
+                assert_int_equal(unsetenv("GIT_CONFIG_COUNT"), 0);
+        }
+}
+
+/* Where HOME names none that a sandbox can have, passwd's is the home whose secrets are kept. */
+TEST(a_home_that_is_no_home_gives_nobodys_secrets_away) {
+        const struct site *s = *state;
+        const struct passwd *own = getpwuid(geteuid());
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *line = NULL;
+
+        assert_non_null(own);
+        line = text_of(
+                "nsrun: a home folder can't be the project: %s; choose a folder with --project DIR, or use "
+                "--no-project",
+                own->pw_dir);
+        assert_int_equal(setenv("HOME", "/", 1), 0);
+        RUN(s, &o, "--project", own->pw_dir, "--", "true");
+        expect_refusal(&o, 125, line);
+        outcome_clear(&o);
+        RUN(s, &o, "--", "true");
+        expect_status(&o, 0);
+        assert_int_equal(setenv("HOME", s->home, 1), 0);
+}
+
+int main(void) {
+        return run_all_tests();
+}
