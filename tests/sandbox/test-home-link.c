@@ -2,8 +2,7 @@
 /* HOME behind a symlink is the same home, wherever it is compared; and what the user's own configuration of
  * git names is protected, however it is spelled and whatever stands beside it. */
 #include "harness.h"
-
-#include <pwd.h>
+#include "stage.h"
 
 /* `nsrun ARGUMENT…` in the folder `cwd`, where HOME is root/link, which leads to the home. */
 static void nsrun_in(const struct site *s, const char *cwd, struct outcome *ret,
@@ -119,23 +118,34 @@ TEST(what_the_users_configuration_of_git_names_is_protected) {
         }
 }
 
+static void stage_passwd(void *data) {
+        stage_enter();
+        stage_bind(data, "/etc/passwd");
+}
+
 /* Where HOME names none that a sandbox can have, passwd's is the home whose secrets are kept. */
 TEST(a_home_that_is_no_home_gives_nobodys_secrets_away) {
         const struct site *s = *state;
-        const struct passwd *own = getpwuid(geteuid());
+        _cleanup_free_ char
+                *passwd = path_of(s->root, "passwd"),
+                *keys = path_of(s->home, ".ssh"),
+                *text = text_of("me:x:%u:%u::%s:/bin/sh\n", geteuid(), getegid(), s->home),
+                *line = text_of("nsrun: --rw would hand the secrets of the home to the command: %s; --ro "
+                                "exposes single files of it; what shall be written belongs into another "
+                                "folder",
+                                keys);
+        const char *argv[] = {program(), "run", "--project", s->project, "--rw", keys, "--", "true", NULL};
+        struct request request = {.argv = argv, .cwd = s->root, .in_child = stage_passwd, .data = passwd};
         _cleanup_outcome_ struct outcome o = {0};
-        _cleanup_free_ char *line = NULL;
 
-        assert_non_null(own);
-        line = text_of(
-                "nsrun: a home folder can't be the project: %s; choose a folder with --project DIR, or use "
-                "--no-project",
-                own->pw_dir);
+        make_file(s->root, "passwd", text);
+        make_folder(s->home, ".ssh");
         assert_int_equal(setenv("HOME", "/", 1), 0);
-        RUN(s, &o, "--project", own->pw_dir, "--", "true");
+        run(&request, &o);
         expect_refusal(&o, 125, line);
         outcome_clear(&o);
-        RUN(s, &o, "--", "true");
+        argv[5] = s->outside;
+        run(&request, &o);
         expect_status(&o, 0);
         assert_int_equal(setenv("HOME", s->home, 1), 0);
 }
