@@ -97,6 +97,23 @@ int reach_each_link(const char *spelled, const char *canonical, int (*found)(voi
 
 /* -------------------------------------------------------------- other users */
 
+bool reach_has_others(const char *folder, char *const *writable) {
+        _cleanup_free_ char *above = strdup(folder);
+
+        while (above && path_up(above)) {
+                _cleanup_close_ int fd = open(above, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                bool is_changeable = false;
+                struct stat st;
+
+                STRV_FOREACH (root, writable)
+                        is_changeable |= path_is_beneath(above, *root);
+                if (!is_changeable && fd >= 0 && fstat(fd, &st) == 0 &&
+                    (st.st_uid == 0 || st.st_uid == geteuid()) && !user_lets_others_in(fd, &st))
+                        return false;
+        }
+        return true;
+}
+
 /* Whether another user may make entries in the folder.  A sticky one keeps what is this user's from being
  * renamed, so that it is good enough above a folder of one's own (`is_above`), but not to hold a link. */
 static bool is_others_too(int fd, const struct stat *st, bool is_above) {

@@ -27,6 +27,10 @@ int reach_each_link(const char *spelled, const char *canonical, int (*found)(voi
 int reach_of_link(const char *link, const char *source, const char *home, const struct exposed *known,
                   enum reach *ret);
 
+/* Whether another user can reach what lies in `folder`, canonical: no folder above it keeps all but this
+ * user and root out.  One in a folder of `writable` counts for nothing: commands may change its mode. */
+bool reach_has_others(const char *folder, char *const *writable);
+
 /* Refuses what `what` names ("--ro") because of the symlink, which leads to `source`: -EPERM, in one line
  * that says where the link lies, where it leads, and what to write instead. */
 int reach_refuse(enum reach reach, const char *what, const char *link, const char *source,

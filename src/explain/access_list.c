@@ -354,8 +354,10 @@ int explain_call(const char *policy, const char *name, const char *argument, boo
         int r;
 
         *ret = NULL;
-        if (is_raw || streq(name, "socketcall")) {
-                *ret = strdup(is_raw ? EXPLAIN_NO_RAW_SOCKETS : EXPLAIN_NO_SOCKETCALL);
+        if (is_raw || streq(name, "socketcall") || (shipped && is_open && strstr(name, "chmod"))) {
+                *ret = strdup(is_raw                  ? EXPLAIN_NO_RAW_SOCKETS
+                              : strstr(name, "chmod") ? EXPLAIN_NO_MODE
+                                                      : EXPLAIN_NO_SOCKETCALL);
                 return *ret ? 0 : -ENOMEM;
         }
         /* What is missing on older kernels, too, programs do without. */

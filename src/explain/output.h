@@ -11,6 +11,9 @@
         "no program gets privileges in the sandbox (sudo, su, setuid): nothing allows it"
 #define EXPLAIN_NO_OPENAT2 \
         "seccomp has no openat2, as older kernels, and a program went no further without: --seccomp=nested allows it"
+#define EXPLAIN_NO_MODE                                                                                       \
+        "seccomp denies the setuid bit, and where other users can reach a writable folder the setgid bit: a " \
+        "folder above it that only you can enter (chmod 700) allows setgid"
 #define EXPLAIN_NO_32_BITS "the seccomp policy lets no 32-bit programs run: --seccomp=default does"
 #define EXPLAIN_NO_32_BITS_OF_CHANGED                                                              \
         "a policy from which calls are taken lets no 32-bit programs run, which have other calls " \

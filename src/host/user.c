@@ -197,13 +197,12 @@ static bool is_others_group(gid_t gid) {
         return is_others || ferror(f);
 }
 
-/* Whether an access list lets another than the owner and the owning group write: system.posix_acl_access
- * has a version, then entries of eight bytes, tag and rights first. */
-static bool has_writers_by_list(int fd) {
+/* Whether an access list gives a right (S_IWOTH) to another than the owner and the owning group:
+ * system.posix_acl_access has a version, then entries of eight bytes, tag and rights first. */
+static bool is_in_access_list(int fd, mode_t right) {
         enum {
                 NAMED_USER = 0x02,
-                NAMED_GROUP = 0x08,
-                WRITE = 2
+                NAMED_GROUP = 0x08
         };
         unsigned char list[4096];
         ssize_t n = getxattr(fd_link(fd).path, "system.posix_acl_access", list, sizeof(list));
@@ -211,19 +210,20 @@ static bool has_writers_by_list(int fd) {
         if (n < 0)
                 return errno != ENODATA && errno != EOPNOTSUPP;
         for (ssize_t i = 4; i + 8 <= n; i += 8)
-                if ((list[i] == NAMED_USER || list[i] == NAMED_GROUP) && (list[i + 2] & WRITE))
+                if ((list[i] == NAMED_USER || list[i] == NAMED_GROUP) && (list[i + 2] & right))
                         return true;
         return false;
 }
 
-const char *user_writers(int fd, const struct stat *st, char words[USER_WRITERS_SIZE]) {
+/* Who but the user has a right, S_IWOTH or S_IXOTH. */
+static const char *others_with(mode_t right, int fd, const struct stat *st, char words[USER_WRITERS_SIZE]) {
         _cleanup_free_ char *passwd_line = NULL, *group_line = NULL;
         char *passwd[PASSWD_FIELDS] = {0}, *group[GROUP_FIELDS] = {0};
 
-        /* An access list shows its mask in the group's bits: without the write bit it lets nobody write. */
-        if (!(st->st_mode & (S_IWGRP | S_IWOTH)))
+        /* An access list shows its mask in the group's bits: without the bit it gives nobody the right. */
+        if (!(st->st_mode & (right | right << 3)))
                 return NULL;
-        if ((st->st_mode & S_IWOTH) || has_writers_by_list(fd) ||
+        if ((st->st_mode & right) || is_in_access_list(fd, right) ||
             find_line("/etc/group", st->st_gid, GROUP_FIELDS, group, &group_line) <= 0)
                 return "others";
         (void)snprintf(words, USER_WRITERS_SIZE, "the group %s", group[0]);
@@ -231,6 +231,14 @@ const char *user_writers(int fd, const struct stat *st, char words[USER_WRITERS_
             !has_only(group[3], passwd[0]) || is_others_group(st->st_gid))
                 return user_is_name(group[0]) ? words : "others";
         return NULL;
+}
+
+const char *user_writers(int fd, const struct stat *st, char words[USER_WRITERS_SIZE]) {
+        return others_with(S_IWOTH, fd, st, words);
+}
+
+bool user_lets_others_in(int fd, const struct stat *st) {
+        return others_with(S_IXOTH, fd, st, (char[USER_WRITERS_SIZE]){0});
 }
 
 void user_clear(struct user *u) {

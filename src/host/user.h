@@ -31,3 +31,5 @@ void user_clear(struct user *u);
  * umask 002 leaves.  Others are a group that only a directory service knows, and whom an access list names.
  */
 const char *user_writers(int fd, const struct stat *st, char words[USER_WRITERS_SIZE]);
+/* Whether others can look a name up in the folder at `fd`. */
+bool user_lets_others_in(int fd, const struct stat *st);

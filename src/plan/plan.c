@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "build.h"
+#include "disk/reach.h"
 #include "disk/rundir.h"
 #include "net/proxy.h"
 
@@ -327,11 +328,19 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
         return r < 0 ? r : summarise(plan);
 }
 
+/* Of a file that others may execute the bit would lend them the user's group: seccomp/README. */
+static bool may_set_setgid(const struct resolved *s) {
+        STRV_FOREACH (folder, s->files.writable)
+                if (reach_has_others(*folder, s->files.writable))
+                        return false;
+        return seccomp_find_shipped(s->seccomp, NULL) != NULL;
+}
+
 /* Fills the seccomp filter and what Landlock is to do.  --landlock=require on a kernel that has no
  * Landlock scopes was refused by resolve/hardening.c. */
 static int harden(struct nsrun_plan *plan, const struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
-        int abi = p->landlock == POLICY_LANDLOCK_OFF ? 0 : sys_landlock_abi();
+        int abi = p->landlock == POLICY_LANDLOCK_OFF ? 0 : sys_landlock_abi(), r;
 
         plan->landlock = p->landlock;
         plan->landlock_abi = abi > 0 ? abi : 0;
@@ -344,7 +353,8 @@ static int harden(struct nsrun_plan *plan, const struct resolved *s, struct nsru
         plan->seccomp_name = strdup(s->seccomp);
         if (!plan->seccomp_name)
                 return error_oom(err);
-        return seccomp_load(s->seccomp, p->strict_policy, &plan->seccomp, err);
+        r = seccomp_load(s->seccomp, p->strict_policy, &plan->seccomp, err);
+        return r >= 0 && may_set_setgid(s) ? seccomp_allow_setgid(&plan->seccomp, err) : r;
 }
 
 /* The plan of a sandbox of its own. */

@@ -28,6 +28,9 @@ int seccomp_load(const char *name, bool is_strict, struct seccomp_loaded *ret, s
 /* The same of a policy's text; `name` is what messages call it. */
 int seccomp_load_text(const char *name, const char *text, struct seccomp_loaded *ret,
                       struct nsrun_error *err);
+/* Takes what is said of the setgid bit out of a shipped policy's filter: there is no other condition on a
+ * bit of that value (tests/unit/test-seccomp-sweep.c). */
+int seccomp_allow_setgid(struct seccomp_loaded *loaded, struct nsrun_error *err);
 void seccomp_loaded_clear(struct seccomp_loaded *loaded);
 #define _cleanup_loaded_ _cleanup_(seccomp_loaded_clear)
 

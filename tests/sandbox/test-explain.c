@@ -82,6 +82,9 @@ static const struct {
          "%H/.aws/credentials is not exposed by policy, whether it exists or not: it is where keys and "
          "passwords are kept (--ro FILE exposes a single file)"},
         {"unshare -r true", NULL, NESTED("unshare CLONE_NEWUSER")},
+        {"chmod u+s plain", NULL,
+         "seccomp denies the setuid bit, and where other users can reach a writable folder the setgid bit: a "
+         "folder above it that only you can enter (chmod 700) allows setgid"},
         {"python3 -c '" OPENAT2 "; os._exit(1)'", NULL,
          "seccomp has no openat2, as older kernels, and a program went no further without: "
          "--seccomp=nested allows it"},

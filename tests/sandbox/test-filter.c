@@ -120,13 +120,42 @@ TEST(a_terminal_is_not_typed_into_by_ioctl) {
 }
 
 /* nosuid holds in the sandbox alone: on the host such a file would lend its owner's rights. */
-TEST(no_file_gets_a_setuid_or_setgid_bit) {
+TEST(no_file_gets_a_setuid_bit_and_no_folder_that_others_reach_a_setgid_bit) {
         static const char *const policies[] = {NULL, "--seccomp=strict", "--seccomp=nested"};
+        const struct site *s = *state;
 
-        for (size_t i = 0; i < ARRAY_SIZE(policies); i++)
-                CHECK(*state, policies[i], {"fchmodat-plain", "kernel"}, {"fchmodat-setuid", "EPERM"},
-                      {"fchmod-setgid", "EPERM"}, {"openat-plain", "kernel"}, {"openat-setuid", "EPERM"},
-                      {"openat-tmpfile-setgid", "EPERM"}, {"mknodat-setuid", "EPERM"});
+        for (size_t i = 0; i < 2 * ARRAY_SIZE(policies); i++) {
+                const char *setgid = i % 2 == 0 ? "kernel" : "EPERM";
+
+                assert_int_equal(chmod(s->root, i % 2 == 0 ? 0700 : 0755), 0);
+                CHECK(s, policies[i / 2], {"fchmodat-plain", "kernel"}, {"fchmodat-setuid", "EPERM"},
+                      {"fchmod-setgid", setgid}, {"openat-plain", "kernel"}, {"openat-setuid", "EPERM"},
+                      {"openat-tmpfile-setgid", setgid}, {"mknodat-setuid", "EPERM"});
+        }
+}
+
+TEST(folders_for_a_group_are_made_as_outside) {
+        static const char script[] =
+                "umask 022; set -e; cd $(mktemp -d XXXXXX)\n"
+                "git init -q --shared=group t1; mkdir -m 2775 t2; install -d -m 2755 t3\n"
+                "tar cf t4.tar t2; mkdir t5; tar xpf t4.tar -C t5; stat -c '%n %a' t1/.git t2 t3 t5/t2\n";
+        struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_int_equal(chmod(s->root, 0700), 0);
+        run_outside(s, &o, script);
+        expect_out(&o, "t1/.git 2775\nt2 2775\nt3 2755\nt5/t2 2775\n");
+        RUN(s, &o, "--", "sh", "-c", script);
+        expect_status(&o, 0);
+        expect_out(&o, "t1/.git 2775\nt2 2775\nt3 2755\nt5/t2 2775\n");
+        RUN(s, &o, "--", "chmod", "4755", ".");
+        expect_status(&o, 1);
+        assert_string_equal(o.err, "chmod: changing permissions of '.': Operation not permitted\n");
+        /* A folder that the command may write keeps nobody out, since its mode can be changed. */
+        assert_int_equal(chmod(s->root, 0755) + chmod(s->project, 0700), 0);
+        RUN(s, &o, "--", "chmod", "2755", ".");
+        expect_status(&o, 1);
+        assert_string_equal(o.err, "chmod: changing permissions of '.': Operation not permitted\n");
 }
 
 /* Its mode is in memory.  Where sandboxes are made inside it is had all the same: bubblewrap 0.12 stops

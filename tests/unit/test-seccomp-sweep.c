@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 
 #include "seccomp/errnos.h"
-#include "seccomp/shipped.h"
+#include "seccomp/load.h"
 
 /* Those that a filter is shipped for, but for loongarch64: Debian 12's libseccomp doesn't know it. */
 static const enum syscall_arch machines[] = {SYSCALL_ARCH_X86_64, SYSCALL_ARCH_AARCH64, SYSCALL_ARCH_RISCV64,
@@ -482,6 +482,39 @@ TEST(a_policy_keeps_its_promises) {
                                 if (strstr(promises[i].policies, name))
                                         assert_promise(&promises[i], name, &filter, machines[m]);
                 }
+}
+
+/* What seccomp_allow_setgid() leaves is what the policy's other rules compile to. */
+TEST(the_setgid_bits_rules_and_no_others_are_taken_out) {
+        for (size_t i = 0; i < n_seccomp_shipped; i++) {
+                const struct seccomp_shipped *policy = &seccomp_shipped[i];
+                struct seccomp_loaded loaded = {.code = policy->code, .n = policy->n};
+                _cleanup_filter_ struct seccomp_filter filter = {0};
+                _cleanup_rules_ struct rules rules = {0}, kept = {0};
+                _cleanup_points_ struct points points = {0};
+                struct nsrun_error err;
+                size_t n_taken = 0;
+
+                rules_of(policy->name, policy->json, SYSCALL_ARCH_NATIVE, &rules);
+                points_make(&rules, SYSCALL_ARCH_NATIVE, &points);
+                rules_of(policy->name, policy->json, SYSCALL_ARCH_NATIVE, &kept);
+                for (size_t j = 0; j < kept.n_rules; j++)
+                        for (size_t k = 0; k < kept.rules[j].n_conditions; k++)
+                                if (kept.rules[j].conditions[k].mask == S_ISGID) {
+                                        strv_free(kept.rules[j].names);
+                                        kept.rules[j].names = NULL;
+                                        n_taken++;
+                                }
+                assert_int_equal(n_taken, 6);
+                filter_of(policy->name, &kept, SYSCALL_ARCH_NATIVE, &filter);
+                assert_int_equal(seccomp_allow_setgid(&loaded, &err), 0);
+                for (size_t j = 0; j < points.n; j++)
+                        if (seccomp_simulate(loaded.code, loaded.n, &points.data[j]) !=
+                            seccomp_simulate(filter.code, filter.n, &points.data[j]))
+                                fail_msg("%s: %s", policy->name,
+                                         point_format(&points.data[j], SYSCALL_ARCH_NATIVE));
+                seccomp_loaded_clear(&loaded);
+        }
 }
 
 /* What strict allows default allows, and what default allows nested allows. */
