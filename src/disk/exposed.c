@@ -56,8 +56,7 @@ static bool is_own_place(const char *path) {
                faccessat(AT_FDCWD, at, W_OK | X_OK, AT_EACCESS) == 0;
 }
 
-/* Opens the folder, which is made if it is missing. */
-static int exposed_open_base(void) {
+int exposed_open_base(void) {
         _cleanup_free_ char *home = NULL, *canonical = NULL, *path = NULL;
         _cleanup_close_ int fd = -EBADF;
         struct stat st;

@@ -48,5 +48,6 @@ bool exposed_was_project(const struct exposed *known, const char *path);
 int exposed_add(char *const *lines, struct nsrun_error *err);
 /* Whether exposed_add() would refuse these lines, with its words; nothing is written down. */
 int exposed_try(char *const *lines, struct nsrun_error *err);
-/* Makes the folder, if this user can have one: -EACCES, -EROFS and their like if not. */
+/* Makes the folder, if this user can have one: -EACCES, -EROFS and their like if not.  And opens it. */
 int exposed_make_base(void);
+int exposed_open_base(void);

@@ -191,8 +191,8 @@ static int verify_source(const struct verifying *v, const struct plan_op *op, co
                 if (op->origin == PLAN_BY_SYSTEM && v->plan->home && is_in(op->source, v->homes[i]))
                         return verify_fail(v, op, "shows the home as the system's");
         }
-        /* To be read the user may name all of these but records. */
-        for (size_t i = is_named ? OWN_RECORDS : 0; i <= OWN_RECORDS && !is_scratch_folder; i++)
+        /* To be read the user may name run directories. */
+        for (size_t i = is_named ? OWN_STATE : 0; i <= OWN_RECORDS && !is_scratch_folder; i++)
                 if (is_in(op->source, v->own[i]))
                         return verify_fail(v, op, "shows what nsrun keeps for itself");
         return op_is_writable(op) ? verify_writable(v, op, ground) : 0;

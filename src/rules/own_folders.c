@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Refusals that keep commands out of the folder of run directories ($XDG_CACHE_HOME/nsrun), where other
  * runs and sessions keep what they need on disk, and later runs make their folders; and out of the one
- * in which nsrun remembers what earlier runs could write ($XDG_STATE_HOME/nsrun). */
+ * in which nsrun remembers what earlier runs could write, and what is kept aside ($XDG_STATE_HOME/nsrun). */
 #include "own_folders.h"
 
 #include "base/path.h"
@@ -25,6 +25,7 @@ struct own_folder {
         int (*find_parent)(char **ret, struct nsrun_error *err);
         const char *what, *variable;
         const char *base; /* NULL: the environment names none */
+        bool is_unread;   /* nobody inside has a use for what is in it, either */
 };
 
 static int refuse_rundirs_rule(nsrun_unused const struct resolved *s, const struct resolved_rule *rule,
@@ -33,6 +34,10 @@ static int refuse_rundirs_rule(nsrun_unused const struct resolved *s, const stru
         _cleanup_free_ char *visible = NULL;
         char hint[sizeof(err->hint)];
 
+        if (own->is_unread && path_is_beneath(rule->source, own->base) &&
+            (rule->access != POLICY_RW || !streq(rule->source, own->base)))
+                return policy_refuse(err, rule->source, "leave it out",
+                                     "%s would show what nsrun keeps aside of other runs", rule->option);
         if (rule->access != POLICY_RW || !path_is_beneath(own->base, rule->source) ||
             is_hidden(rule, own->base))
                 return 0;
@@ -75,8 +80,8 @@ int own_folders_find(struct resolved *s) {
 
 int refuse_rundirs(const struct resolved *s, struct nsrun_error *err) {
         const struct own_folder folders[] = {
-                {rundir_find_cache_home, "the cache folder", "XDG_CACHE_HOME", s->own[OWN_RUNDIRS]},
-                {exposed_find_state_home, "the state folder", "XDG_STATE_HOME", s->own[OWN_EXPOSED]},
+                {rundir_find_cache_home, "the cache folder", "XDG_CACHE_HOME", s->own[OWN_RUNDIRS], false},
+                {exposed_find_state_home, "the state folder", "XDG_STATE_HOME", s->own[OWN_EXPOSED], true},
         };
         int r = 0;
 

@@ -555,6 +555,8 @@ TEST(no_command_has_the_file) {
                                     "runs and sessions: %s; that is in %s: name other folders, or set "
                                     "XDG_STATE_HOME to one that no command may write",
                                     base, base);
+        _cleanup_free_ char *unread = text_of(
+                "nsrun: --ro would show what nsrun keeps aside of other runs: %s; leave it out", base);
         _cleanup_outcome_ struct outcome o = {0};
         char *before;
 
@@ -568,6 +570,8 @@ TEST(no_command_has_the_file) {
         expect_unchanged(base, before);
         RUN(s, &o, "--rw", base, "--", "true");
         expect_refusal(&o, 125, line);
+        RUN(s, &o, "--ro", base, "--", "true");
+        expect_refusal(&o, 125, unread);
         RUN(s, &o, "--no-project", "--rw", s->root, "--", "true");
         expect_status(&o, 125);
 }

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The store.  A project's folder is locked while it is written to: whoever has the lock removes what another
+ * has left unfinished.  Readers take none: a number is there as a whole or not at all. */
+#include "kept.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/array.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "disk/exposed.h"
+#include "disk/remove_tree.h"
+#include "kept_copy.h"
+
+#define DRAFT ".new"
+#define ABOUT "about.json"
+
+enum {
+        ABOUT_SIZE = 256 << 10,
+};
+
+int kept_find_base(char **ret) {
+        _cleanup_free_ char *state = NULL;
+        int r = exposed_find_base(&state, NULL);
+
+        if (r < 0)
+                return r;
+        *ret = path_join(state, "kept");
+        return *ret ? 0 : -ENOMEM;
+}
+
+static int open_or_make(int folder, const char *name, bool makes) {
+        int fd;
+
+        if (makes && mkdirat(folder, name, 0700) < 0 && errno != EEXIST)
+                return -errno;
+        fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        return fd < 0 ? -errno : fd;
+}
+
+/* The folder of a project's entries. */
+static int open_project(const char *project, bool makes) {
+        _cleanup_free_ char *slug = path_slug(project), *base = NULL;
+        _cleanup_close_ int state = -EBADF, all = -EBADF;
+        int r = slug ? kept_find_base(&base) : -ENOMEM;
+
+        if (r < 0)
+                return r;
+        if (!makes) {
+                _cleanup_free_ char *path = path_join(base, slug);
+
+                return path ? open_or_make(AT_FDCWD, path, false) : -ENOMEM;
+        }
+        state = exposed_open_base();
+        if (state < 0)
+                return state;
+        all = open_or_make(state, "kept", true);
+        return all < 0 ? all : open_or_make(all, slug, true);
+}
+
+static int lock_project(const char *project, bool makes) {
+        _cleanup_close_ int fd = open_project(project, makes);
+        int r;
+
+        if (fd < 0)
+                return fd;
+        do
+                r = flock(fd, LOCK_EX) < 0 ? -errno : 0;
+        while (r == -EINTR);
+        if (r >= 0)
+                r = remove_tree(fd, DRAFT);
+        return r < 0 ? r : TAKE_FD(fd);
+}
+
+/* --------------------------------------------------------------------- reading */
+
+void kept_clear(struct kept *k) {
+        free(k->path);
+        free(k->reason);
+        free(k->command);
+        free(k->run);
+        *k = (struct kept){0};
+}
+
+void kept_free(struct kept *list, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                kept_clear(&list[i]);
+        free(list);
+}
+
+static int take_text(const struct json_value *about, const char *key, char **ret) {
+        const char *text = json_text(json_get(about, key));
+
+        if (!text)
+                return -EBADMSG;
+        *ret = strdup(text);
+        return *ret ? 0 : -ENOMEM;
+}
+
+/* What is known of the entry in a folder of the project's. */
+static int read_about(int folder, struct kept *ret) {
+        _cleanup_json_ struct json_document d = {0};
+        _cleanup_free_ char *text = NULL;
+        struct json_trouble trouble;
+        uint64_t when = 0;
+        int r = read_small_file(folder, ABOUT, O_NOFOLLOW, ABOUT_SIZE, &text);
+
+        if (r >= 0)
+                r = json_read(&d, text, strlen(text), JSON_STRICT, &trouble);
+        if (r >= 0)
+                r = take_text(d.root, "path", &ret->path);
+        if (r >= 0)
+                r = take_text(d.root, "reason", &ret->reason);
+        if (r >= 0)
+                r = take_text(d.root, "command", &ret->command);
+        if (r >= 0)
+                r = take_text(d.root, "session", &ret->run);
+        if (r >= 0)
+                r = json_number(json_get(d.root, "time"), &when) && when <= INT64_MAX ? 0 : -EBADMSG;
+        ret->time = (time_t)when;
+        if (r < 0)
+                kept_clear(ret);
+        return r;
+}
+
+/* The number that a folder's name is; 0: it is none. */
+static unsigned number_of(const char *name) {
+        uint64_t n = 0;
+
+        return str_parse_number(name, false, &n) < 0 || n > INT32_MAX ? 0 : (unsigned)n;
+}
+
+struct kept_list {
+        struct kept *items;
+        size_t n;
+};
+
+static int list_kept_entry(void *data, int folder, const struct dirent *entry) {
+        struct kept k = {.number = number_of(entry->d_name)};
+        _cleanup_close_ int fd = k.number > 0 ? open_or_make(folder, entry->d_name, false) : -EBADF;
+        struct kept_list *list = data;
+        unsigned number = k.number;
+        int r = fd < 0 ? -ENOENT : read_about(fd, &k);
+
+        /* What is damaged is nothing that was kept. */
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        k.number = number;
+        if (ARRAY_GROW(list->items, list->n) < 0) {
+                kept_clear(&k);
+                return -ENOMEM;
+        }
+        list->items[list->n++] = k;
+        return 0;
+}
+
+static int compare_kept(const void *a, const void *b) {
+        const struct kept *x = a, *y = b;
+
+        return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int list_in(int fd, struct kept_list *ret) {
+        struct kept_list list = {0};
+        int r = folder_each(fd, list_kept_entry, &list);
+
+        if (r < 0) {
+                kept_free(list.items, list.n);
+                return r;
+        }
+        if (list.n > 0)
+                qsort(list.items, list.n, sizeof(*list.items), compare_kept);
+        *ret = list;
+        return 0;
+}
+
+int kept_list(const char *project, struct kept **ret, size_t *ret_n) {
+        _cleanup_close_ int fd = open_project(project, false);
+        struct kept_list list = {0};
+        int r = fd == -ENOENT ? 0 : fd < 0 ? fd : list_in(fd, &list);
+
+        if (r < 0)
+                return r;
+        *ret = list.items;
+        *ret_n = list.n;
+        return 0;
+}
+
+/* The one of this path, or else of this number, among a project's. */
+static int find_in(int fd, const char *path, unsigned number, struct kept *ret) {
+        struct kept_list list = {0};
+        int r = list_in(fd, &list);
+
+        if (r < 0)
+                return r;
+        r = -ENOENT;
+        for (size_t i = 0; i < list.n && r < 0; i++)
+                if (path ? streq(list.items[i].path, path) : list.items[i].number == number) {
+                        *ret = list.items[i];
+                        list.items[i] = (struct kept){0};
+                        r = 0;
+                }
+        kept_free(list.items, list.n);
+        return r;
+}
+
+static int open_found(const char *project, const char *path, unsigned number, struct kept *ret) {
+        _cleanup_close_ int fd = open_project(project, false);
+        struct kept k = {0};
+        char name[16];
+        int r = fd < 0 ? fd : find_in(fd, path, number, &k);
+
+        if (r < 0)
+                return r;
+        (void)snprintf(name, sizeof(name), "%u", k.number);
+        r = open_or_make(fd, name, false);
+        if (r >= 0 && ret)
+                *ret = k;
+        else
+                kept_clear(&k);
+        return r;
+}
+
+int kept_find(const char *project, const char *path, struct kept *ret) {
+        return open_found(project, path, 0, ret);
+}
+
+int kept_open(const char *project, unsigned number, struct kept *ret) {
+        return open_found(project, NULL, number, ret);
+}
+
+static int kept_add_project(void *data, nsrun_unused int folder, const struct dirent *entry) {
+        return strv_add(data, entry->d_name);
+}
+
+int kept_projects(char ***ret) {
+        _cleanup_free_ char *base = NULL;
+        _cleanup_strv_ char **names = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        int r = kept_find_base(&base);
+
+        if (r >= 0)
+                r = fd = open_or_make(AT_FDCWD, base, false);
+        if (r >= 0)
+                r = folder_each(fd, kept_add_project, &names);
+        if (r < 0 && r != -ENOENT)
+                return r;
+        *ret = TAKE_PTR(names);
+        return 0;
+}
+
+/* --------------------------------------------------------------------- writing */
+
+static int write_about(int folder, const struct kept *about) {
+        _cleanup_json_ struct json_document d = {0};
+        _cleanup_close_ int fd = -EBADF;
+        _cleanup_free_ char *text = NULL;
+        int r = json_open(&d, NULL);
+
+        if (r < 0)
+                return r;
+        json_add_string(&d, d.root, "path", about->path);
+        json_add_string(&d, d.root, "reason", about->reason);
+        json_add_string(&d, d.root, "command", about->command ? about->command : "");
+        json_add_string(&d, d.root, "session", about->run ? about->run : "");
+        json_add_number(&d, d.root, "time", (uint64_t)time(NULL));
+        r = d.is_other ? -EILSEQ : json_finish(&d, true, &text, NULL);
+        if (r < 0)
+                return r;
+        fd = openat(folder, ABOUT, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        r = fd < 0 ? -errno : write_full(fd, text, strlen(text));
+        return r < 0 || fsync(fd) == 0 ? r : -errno;
+}
+
+/* Gives the draft its number: that of an earlier one of the same path, which it replaces, or a new one. */
+static int name_draft(int fd, const char *path, unsigned *ret) {
+        struct kept_list list = {0};
+        unsigned number = 1;
+        bool is_new = true;
+        char name[16];
+        size_t n;
+        int r = list_in(fd, &list);
+
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < list.n && is_new; i++) {
+                is_new = !streq(list.items[i].path, path);
+                number = is_new ? list.items[i].number + 1 : list.items[i].number;
+        }
+        n = list.n;
+        kept_free(list.items, n);
+        if (is_new && n >= KEPT_MOST)
+                return -ENOSPC;
+        (void)snprintf(name, sizeof(name), "%u", number);
+        /* What is damaged has its number, too. */
+        if (is_new)
+                r = remove_tree(fd, name);
+        if (r >= 0 && syscall(SYS_renameat2, fd, DRAFT, fd, name, is_new ? 0 : RENAME_EXCHANGE) < 0)
+                r = -errno;
+        if (r < 0)
+                return r;
+        *ret = number;
+        return fsync(fd) < 0 ? -errno : is_new ? 0 : remove_tree(fd, DRAFT);
+}
+
+int kept_put(const char *project, const struct kept *about, int parent, const char *name, unsigned *ret) {
+        _cleanup_close_ int fd = lock_project(project, true), draft = -EBADF;
+        unsigned number = 0;
+        int r;
+
+        if (fd < 0)
+                return fd;
+        draft = open_or_make(fd, DRAFT, true);
+        r = draft < 0 ? draft : kept_copy(parent, name, draft, KEPT_ENTRY);
+        if (r >= 0)
+                r = write_about(draft, about);
+        if (r >= 0 && fsync(draft) < 0)
+                r = -errno;
+        if (r >= 0)
+                r = name_draft(fd, about->path, &number);
+        if (r < 0)
+                (void)remove_tree(fd, DRAFT);
+        else if (ret)
+                *ret = number;
+        return r;
+}
+
+/* Takes an entry's number away as a whole before it is removed. */
+static int drop_in(int fd, unsigned number) {
+        char name[16];
+
+        (void)snprintf(name, sizeof(name), "%u", number);
+        if (renameat(fd, name, fd, DRAFT) < 0)
+                return errno == ENOENT ? 0 : -errno;
+        return remove_tree(fd, DRAFT);
+}
+
+int kept_drop(const char *project, unsigned number) {
+        _cleanup_close_ int fd = lock_project(project, false);
+
+        return fd == -ENOENT ? 0 : fd < 0 ? fd : drop_in(fd, number);
+}
+
+int kept_drop_old(const char *project, void (*dropped)(void *data, const struct kept *k), void *data) {
+        _cleanup_close_ int fd = lock_project(project, false);
+        struct kept_list list = {0};
+        int r = fd == -ENOENT ? 0 : fd < 0 ? fd : list_in(fd, &list);
+
+        for (size_t i = 0; i < list.n && r >= 0; i++) {
+                if (time(NULL) - list.items[i].time <= KEPT_DAYS * (time_t)86400)
+                        continue;
+                r = drop_in(fd, list.items[i].number);
+                if (r >= 0 && dropped)
+                        dropped(data, &list.items[i]);
+        }
+        kept_free(list.items, list.n);
+        return r;
+}

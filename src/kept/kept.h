@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What commands wrote that programs on the host would obey, kept aside until a person has looked at it:
+ * $XDG_STATE_HOME/nsrun/kept/PROJECT/N, with a copy of it as "entry" and what is known of it as
+ * "about.json".  PROJECT is path_slug() of a folder, most often the project's. */
+#pragma once
+
+#include <time.h>
+
+#include "base/error.h"
+
+#define KEPT_ENTRY "entry"
+#define KEPT_DAYS  30          /* after these it is dropped */
+#define KEPT_FILES 4096        /* bounds of one entry: files, folders and links, */
+#define KEPT_BYTES (16U << 20) /* what they hold, */
+#define KEPT_DEPTH 32          /* and levels of folders */
+#define KEPT_MOST  256         /* entries of one project */
+
+struct kept {
+        unsigned number;
+        char *path;    /* of the host's: where it would be */
+        char *reason;  /* why it isn't there: a word of whoever kept it */
+        char *command; /* what wrote it, quoted for a shell */
+        char *run;     /* in which session; "": in a run of its own */
+        time_t time;
+};
+
+/* The folder of all projects' entries, canonical, which need not exist.  -ENOENT: the environment names
+ * none; -ENOMEM. */
+int kept_find_base(char **ret);
+
+/* Copies the entry `name` of the folder `parent` into the store, as about->path, ->reason, ->command and
+ * ->run say: a plain file, a symlink, or a folder with such in it; others in it are left out, and of modes
+ * there stays what the owner may.  An earlier one of the same path is replaced.  *ret (may be NULL): its
+ * number.  All is written under a hidden name first and on disk when it gets its own.  -EFBIG: it is more
+ * than the bounds; -ENOSPC: as many are kept already; -EINVAL: it is nothing that can be kept; -EILSEQ: the
+ * path is no UTF-8; -EACCES and its like: this user has no such folder. */
+int kept_put(const char *project, const struct kept *about, int parent, const char *name, unsigned *ret);
+
+/* All of a project, by their numbers; *ret_n of them, for kept_free().  None is no failure. */
+int kept_list(const char *project, struct kept **ret, size_t *ret_n);
+void kept_free(struct kept *list, size_t n);
+
+/* The folder of the entry of a path, open for reading, in which KEPT_ENTRY is; *ret (may be NULL) for
+ * kept_clear().  -ENOENT: none is kept. */
+int kept_find(const char *project, const char *path, struct kept *ret);
+/* The same by its number. */
+int kept_open(const char *project, unsigned number, struct kept *ret);
+void kept_clear(struct kept *k);
+
+/* Removes one; 0 also where there is none. */
+int kept_drop(const char *project, unsigned number);
+/* Removes those that are older than KEPT_DAYS; `dropped` (may be NULL) is called for each. */
+int kept_drop_old(const char *project, void (*dropped)(void *data, const struct kept *k), void *data);
+
+/* The projects that have entries, as path_slug() has them. */
+int kept_projects(char ***ret);

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* kept/kept.c: what is kept is a bounded copy, whole or not at all. */
+#include "kept/kept.h"
+
+#include <stdlib.h>
+#include <sys/file.h>
+
+#include "base/file.h"
+#include "scratch.h"
+
+static int make_state(void **state) {
+        char *top = scratch_make();
+
+        assert_int_equal(setenv("XDG_STATE_HOME", top, 1), 0);
+        scratch_folder(top, "p");
+        *state = top;
+        return 0;
+}
+
+static int remove_state(void **state) {
+        scratch_remove(*state);
+        return 0;
+}
+
+/* Keeps p/NAME as /p/PATH: the number, or -errno. */
+static int put(const char *top, const char *name, const char *path) {
+        char *folder = scratch_path(top, "p");
+        _cleanup_close_ int parent = scratch_open(folder);
+        char where[64];
+        struct kept about = {.path = where, .reason = (char *)"test", .command = (char *)"make"};
+        unsigned number = 0;
+        int r;
+
+        (void)snprintf(where, sizeof(where), "/p/%s", path);
+        r = kept_put("/p", &about, parent, name, &number);
+        free(folder);
+        return r < 0 ? r : (int)number;
+}
+
+static char *kept_text(const char *path, const char *below) {
+        _cleanup_close_ int fd = kept_find("/p", path, NULL);
+        char *text = NULL;
+
+        if (fd >= 0)
+                (void)read_small_file(fd, below, O_NOFOLLOW, 4096, &text);
+        return text;
+}
+
+static void assert_kept(const char *path, const char *below, const char *expected) {
+        _cleanup_free_ char *text = kept_text(path, below);
+
+        assert_non_null(text);
+        assert_string_equal(text, expected);
+}
+
+static size_t count_kept(void) {
+        struct kept *list = NULL;
+        size_t n = 0;
+
+        assert_int_equal(kept_list("/p", &list, &n), 0);
+        kept_free(list, n);
+        return n;
+}
+
+static void a_tree_is_kept_without_what_is_special(void **state) {
+        const char *top = *state;
+        char *fifo = scratch_path(top, "p/hooks/fifo"), *program = scratch_path(top, "p/hooks/pre-commit");
+        _cleanup_close_ int fd = -EBADF;
+        struct kept k = {0};
+        struct stat st;
+
+        scratch_file(top, "p/hooks/pre-commit", "#!/bin/sh\n");
+        scratch_link(top, "p/hooks/link", "/etc/passwd");
+        assert_int_equal(chmod(program, 06755), 0);
+        assert_int_equal(mkfifo(fifo, 0600), 0);
+        assert_int_equal(put(top, "hooks", ".git/hooks"), 1);
+        fd = kept_find("/p", "/p/.git/hooks", &k);
+        assert_true(fd >= 0);
+        assert_string_equal(k.command, "make");
+        assert_string_equal(k.reason, "test");
+        assert_true(k.time > 0);
+        kept_clear(&k);
+        assert_kept("/p/.git/hooks", KEPT_ENTRY "/pre-commit", "#!/bin/sh\n");
+        assert_int_equal(fstatat(fd, KEPT_ENTRY "/pre-commit", &st, 0), 0);
+        assert_int_equal(st.st_mode & 07777, 0700);
+        assert_int_equal(fstatat(fd, KEPT_ENTRY "/link", &st, AT_SYMLINK_NOFOLLOW), 0);
+        assert_true(S_ISLNK(st.st_mode));
+        assert_int_equal(fstatat(fd, KEPT_ENTRY "/fifo", &st, AT_SYMLINK_NOFOLLOW), -1);
+        /* By itself it is nothing that can be kept. */
+        assert_int_equal(put(top, "hooks/fifo", ".envrc"), -EINVAL);
+        assert_int_equal(kept_find("/p", "/p/.envrc", NULL), -ENOENT);
+        free(program);
+        free(fifo);
+}
+
+static void a_later_one_of_the_same_path_takes_its_place(void **state) {
+        const char *top = *state;
+
+        scratch_file(top, "p/a", "first");
+        scratch_file(top, "p/b", "second");
+        assert_int_equal(put(top, "a", ".envrc"), 1);
+        assert_int_equal(put(top, "a", ".other"), 2);
+        assert_int_equal(put(top, "b", ".envrc"), 1);
+        assert_kept("/p/.envrc", KEPT_ENTRY, "second");
+        assert_kept("/p/.other", KEPT_ENTRY, "first");
+        assert_int_equal(count_kept(), 2);
+        assert_int_equal(kept_drop("/p", 1), 0);
+        assert_int_equal(kept_find("/p", "/p/.envrc", NULL), -ENOENT);
+        assert_int_equal(count_kept(), 1);
+        assert_int_equal(kept_drop("/p", 1), 0);
+}
+
+static void what_is_more_than_the_bounds_is_not_kept_in_part(void **state) {
+        const char *top = *state;
+        char *path = scratch_path(top, "p/a");
+
+        scratch_file(top, "p/a", "small");
+        assert_int_equal(put(top, "a", ".envrc"), 1);
+        assert_int_equal(truncate(path, KEPT_BYTES), 0);
+        assert_int_equal(put(top, "a", ".big"), 2);
+        assert_int_equal(truncate(path, KEPT_BYTES + 1), 0);
+        assert_int_equal(put(top, "a", ".envrc"), -EFBIG);
+        assert_kept("/p/.envrc", KEPT_ENTRY, "small");
+        assert_int_equal(put(top, "b", ".none"), -ENOENT);
+        assert_int_equal(count_kept(), 2);
+        free(path);
+}
+
+/* What a killed one has begun is in nobody's way. */
+static void what_was_begun_and_not_ended_is_not_there(void **state) {
+        const char *top = *state;
+
+        scratch_file(top, "p/a", "text");
+        scratch_file(top, "nsrun/kept/p/.new/entry", "half");
+        scratch_file(top, "nsrun/kept/p/3/entry", "without a word");
+        assert_int_equal(count_kept(), 0);
+        assert_int_equal(put(top, "a", ".envrc"), 1);
+        assert_false(scratch_has(top, "nsrun/kept/p/.new"));
+        assert_kept("/p/.envrc", KEPT_ENTRY, "text");
+}
+
+static void count_dropped(void *data, const struct kept *k) {
+        assert_string_equal(k->path, "/p/.old");
+        ++*(unsigned *)data;
+}
+
+static void after_thirty_days_it_is_dropped_and_said(void **state) {
+        const char *top = *state;
+        char *about = scratch_path(top, "nsrun/kept/p/1/about.json");
+        unsigned n = 0;
+
+        scratch_file(top, "p/a", "text");
+        assert_int_equal(put(top, "a", ".old"), 1);
+        assert_int_equal(put(top, "a", ".new"), 2);
+        assert_int_equal(unlink(about), 0);
+        scratch_file(
+                top, "nsrun/kept/p/1/about.json",
+                "{\"path\":\"/p/.old\",\"reason\":\"test\",\"command\":\"\",\"session\":\"\",\"time\":1}");
+        assert_int_equal(kept_drop_old("/p", count_dropped, &n), 0);
+        assert_int_equal(n, 1);
+        assert_int_equal(count_kept(), 1);
+        assert_kept("/p/.new", KEPT_ENTRY, "text");
+        free(about);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(a_tree_is_kept_without_what_is_special, make_state,
+                                                remove_state),
+                cmocka_unit_test_setup_teardown(a_later_one_of_the_same_path_takes_its_place, make_state,
+                                                remove_state),
+                cmocka_unit_test_setup_teardown(what_is_more_than_the_bounds_is_not_kept_in_part, make_state,
+                                                remove_state),
+                cmocka_unit_test_setup_teardown(what_was_begun_and_not_ended_is_not_there, make_state,
+                                                remove_state),
+                cmocka_unit_test_setup_teardown(after_thirty_days_it_is_dropped_and_said, make_state,
+                                                remove_state),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
