@@ -70,6 +70,7 @@ void resolved_clear(struct resolved *s) {
         strv_free(s->environment.left_out);
         strv_free(s->environment.secrets);
         strv_free(s->git.identity);
+        strv_free(s->git.worktrees);
         free(s->git.hooks);
         free(s->git.settings);
         free(s->git.ignores);
