@@ -13,7 +13,7 @@
 #include "base/str.h"
 
 enum {
-        POINTER_MAX = 1 << 20, /* git reads no longer one */
+        POINTER_MAX = 8 << 10, /* no path is longer */
         CONFIG_MAX = 1 << 20,
         ENTRIES_MAX = 200000, /* of all walks for symlinks */
         DEPTH_MAX = 32,

@@ -24,7 +24,12 @@ static bool is_mount(const struct plan_op *op) {
                op->kind != PLAN_COVER;
 }
 
-/* The mounts and symlinks that lie on the way to an entry's target, the deepest last.  Their
+/* Whether nothing can be made at or below an operation's target but by it. */
+static bool closes_place(const struct plan_op *op) {
+        return is_mount(op) || op->kind == PLAN_SYMLINK || op->kind == PLAN_FILE;
+}
+
+/* The mounts, symlinks and files that lie on the way to an entry's target, the deepest last.  Their
  * strings belong to the plan. */
 struct covers {
         struct plan_op *stack;
@@ -62,9 +67,10 @@ static bool is_same_place(const struct plan_op *cover, const struct plan_op *op)
 }
 
 /* Whether an entry stays (1) or gives way (0); -errno if neither is right.  `previous` is the entry
- * before it in the order, `cover` the mount or symlink on which its target lies. */
-static int judge(const struct entry *entry, const struct entry *previous, const struct plan_op *cover,
-                 struct nsrun_error *err) {
+ * before it in the order, `next` the one after it (or NULL), `cover` the mount, symlink or file on which its
+ * target lies. */
+static int judge(const struct entry *entry, const struct entry *previous, const struct entry *next,
+                 const struct plan_op *cover, struct nsrun_error *err) {
         const struct plan_op *op = &entry->op;
         bool can_be_made = is_ours(cover);
 
@@ -83,8 +89,10 @@ static int judge(const struct entry *entry, const struct entry *previous, const 
         if (entry->origin == ENTRY_ALIAS)
                 return can_be_made;
         /* A synthetic file is in nobody's way. */
-        if (cover && entry->origin == ENTRY_OWN && op->kind == PLAN_FILE && !can_be_made)
-                return 0;
+        if (entry->origin == ENTRY_OWN && op->kind == PLAN_FILE)
+                return can_be_made && !(cover && cover->is_hiding) &&
+                       !(next && path_is_beneath(next->op.target, op->target) &&
+                         !streq(next->op.target, op->target));
         if (op->is_hiding)
                 return !can_be_made && is_same_place(cover, op);
         if (cover && cover->kind == PLAN_SYMLINK)
@@ -241,7 +249,7 @@ static int place(struct ordering *o, struct entry *entry, const struct plan_op *
         if (r < 0)
                 return r;
         entry->is_placed = true;
-        return is_mount(op) || op->kind == PLAN_SYMLINK ? push_cover(&o->covers, op) : 0;
+        return closes_place(op) ? push_cover(&o->covers, op) : 0;
 }
 
 int order_entries(struct entries *e, struct nsrun_plan *plan, struct nsrun_error *err) {
@@ -254,7 +262,7 @@ int order_entries(struct entries *e, struct nsrun_plan *plan, struct nsrun_error
                 struct entry *entry = &e->items[i];
                 const struct plan_op *cover = find_cover(&o.covers, entry->op.target);
 
-                r = judge(entry, previous,
+                r = judge(entry, previous, i + 1 < e->n ? &e->items[i + 1] : NULL,
                           previous && streq(previous->op.target, entry->op.target) ? NULL : cover, err);
                 if (r <= 0)
                         continue;

@@ -152,6 +152,18 @@ static int collect_tmpfs(struct entries *e, const struct policy_tmpfs *tmpfs) {
         return 0;
 }
 
+/* A linked worktree that isn't shown must not look deleted: git worktree prune and git gc would remove what
+ * the repository keeps of it. */
+static void collect_worktrees(struct entries *e, const struct resolved *s) {
+        STRV_FOREACH (path, s->git.worktrees) {
+                _cleanup_free_ char *target = through_system_roots(*path, e);
+
+                if (target)
+                        entries_add_file(e, target, "");
+                e->has_failed |= !target;
+        }
+}
+
 static int plan_collect(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
         int r;
 
@@ -178,6 +190,7 @@ static int plan_collect(struct entries *e, const struct resolved *s, struct nsru
                 collect_granted(e, s);
                 collect_beside(e, s);
                 collect_links(e);
+                collect_worktrees(e, s);
         }
         if (r >= 0 && (e->has_failed || collect_hidden(e, s) < 0 || e->has_failed))
                 r = error_oom(err);

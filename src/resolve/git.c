@@ -3,8 +3,11 @@
  * project's .git file may be believed. */
 #include "steps.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/path.h"
 #include "host/git_author.h"
 #include "host/gitdir.h"
@@ -156,4 +159,89 @@ int git_find_identity(const struct resolved *s, struct resolved_git *git, struct
         git->settings = TAKE_PTR(id.settings);
         git->ignores = TAKE_PTR(id.ignores);
         return r < 0 ? error_oom(err) : 0;
+}
+
+/* ------------------------------------------------------------- linked worktrees */
+
+enum {
+        WORKTREES_MAX = 64 << 10, /* bytes of all their paths and names together */
+};
+
+struct listing_worktrees {
+        struct resolved_git *git;
+        const char *folder; /* a git dir's "worktrees" */
+        size_t n_bytes;
+};
+
+/* Whether an empty file may stand at `path` in the sandbox's own folders. */
+static bool is_place_of_worktree(const char *path) {
+        static const char *const never[] = {"/dev", "/etc", "/proc", "/sys"};
+        size_t n_component = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(never); i++)
+                if (path_is_beneath(path, never[i]))
+                        return false;
+        for (const char *c = path; *c; c++) {
+                n_component = *c == '/' ? 0 : n_component + 1;
+                if ((unsigned char)*c < 0x20 || *c == 0x7f || n_component > NAME_MAX)
+                        return false;
+        }
+        return strlen(path) < PATH_MAX && streq(path_basename(path), ".git");
+}
+
+/* Nothing of the host's is looked at by the name, which a command may have written. */
+static int take_worktree(void *data, int folder, const struct dirent *entry) {
+        struct listing_worktrees *l = data;
+        _cleanup_close_ int fd =
+                openat(folder, entry->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        _cleanup_free_ char *base = path_join(l->folder, entry->d_name), *named = NULL, *path = NULL;
+        int r = fd < 0 ? -errno : base ? gitdir_read_pointer(fd, "gitdir", "", base, &named) : -ENOMEM;
+
+        l->n_bytes += strlen(entry->d_name);
+        if (r >= 0)
+                r = (path = path_normalise(named)) ? 0 : -ENOMEM;
+        if (r == -ENOMEM)
+                return r;
+        if (r >= 0 && is_place_of_worktree(path) && !strv_contains(l->git->worktrees, path)) {
+                l->n_bytes += strlen(path);
+                if (strv_consume(&l->git->worktrees, TAKE_PTR(path)) < 0)
+                        return -ENOMEM;
+        }
+        return l->n_bytes > WORKTREES_MAX ? -E2BIG : 0;
+}
+
+static int list_worktrees(struct listing_worktrees *l, const char *git_dir, struct nsrun_error *err) {
+        _cleanup_free_ char *folder = path_join(git_dir, "worktrees");
+        _cleanup_close_ int fd =
+                folder ? open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -EBADF;
+        int r;
+
+        l->folder = folder;
+        r = !folder ? -ENOMEM : fd < 0 ? 0 : folder_read(fd, take_worktree, l);
+        return r == -E2BIG
+                       ? policy_refuse(err, folder, "remove those that are gone: git worktree prune",
+                                       "there are too many linked worktrees for all to be kept from looking "
+                                       "deleted inside")
+               : r == -ENOMEM ? error_oom(err)
+                              : 0;
+}
+
+int git_find_worktrees(const struct resolved *s, struct resolved_git *git, struct nsrun_error *err) {
+        struct listing_worktrees l = {.git = git};
+        int r = 0;
+
+        STRV_FOREACH (git_dir, s->protection.git_dirs)
+                if (r >= 0)
+                        r = list_worktrees(&l, *git_dir, err);
+        /* With --no-protect that list hasn't all. */
+        for (size_t i = 0; i < s->files.n_rules && s->policy->no_protect && r >= 0; i++) {
+                const struct resolved_rule *rule = &s->files.rules[i];
+                _cleanup_free_ char *git_dir = path_join(rule->source, ".git");
+
+                if (!git_dir)
+                        return error_oom(err);
+                if (rule->access == POLICY_RW && !strv_contains(s->protection.git_dirs, git_dir))
+                        r = list_worktrees(&l, git_dir, err);
+        }
+        return r;
 }

@@ -307,6 +307,7 @@ FILLS(net, network_resolve)
 FILLS(seccomp, hardening_resolve)
 FILLS(grants, grants_resolve)
 FILLS(git, git_find_identity)
+FILLS(git, git_find_worktrees)
 FILLS(environment, environment_resolve)
 FILLS(tools, settings_resolve)
 FILLS(tools, toolchain_rules_find_unseen)
@@ -346,6 +347,7 @@ static const struct {
         /* All rules that were asked for are known. */
         {.fill = fill_by_git_find_identity, .is_for = FOR_CODE},
         {.fill = protect_add_rules, .is_for = FOR_CODE},
+        {.fill = fill_by_git_find_worktrees, .is_for = FOR_CODE},
         {.fill = hide_names},
         {.fill = list_writable},
         {.fill = list_exposes},

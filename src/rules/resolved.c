@@ -72,6 +72,7 @@ void resolved_clear(struct resolved *s) {
         strv_free(s->environment.left_out);
         strv_free(s->environment.secrets);
         strv_free(s->git.identity);
+        strv_free(s->git.worktrees);
         free(s->git.hooks);
         strv_free(s->git.included);
         free(s->git.settings);

@@ -111,6 +111,7 @@ struct resolved_git {
         char *settings;   /* of the user's; NULL: none */
         char *ignores;    /* the text of the user's own list of names that git ignores; NULL: none */
         char **identity;  /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */
+        char **worktrees; /* the .git files of linked worktrees, as the repositories name them */
 };
 
 /* What of the network can be reached, with --net=allow. */

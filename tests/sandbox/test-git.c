@@ -134,6 +134,58 @@ TEST_WITH(no_branch_is_lost_with_the_sandbox, setup, site_teardown) {
         }
 }
 
+/* Siblings that aren't shown, those in /tmp and those that a command made up. */
+TEST_WITH(no_sibling_looks_deleted, setup, site_teardown) {
+        static const char plant[] =
+                "set -e; git worktree add -q ../deep/er/third; cd .git/worktrees\n"
+                "for i in 1 2 3 4 5 6 7 8 9; do mkdir h$i; done\n"
+                "echo /etc/evil/.git >h1/gitdir; echo \"$HOME/.ssh/id_x/.git\" >h2/gitdir\n"
+                "printf '/evil/a\\nb/.git\\n' >h3/gitdir; echo /etc/passwd/.git >h4/gitdir\n"
+                "head -c 1000000 /dev/zero | tr '\\0' x >h5/gitdir\n"
+                "ln -s \"$HOME/leads\" h7/gitdir; echo /evil/leads/.git >\"$HOME/leads\"\n"
+                "echo ../../../../rela/../sibling/.git >h8/gitdir; echo /usr/evil/.git >h9/gitdir\n"
+                "cp -a . ../../../saved";
+        static const char tidy[] =
+                "set -e; git worktree prune; git -c gc.reflogExpire=never -c gc.reflogExpireUnreachable=never gc -q\n"
+                "git worktree list | grep -cE '/(work|other|third) '; cat ../other/.git\n"
+                "echo x >../other/.git || ls -d ../rela* ../sib* /evil /etc/evil /usr/evil";
+        static const char same[] =
+                "for w in work other third; do diff -r .git/worktrees/$w ../saved/$w; done";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *made = NULL;
+
+        NEED_GIT();
+        make_folder(s->home, ".ssh");
+        made = text_of("cd '%s/main'; %s", s->root, plant);
+        run_outside(s, &o, made);
+        expect_status(&o, 0);
+        run_in(s, &o, "main", tidy);
+        expect_in(o.out, "3\n../sibling\n");
+        expect_not_in(o.out, "evil");
+        expect_in(o.err, "cannot create ../other/.git: ");
+        expect_host(s, "main", same, "");
+        expect_host(s, "home", "ls -A .ssh; ls -d ../sibling 2>/dev/null; true", "");
+        run_in(s, &o, "work", tidy);
+        expect_host(s, "main", same, "");
+        RUN(s, &o, "--no-protect", "*", "--project", "main", "--", "sh", "-c", tidy);
+        expect_host(s, "main", same, "");
+        /* A sibling that is gone is stale, to git on the host. */
+        expect_host(s, "main", "rm -r ../other; git worktree prune -v 2>&1 | grep other",
+                    "Removing worktrees/other: gitdir file points to non-existent location\n");
+        expect_host(s, "main", "mkdir .git/worktrees/h6; mkfifo .git/worktrees/h6/gitdir", "");
+        run_in(s, &o, "main", "true");
+        expect_status(&o, 0);
+        /* So many would be the next start's to make. */
+        run_in(s, &o, "main",
+               "cd .git/worktrees; for i in $(seq 40); do mkdir n$i\n"
+               "printf \"/evil/$i%02000d/.git\" 0 | sed 's,0\\{99\\},&/,g' >n$i/gitdir; done");
+        run_in(s, &o, "main", "true");
+        expect_status(&o, 125);
+        expect_in(o.err,
+                  "there are too many linked worktrees for all to be kept from looking deleted inside");
+}
+
 /* Each line: where, as the shell has it, and the error it must meet. */
 TEST_WITH(nothing_that_the_host_would_run_can_be_planted, setup, site_teardown) {
         static const char plant[] =
