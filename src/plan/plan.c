@@ -412,9 +412,16 @@ static int plan_build_plain(const struct resolved *s, struct nsrun_plan **ret, s
 }
 
 int plan_from(const struct resolved *s, struct nsrun_plan **ret, struct nsrun_error *err) {
-        return s->policy->session ? plan_build_join(s, ret, err)
-               : s->plain         ? plan_build_plain(s, ret, err)
-                                  : plan_build(s, ret, err);
+        int r;
+
+        if (s->policy->session)
+                return plan_build_join(s, ret, err);
+        r = s->plain ? plan_build_plain(s, ret, err) : plan_build(s, ret, err);
+        if (r >= 0) {
+                (*ret)->asked_net = s->policy->net;
+                (*ret)->asked_proc = s->policy->proc;
+        }
+        return r;
 }
 
 int plan_make(const struct policy_request *request, struct nsrun_plan **ret, struct nsrun_error *err) {

@@ -66,6 +66,8 @@ struct nsrun_plan {
         size_t n_ops;
         uint64_t root_size; /* bytes of the root tmpfs */
         enum policy_net net;
+        enum policy_net asked_net; /* what was asked for, said apart from what came of it */
+        enum policy_proc asked_proc;
         char **network; /* the rules of POLICY_NET_ALLOW: net/rules.h's lines, as they may be shown */
         char *via; /* the proxy's line with its password, for nsrun-net alone; NULL: there is no proxy */
         enum policy_backing backing;
@@ -134,6 +136,8 @@ struct nsrun_plan {
         M(NOTHING, n_ops)          \
         M(NUMBER, root_size)       \
         M(NUMBER, net)             \
+        M(NUMBER, asked_net)       \
+        M(NUMBER, asked_proc)      \
         M(TEXTS, network)          \
         M(SECRET, via)             \
         M(NUMBER, backing)         \

@@ -6,11 +6,16 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/stat.h>
 
 #include "base/sys.h"
 #include "disk/exposed.h"
 #include "disk/rundir.h"
+#include "host/user.h"
+#include "rules/home_secrets.h"
 #include "seccomp/load.h"
+#include "seccomp/simulate.h"
+#include "seccomp/syscalls.h"
 #include "verify_seen.h"
 
 /* Whether a path is absolute and not the root, without an empty part, "." or "..". */
@@ -156,12 +161,20 @@ static int verify_writable(const struct verifying *v, const struct plan_op *op,
 static bool shows_secret(const struct plan_op *op, const struct plan_op *ground, const char *home) {
         const char *below = home ? path_below(op->source, home) : NULL;
 
-        if (!below || !is_in_one_of(below, verify_secrets) ||
+        if (!below || !is_in_one_of(below, home_secrets) ||
             (op->is_read_only && (MAY_BE_READ & BIT(op->origin))))
                 return false;
         if (op->origin == PLAN_BY_PROTECTED || op->origin == PLAN_BY_PIN)
                 return !shows_same_place(ground, op);
-        return op->origin != PLAN_BY_GRANT || is_among(below, verify_secrets);
+        return op->origin != PLAN_BY_GRANT || is_among(below, home_secrets);
+}
+
+/* Whether the host has the source at the target's path, or has nothing there. */
+static bool is_what_lies_there(const struct plan_op *op) {
+        _cleanup_free_ char *there = NULL;
+
+        return streq(op->source, op->target) || path_canonical(op->target, &there, NULL) < 0 ||
+               streq(there, op->source);
 }
 
 static int verify_source(const struct verifying *v, const struct plan_op *op, const struct plan_op *ground) {
@@ -181,6 +194,8 @@ static int verify_source(const struct verifying *v, const struct plan_op *op, co
                 return is_known_device(op) ? 0 : verify_fail(v, op, "shows a device that nobody may have");
         if (is_in_one_of(op->source, kernel) && !is_scratch_folder)
                 return verify_fail(v, op, "shows the host's devices or processes");
+        if (op->origin == PLAN_BY_SYSTEM && op->kind == PLAN_BIND && !is_what_lies_there(op))
+                return verify_fail(v, op, "shows something else than the system has there");
         if (is_among(op->source, whole) && !is_named)
                 return verify_fail(v, op, "shows too much of the system");
         if ((op->is_in_rundir || op->origin == PLAN_BY_RUNDIR) && !is_scratch_folder)
@@ -287,6 +302,11 @@ static int verify_proc(const struct verifying *v) {
         const struct seccomp_shipped *shipped;
         bool is_part, is_full;
 
+        if (plan->net != plan->asked_net && plan->net != POLICY_NET_NONE)
+                return verify_fail_plan(v, "has another network than was asked for");
+        if (proc && proc->kind == PLAN_PROC && proc->proc == POLICY_PROC_BIND &&
+            plan->asked_proc != POLICY_PROC_BIND)
+                return verify_fail(v, proc, "shows the host's processes");
         if (!proc || proc->kind != PLAN_PROC || proc->proc == POLICY_PROC_NONE)
                 return 0;
         is_part = proc->proc == POLICY_PROC_SUBSET;
@@ -304,18 +324,40 @@ static int verify_proc(const struct verifying *v) {
         return 0;
 }
 
+/* Whether the filter is the one that was compiled for the policy when nsrun was built, but for its condition
+ * on the setgid bit (load.h). */
+static bool is_as_shipped(const struct seccomp_loaded *filter, const struct seccomp_shipped *shipped) {
+        bool is_same = filter->n == shipped->n;
+
+        for (size_t i = 0; i < filter->n && is_same; i++) {
+                struct sock_filter line = shipped->code[i];
+
+                if (line.code == (BPF_ALU | BPF_AND | BPF_K) && line.k == S_ISGID && filter->code[i].k == 0)
+                        line.k = 0;
+                is_same = memcmp(&filter->code[i], &line, sizeof(line)) == 0;
+        }
+        return is_same;
+}
+
+/* What the user wrote, or changed, may allow any call: but for those that no kernel has. */
+static bool is_asked_filter(const struct seccomp_loaded *filter, const char *name) {
+        const struct seccomp_data unknown = {.nr = 0x0fffffff,
+                                             .arch = syscall_arch_audit(SYSCALL_ARCH_NATIVE)};
+        const char *changes;
+        const struct seccomp_shipped *shipped = seccomp_find_shipped(name, &changes);
+
+        if (!filter->code || !shipped)
+                return !filter->code == streq(name, "none");
+        return *changes ? seccomp_simulate(filter->code, filter->n, &unknown) != SECCOMP_RET_ALLOW
+                        : is_as_shipped(filter, shipped);
+}
+
 /* The filter and Landlock, or that they were declined by name.  no_new_privs isn't the plan's to say: no
  * launch goes without. */
 static int verify_hardening(const struct verifying *v) {
         const struct nsrun_plan *plan = v->plan;
-        const struct seccomp_loaded *filter = &plan->seccomp;
-        /* A file of the user's may allow everything. */
-        bool is_filter = filter->code && plan->seccomp_name && strchr(plan->seccomp_name, '/');
 
-        for (size_t i = 0; filter->code && i < filter->n; i++)
-                is_filter |=
-                        BPF_CLASS(filter->code[i].code) == BPF_RET && filter->code[i].k != SECCOMP_RET_ALLOW;
-        if (!plan->seccomp_name || is_filter == streq(plan->seccomp_name, "none"))
+        if (!plan->seccomp_name || !is_asked_filter(&plan->seccomp, plan->seccomp_name))
                 return verify_fail_plan(v, "has another filter than was asked for");
         if (!plan->is_scoped && plan->landlock != POLICY_LANDLOCK_OFF &&
             (plan->landlock != POLICY_LANDLOCK_AUTO || plan->landlock_abi >= LANDLOCK_ABI_SCOPES ||
@@ -341,6 +383,9 @@ static int find_own_places(struct verifying *v) {
         free(canonical);
         for (size_t i = 0; i < ARRAY_SIZE(find) && r != -ENOMEM; i++)
                 r = find[i](&v->own[i], NULL);
+        /* A home that no sandbox can have is none: passwd's is the user's then. */
+        if (r != -ENOMEM && !v->plan->home && user_find_home(NULL, &v->homes[1]) < 0)
+                r = -ENOMEM;
         if (r != -ENOMEM && v->plan->home && !(v->homes[0] && streq(v->homes[0], v->plan->home)))
                 r = (v->homes[1] = strdup(v->plan->home)) ? 0 : -ENOMEM;
         return r == -ENOMEM ? error_oom(v->err) : 0;

@@ -4,23 +4,7 @@
 
 #include <sys/stat.h>
 
-/* What programs keep keys and passwords in, below the home. */
-const char *const verify_secrets[] = {".ssh",
-                                      ".gnupg",
-                                      ".aws",
-                                      ".azure",
-                                      ".docker",
-                                      ".kube",
-                                      ".local/share/keyrings",
-                                      ".pki",
-                                      ".mozilla",
-                                      ".oci",
-                                      ".password-store",
-                                      ".thunderbird",
-                                      ".config/gh",
-                                      ".config/google-chrome",
-                                      ".vault",
-                                      NULL};
+#include "rules/home_secrets.h"
 
 int verify_fail(const struct verifying *v, const struct plan_op *op, const char *why) {
         static const char *const kinds[] = {"dir",        "file",    "symlink",    "bind",   "overlay",
@@ -192,7 +176,7 @@ static int verify_never_seen(const struct verifying *v) {
                         continue;
                 r = verify_unseen_in(v, v->homes[i], in_homes, why, is_anything);
                 if (r >= 0)
-                        r = verify_unseen_in(v, v->homes[i], verify_secrets, "shows the home's secrets",
+                        r = verify_unseen_in(v, v->homes[i], home_secrets, "shows the home's secrets",
                                              is_above_secret);
         }
         for (size_t i = 0; i < ARRAY_SIZE(v->own) && r >= 0; i++)
@@ -230,6 +214,36 @@ static char *path_of_entry(const char *entry) {
         return folder ? str_concat(folder, "", middle ? middle + 1 : "") : NULL;
 }
 
+/* Whether each folder from the one that is writable down to that of `inside`, where a name lies that can't
+ * be written, is itself mounted there: one that isn't could be renamed with what is mounted in it, and
+ * another made in its place. */
+static bool is_pinned(const struct verifying *v, const struct plan_op *writable, char *inside) {
+        bool is_pinned = true;
+
+        while (is_pinned && path_up(inside) && !streq(inside, writable->target)) {
+                const struct plan_op *seen = seen_at(v, inside);
+
+                is_pinned = !op_is_writable(seen) || streq(seen->target, inside);
+        }
+        return is_pinned;
+}
+
+static int verify_pinned(const struct verifying *v, const char *path) {
+        const struct tree *t = &v->sources;
+
+        for (size_t at = tree_find(t, path); at != NOWHERE; at = t->above[at]) {
+                const struct plan_op *op = t->ops[at];
+                _cleanup_free_ char *inside = inside_of(op, path);
+
+                if (!inside)
+                        return error_oom(v->err);
+                if (op_is_writable(op) && !op->is_in_rundir && seen_at(v, inside) != op &&
+                    !is_pinned(v, op, inside))
+                        return verify_fail(v, op, "lets a folder around a protected name be moved");
+        }
+        return 0;
+}
+
 /* Protected names that are there, and those of a git dir outside of the project. */
 static int verify_protected(const struct verifying *v) {
         static const char *const names[] = {"commondir", "config", "config.worktree", "gitdir", "hooks",
@@ -241,6 +255,8 @@ static int verify_protected(const struct verifying *v) {
                 _cleanup_free_ char *path = path_of_entry(*entry);
                 int r = path ? verify_unseen(v, path, why, lies_open) : error_oom(v->err);
 
+                if (r >= 0)
+                        r = verify_pinned(v, path);
                 if (r < 0)
                         return r;
         }

@@ -58,9 +58,6 @@ static inline bool is_among(const char *text, const char *const *list) {
 int verify_fail(const struct verifying *v, const struct plan_op *op, const char *why);
 int verify_fail_plan(const struct verifying *v, const char *why);
 
-/* What programs keep keys and passwords in, below the home; NULL at the end. */
-extern const char *const verify_secrets[];
-
 void tree_add(struct tree *t, const struct plan_op *op);
 /* The operation that decides what is seen at a path inside; NULL: the root. */
 const struct plan_op *seen_at(const struct verifying *v, const char *path);

@@ -8,8 +8,7 @@
 #include "base/path.h"
 #include "policy/refusal.h"
 
-/* Paths relative to the home folder. */
-static const char *const secrets[] = {
+const char *const home_secrets[] = {
         ".1password",
         ".aws",
         ".azure",
@@ -42,6 +41,7 @@ static const char *const secrets[] = {
         ".terraform.d",
         ".thunderbird",
         ".vault",
+        NULL,
 };
 
 static bool exists(const char *home, const char *name) {
@@ -53,8 +53,8 @@ static bool exists(const char *home, const char *name) {
 
 /* Whether the home has any of them. */
 static bool has_secrets(const char *home) {
-        for (size_t i = 0; i < ARRAY_SIZE(secrets); i++)
-                if (exists(home, secrets[i]))
+        for (size_t i = 0; home_secrets[i]; i++)
+                if (exists(home, home_secrets[i]))
                         return true;
         return false;
 }
@@ -68,22 +68,22 @@ static bool is_secret(const char *path, const char *home) {
                 return has_secrets(home);
         if (!below || *below != '.')
                 return false;
-        for (size_t i = 0; i < ARRAY_SIZE(secrets); i++) {
-                size_t n = strlen(secrets[i]), m = strlen(below);
+        for (size_t i = 0; home_secrets[i]; i++) {
+                size_t n = strlen(home_secrets[i]), m = strlen(below);
 
-                if (strncmp(below, secrets[i], n < m ? n : m) != 0)
+                if (strncmp(below, home_secrets[i], n < m ? n : m) != 0)
                         continue;
                 if (n == m || (n < m && below[n] == '/'))
                         return true;
-                if (n > m && secrets[i][m] == '/' && exists(home, secrets[i]))
+                if (n > m && home_secrets[i][m] == '/' && exists(home, home_secrets[i]))
                         return true;
         }
         return false;
 }
 
 bool secrets_hold(const char *below) {
-        for (size_t i = 0; i < ARRAY_SIZE(secrets); i++)
-                if (path_is_beneath(below, secrets[i]))
+        for (size_t i = 0; home_secrets[i]; i++)
+                if (path_is_beneath(below, home_secrets[i]))
                         return true;
         return false;
 }

@@ -4,6 +4,9 @@
 
 #include "resolved.h"
 
+/* Relative to the home; NULL at the end. */
+extern const char *const home_secrets[];
+
 /* Refuses to make writable, an overlay or the project: a folder of the `home` (may be
  * NULL) that holds keys or passwords, something in it, or a hidden folder around it; or the home as a whole.
  * Of `rule` the source, the spelling and the access are looked at. */

@@ -414,6 +414,7 @@ static void try_whole(struct trial *t) {
         static const struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, 0x7fff0000U);
         char none[] = "none";
         struct nsrun_plan plan = *t->good;
+        struct sock_filter *code;
 
         plan.seccomp.code = NULL;
         plan.seccomp.n = 0;
@@ -421,6 +422,18 @@ static void try_whole(struct trial *t) {
         plan.seccomp.code = &allow;
         plan.seccomp.n = 1;
         try(t, &plan, WHOLE, NULL);
+        plan = *t->good;
+        code = calloc(plan.seccomp.n, sizeof(code[0]));
+        assert_non_null(code);
+        memcpy(code, plan.seccomp.code, plan.seccomp.n * sizeof(code[0]));
+        code[0] = allow;
+        plan.seccomp.code = code;
+        assert_int_equal(plan_verify(&plan, NULL), -EINVAL);
+        free(code);
+        plan = *t->good;
+        plan.asked_net = POLICY_NET_NONE;
+        plan.net = POLICY_NET_HOST;
+        assert_int_equal(plan_verify(&plan, NULL), -EINVAL);
         plan = *t->good;
         plan.seccomp_name = none;
         assert_true(plan_verify(&plan, NULL) < 0);
@@ -515,6 +528,43 @@ TEST(a_device_is_shown_by_its_own_name_or_not_at_all) {
                 assert_int_equal(plan_verify(&plan, NULL), cases[i].is_good ? 0 : -EINVAL);
                 free(plan.ops);
         }
+}
+
+/* What is opened by these is no path of the list above. */
+TEST(what_a_command_could_move_and_what_the_system_has_not_are_refused) {
+        static const char *const sources[] = {"/run", "/var/lib", "/etc/ssl", "/sys", "/tmp"};
+        const struct world *w = *state;
+        struct nsrun_plan plan = copy_of(w->plans[0]);
+        char *pin = in(w, "home/p/.git");
+        size_t i = 0, opt = 0;
+
+        /* A folder of the system's with another source. */
+        while (opt < plan.n_ops &&
+               (plan.ops[opt].origin != PLAN_BY_SYSTEM || plan.ops[opt].is_device || !plan.ops[opt].source))
+                opt++;
+        assert_true(opt < plan.n_ops);
+        for (size_t k = 0; k < ARRAY_SIZE(sources); k++) {
+                plan.ops[opt].source = (char *)(uintptr_t)sources[k];
+                assert_int_equal(plan_verify(&plan, NULL), -EINVAL);
+        }
+        plan.ops[opt] = w->plans[0]->ops[opt];
+        /* /proc of the host's. */
+        for (i = 0; i < plan.n_ops && plan.ops[i].kind != PLAN_PROC;)
+                i++;
+        assert_true(i < plan.n_ops);
+        plan.ops[i].proc = POLICY_PROC_BIND;
+        assert_int_equal(plan_verify(&plan, NULL), -EINVAL);
+        plan.ops[i] = w->plans[0]->ops[i];
+        /* The pin of .git. */
+        for (i = 0; i < plan.n_ops && !streq(plan.ops[i].target, pin);)
+                i++;
+        assert_true(i < plan.n_ops && plan.ops[i].origin == PLAN_BY_PIN);
+        assert_int_equal(plan_verify(&plan, NULL), 0);
+        move(&plan, i, plan.n_ops - 1);
+        plan.n_ops--;
+        assert_int_equal(plan_verify(&plan, NULL), -EINVAL);
+        free(pin);
+        free(plan.ops);
 }
 
 TEST(of_a_raw_plan_each_operation_makes_sense) {
