@@ -363,7 +363,8 @@ static int logs(struct session_cli *cli, char **words, struct nsrun_error *err) 
 static int diff(struct session_cli *cli, char **words, struct nsrun_error *err) {
         const struct nsrun_session_choice choice = {.size = sizeof(choice),
                                                     .paths = (const char *const *)words + 1,
-                                                    .with_ignored = cli->with_ignored};
+                                                    .with_ignored = cli->with_ignored,
+                                                    .by_person = isatty(STDIN_FILENO)};
         _cleanup_free_ char *digest = NULL;
         int r = nsrun_session_diff_choice(words[0], cli->form, &choice, STDOUT_FILENO,
                                           cli->wants_digest ? &digest : NULL, err);
@@ -411,7 +412,8 @@ static int commit(struct session_cli *cli, char **words, struct nsrun_error *err
                                                     .paths = (const char *const *)words + 1,
                                                     .with_ignored = cli->with_ignored,
                                                     .is_forced = cli->is_forced,
-                                                    .digest = cli->expected};
+                                                    .digest = cli->expected,
+                                                    .by_person = isatty(STDIN_FILENO)};
         int r;
 
         hold_signals(cli);

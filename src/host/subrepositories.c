@@ -36,18 +36,26 @@ bool nested_is_bare(int folder) {
 }
 
 /* A path that a file names, which may be anything. */
-static int take_path(struct nested_search *s, const char *path) {
+static int take_path(struct nested_search *s, const char *path, bool is_repository) {
         _cleanup_close_ int fd = -EBADF;
 
         s->is_cut |= s->n_named >= NESTED_MAX;
         if (s->n_named++ >= NESTED_MAX || !glob_is_expandable(path) || strv_contains(s->found, path))
                 return 0;
         fd = beneath_open(s->places->folder, path, O_PATH | O_DIRECTORY, 0);
-        return fd < 0 || (!nested_has(fd, ".git") && !nested_is_bare(fd)) ? 0 : strv_add(&s->found, path);
+        return fd < 0 || (is_repository && !nested_has(fd, ".git") && !nested_is_bare(fd))
+                       ? 0
+                       : strv_add(&s->found, path);
 }
 
-static int take_gitlink(void *data, const char *path, bool is_repository) {
-        return is_repository ? take_path(data, path) : 0;
+static int take_index_entry(void *data, const char *path, bool is_repository) {
+        struct nested_search *s = data;
+        size_t n = !is_repository && s->places->folder_of ? s->places->folder_of(path) : 0;
+        _cleanup_free_ char *folder = n > 0 ? strndup(path, n) : NULL;
+
+        if (n > 0)
+                return folder ? take_path(s, folder, false) : -ENOMEM;
+        return is_repository ? take_path(s, path, true) : 0;
 }
 
 static int take_module(void *data, const struct gitconfig_entry *entry) {
@@ -55,7 +63,7 @@ static int take_module(void *data, const struct gitconfig_entry *entry) {
         size_t n;
 
         return entry->value && gitconfig_is_in(entry->name, "submodule", "path", &name, &n)
-                       ? take_path(data, entry->value)
+                       ? take_path(data, entry->value, true)
                        : 0;
 }
 
@@ -69,7 +77,7 @@ static int take_top_entry(void *data, int folder, const struct dirent *entry) {
         if (nested_has(folder, path))
                 return strv_add(&s->found, entry->d_name);
         (void)snprintf(path, sizeof(path), "%s/HEAD", entry->d_name);
-        return nested_has(folder, path) ? take_path(s, entry->d_name) : 0;
+        return nested_has(folder, path) ? take_path(s, entry->d_name, true) : 0;
 }
 
 static int read_modules(struct nested_search *s) {
@@ -80,7 +88,7 @@ static int read_modules(struct nested_search *s) {
 
 /* `shared`: as gitindex_parse() has it. */
 static int read_index(struct nested_search *s, const char *name, char *shared) {
-        int r = gitindex_read(s->places->git_dir, name, s->places->index_limit, take_gitlink, s, shared);
+        int r = gitindex_read(s->places->git_dir, name, s->places->index_limit, take_index_entry, s, shared);
 
         return r == -ENOMEM ? r : 0;
 }

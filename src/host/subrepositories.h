@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Repositories in sub-folders: those at the top of a folder, and those that git knows, by .gitmodules and by
- * its index.  No tree is walked. */
+ * its index; and folders with names that are asked for, as the index has them.  No tree is walked. */
 #pragma once
 
 #include "base/macro.h"
@@ -9,11 +9,14 @@ struct nested_places {
         int folder;         /* may be O_PATH */
         int git_dir;        /* the folder's own git dir, with the index; or -1 */
         size_t index_limit; /* a longer index isn't read */
+        /* The length of the folder of a path of the index that is to be found for what is in it, 0: none is;
+         * or NULL. */
+        size_t (*folder_of)(const char *path);
 };
 
-/* *ret: the paths of all these below the folder that have a .git or are bare repositories, which no symlink
- * leads to.  What can't be read holds none.  *ret_is_cut (which may be NULL) becomes true where more are
- * named than are looked at.  -ENOMEM. */
+/* *ret: the paths of all these below the folder that have a .git or are bare repositories or folder_of()'s,
+ * which no symlink leads to.  What can't be read holds none.  *ret_is_cut (which may be NULL) becomes true
+ * where more are named than are looked at.  -ENOMEM. */
 int nested_find(const struct nested_places *places, char ***ret, bool *ret_is_cut);
 
 /* Whether a folder has an entry of that name, a symlink or not. */

@@ -97,6 +97,7 @@ static int protect_one_nested(const struct protecting *above, const char *name, 
 static int protect_nested(const struct protecting *p, unsigned depth) {
         const struct nested_places places = {.folder = p->fd,
                                              .git_dir = p->git_fd,
+                                             .folder_of = protect_folder_of,
                                              .index_limit = p->resolved->is_session ? SESSION_INDEX_MAX
                                                                                     : RUN_INDEX_MAX};
         _cleanup_strv_ char **found = NULL;

@@ -4,7 +4,11 @@
 
 #include "base/str.h"
 
-/* Sorted as nsrun-protect(7) has them: git's, editors' and agents', shells', package managers'. */
+/* Sorted as nsrun-protect(7) has them: those of git and its like, editors' and agents', shells', package
+ * managers'.  In is what the host executes or obeys without a question (lefthook and mise by their hooks,
+ * bun and all that it compiled by "preload", yarn by releases and plugins), and no command writes day by
+ * day. Out is what agents are asked to edit and others only read (AGENTS.md, CLAUDE.md, package.json,
+ * Makefile, .kiro/specs), and what is obeyed after a look at its contents (.tool-versions). */
 const char *const protect_names[] = {
         ".git/branches",
         ".git/commondir",
@@ -14,23 +18,47 @@ const char *const protect_names[] = {
         ".git/info/attributes",
         ".git/objects/info/alternates",
         ".git/remotes",
+        ".git/sl/config",
         ".gitconfig",
         ".gitmodules",
+        ".hg/hgrc",
+        ".hg/hgrc-not-shared",
+        ".hg/sharedpath",
         ".husky",
+        ".jj/repo/config.toml",
+        ".jj/workspace-config.toml",
+        ".lefthook-local.yml",
+        ".lefthook.yml",
         ".pre-commit-config.yaml",
+        ".sl/config",
+        ".sl/sharedpath",
+        "lefthook-local.yml",
+        "lefthook.yml",
         ".agents",
         ".aider.conf.yml",
         ".claude",
         ".codex",
+        ".crush.json",
         ".cursor",
         ".devcontainer",
         ".devcontainer.json",
+        ".exrc",
         ".gemini",
+        ".github/hooks",
         ".idea",
+        ".kiro/agents",
+        ".kiro/hooks",
+        ".kiro/settings",
         ".mcp.json",
+        ".nvim.lua",
+        ".nvimrc",
         ".opencode",
         ".qwen",
+        ".vimrc",
         ".vscode",
+        ".windsurf",
+        ".zed",
+        "crush.json",
         "opencode.json",
         "opencode.jsonc",
         ".bash_login",
@@ -38,28 +66,47 @@ const char *const protect_names[] = {
         ".bash_profile",
         ".bashrc",
         ".envrc",
+        ".mise.local.toml",
+        ".mise.toml",
         ".profile",
         ".zlogin",
         ".zlogout",
         ".zprofile",
         ".zshenv",
         ".zshrc",
+        "mise.local.toml",
+        "mise.toml",
         ".npmrc",
+        ".pnpmfile.cjs",
+        ".pnpmfile.mjs",
         ".ripgreprc",
+        ".yarn/plugins",
+        ".yarn/releases",
         ".yarnrc",
         ".yarnrc.yml",
+        "bunfig.toml",
         NULL,
 };
 
-bool protect_covers(const char *path) {
-        for (const char *at = path; at; at = strchr(at, '/')) {
-                at += *at == '/';
-                for (const char *const *name = protect_names; *name; name++) {
-                        const char *rest = startswith(at, *name);
+/* Whether a path, relative to a folder, is or lies below a name of the list. */
+static bool begins_with_name(const char *path) {
+        for (const char *const *name = protect_names; *name; name++) {
+                /* Nearly always they differ right here. */
+                const char *rest = **name == *path ? startswith(path, *name) : NULL;
 
-                        if (rest && (!*rest || *rest == '/'))
-                                return true;
-                }
+                if (rest && (!*rest || *rest == '/'))
+                        return true;
         }
         return false;
+}
+
+size_t protect_folder_of(const char *path) {
+        for (const char *at = strchr(path, '/'); at; at = strchr(at + 1, '/'))
+                if (begins_with_name(at + 1))
+                        return (size_t)(at - path);
+        return 0;
+}
+
+bool protect_covers(const char *path) {
+        return begins_with_name(path) || protect_folder_of(path) > 0;
 }

@@ -4,20 +4,45 @@
 
 #include <unistd.h>
 
+#include "base/path.h"
 #include "changes/git.h"
 #include "changes/ignored.h"
 #include "host/git_author.h"
 #include "protect/protect_names.h"
 
-/* Whether the caller's `paths` name a change that git would obey: by its own path, or by that of a
- * folder that git would obey as a whole.  A glob names none. */
-static int is_named(struct git_view *view, char *const *paths, const struct change *change) {
+/* Which changes programs on the host would obey: git by what a git dir is, others by protected names. */
+struct obeyed_view {
+        struct git_view git;
+        const char *above; /* the overlay's own path in the project, or "" */
+};
+
+/* 1, 0, -ENOMEM, as all of these. */
+static int is_protected_name(const struct obeyed_view *view, const char *path) {
+        _cleanup_free_ char *full = str_concat(view->above, "/", path);
+
+        return full ? protect_covers(full) : -ENOMEM;
+}
+
+static int is_obeyed_change(struct obeyed_view *view, const struct change *change) {
+        int r = git_view_obeys_change(&view->git, change);
+
+        if (r == 0)
+                r = is_protected_name(view, change->path);
+        return r == 0 && change->from ? is_protected_name(view, change->from) : r;
+}
+
+/* Whether the caller's `paths` name a change that is obeyed: by its own path, or by that of a folder that is
+ * obeyed as a whole.  A glob names none. */
+static int is_named(struct obeyed_view *view, char *const *paths, const struct change *change) {
         STRV_FOREACH (path, paths) {
                 char *const alone[] = {*path, NULL};
-                int r = **path == '/' || !changes_selects(alone, change) ? 0
-                        : streq(*path, change->path)                     ? 1
-                                                                         : git_view_obeys(view, *path);
+                int r;
 
+                if (**path == '/' || !changes_selects(alone, change))
+                        continue;
+                r = streq(*path, change->path) ? 1 : is_protected_name(view, *path);
+                if (r == 0)
+                        r = git_view_obeys(&view->git, *path);
                 if (r != 0)
                         return r;
         }
@@ -29,14 +54,18 @@ static int note_left_out(const char *path, struct changes_report *report) {
         char *note = NULL;
 
         if (!visible ||
-            asprintf(&note, "%s: left out, git would do what it says; name it to commit it", visible) < 0)
+            asprintf(&note,
+                     "%s: left in the session: programs on the host obey it; name it at a terminal to "
+                     "commit it",
+                     visible) < 0)
                 return -ENOMEM;
         return strv_consume(&report->notes, note);
 }
 
 int leave_out_mark_orders(const struct taking *t, const struct changes *c, const bool *is_asked, bool *ret) {
-        _cleanup_git_view_ struct git_view view = {0};
-        int r = git_view_open(&view, t->layer, t->chosen->op->source, c);
+        const char *source = t->chosen->op->source, *above = path_below(source, t->project);
+        struct obeyed_view view = {.above = above ? above : ""};
+        int r = git_view_open(&view.git, t->layer, source, c);
 
         for (size_t i = 0; i < c->n && r >= 0; i++) {
                 const struct change *change = &c->list[i];
@@ -44,12 +73,13 @@ int leave_out_mark_orders(const struct taking *t, const struct changes *c, const
                 ret[i] = false;
                 if (is_asked && !is_asked[i])
                         continue;
-                r = git_view_obeys_change(&view, change);
+                r = is_obeyed_change(&view, change);
                 if (r <= 0)
                         continue;
-                r = is_named(&view, t->chosen->paths, change);
+                r = t->by_person ? is_named(&view, t->chosen->paths, change) : 0;
                 ret[i] = r == 0;
         }
+        git_view_clear(&view.git);
         return r < 0 ? r : 0;
 }
 

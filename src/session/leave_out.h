@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a commit leaves in the session unless it was asked for: what git would obey, and what git ignores. */
+/* What a commit leaves in the session unless it was asked for: what programs on the host would obey, and
+ * what git ignores. */
 #pragma once
 
 #include "overlays.h"
@@ -9,7 +10,9 @@ struct taking {
         struct chosen *chosen;
         const struct changes_layer *layer;
         const char *user_ignores; /* of leave_out_read() */
+        const char *project;      /* the session's, or "/" */
         bool with_ignored;
+        bool by_person;                /* the caller's paths are what a person named at a terminal */
         struct changes_report *report; /* where notes go */
 };
 
@@ -19,8 +22,8 @@ int leave_out_read(const struct asking *a, char **ret);
 /* Marks in ret[c->n] what git ignores and the caller's paths don't name.  -ENOMEM. */
 int leave_out_mark(const struct taking *t, const struct changes *c, bool *ret);
 
-/* Marks in ret[c->n] what the user's next git command would obey (hooks, configuration) and the caller's
- * paths don't name; of those alone that are marked in is_asked[c->n], unless that is NULL.  -ENOMEM. */
+/* Marks in ret[c->n] what programs on the host would obey (protected names, git's hooks and configuration)
+ * and no person named; of those alone that are marked in is_asked[c->n], unless that is NULL.  -ENOMEM. */
 int leave_out_mark_orders(const struct taking *t, const struct changes *c, const bool *is_asked, bool *ret);
 
 /* For struct changes_filter; `data` is a struct taking. */

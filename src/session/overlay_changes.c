@@ -87,6 +87,10 @@ static int scan_chosen(const struct asking *a, const struct taking *asked, struc
         return scan_once(asked, c, sum, a->err);
 }
 
+static const char *project_of(const struct asking *a) {
+        return a->record.plan && a->record.plan->project ? a->record.plan->project : "/";
+}
+
 /* Takes what git ignores out of a list, of which it keeps the count.  What is taken out stays in `all`. */
 static int hide_ignored(const struct taking *t, struct changes *all, struct changes *shown, size_t *ret_n) {
         _cleanup_free_ bool *is_marked = calloc(all->n + 1, sizeof(*is_marked));
@@ -255,7 +259,9 @@ nsrun_public int nsrun_session_diff_choice(const char *id, enum nsrun_diff form,
         if (r >= 0)
                 r = leave_out_read(&a, &user_ignores) < 0 ? error_oom(error) : 0;
         asked.with_ignored = own.with_ignored != 0;
+        asked.by_person = own.by_person != 0;
         asked.user_ignores = user_ignores;
+        asked.project = project_of(&a);
         if (r >= 0)
                 r = layers_show(&a, &asked, &s, ret_digest ? &digest : NULL);
         json_close(&s.document);
@@ -371,7 +377,9 @@ static int commit_all(struct asking *a, struct applying *all, const struct nsrun
         for (size_t i = 0; i < a->n; i++) {
                 const struct taking asked = {.chosen = &a->chosen[i],
                                              .user_ignores = user_ignores,
-                                             .with_ignored = choice->with_ignored != 0};
+                                             .project = project_of(a),
+                                             .with_ignored = choice->with_ignored != 0,
+                                             .by_person = choice->by_person != 0};
 
                 r = applying_begin(a, &asked, &all[i]);
                 if (r >= 0)

@@ -95,6 +95,22 @@ static inline void run_session(const struct site *s, struct outcome *ret, const 
 }
 #define SESSION(site, outcome, ...) run_session(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
 
+/* The same, typed at a terminal. */
+static inline void session_typed(const struct site *s, struct outcome *ret, const char *const *words) {
+        _cleanup_free_ const char **argv =
+                words_of((const char *const[]){program(), "session", NULL}, words);
+        int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), slave;
+
+        assert_int_equal(grantpt(master) + unlockpt(master), 0);
+        slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+        assert_true(slave >= 0);
+        outcome_clear(ret);
+        run(&(struct request){.argv = argv, .cwd = s->root, .standard_input = slave}, ret);
+        assert_int_equal(close(master) + close(slave), 0);
+}
+#define SESSION_TYPED(site, outcome, ...) \
+        session_typed(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
+
 /* `nsrun session start --project PROJECT OPTION…`.  The caller frees the id. */
 static inline char *start_session(const struct site *s, const char *const *options) {
         const char *const begin[] = {"start",

@@ -277,6 +277,13 @@ TEST(changes_are_shown_and_committed_only_if_the_host_allows_it) {
         expect_at(o, "result.isError", "true");
         (void)json_object_put(o);
         expect_call(&c, "commit", "{\"paths\":[\"f\"]}", "committed 1 path\n", false);
+        /* A model may name what programs on the host obey as often as it likes. */
+        expect_same(&c, "mkdir -p .git/hooks; echo x >.git/hooks/x", "");
+        expect_call(
+                &c, "commit", "{\"paths\":[\".git/hooks/x\"]}",
+                "committed 0 paths\nnote: .git/hooks/x: left in the session: programs on the host obey it; "
+                "name it at a terminal to commit it\n",
+                false);
         client_close(&c, "");
         new = file_text(file);
         assert_string_equal(new, "newer\n");

@@ -35,9 +35,9 @@ static const char prepare[] =
         "xargs rm -rf <../absent; cp -a . ../none; cp -a . ../full; cd ../full\n"
         "while read -r n; do\n"
         "  case $n in\n"
-        "    *branches|*hooks|*remotes|.vscode|.idea|.husky|.devcontainer|.claude|.codex|.cursor|.gemini|.agents)\n"
+        "    *branches|*hooks|*remotes|.vscode|.idea|.husky|.devcontainer|.claude|.codex|.cursor|.gemini|.agents|.zed|.windsurf|.yarn/*)\n"
         "      mkdir -p $n; echo real >$n/file ;;\n"
-        "    *) [ -e $n ] || : >$n ;;\n"
+        "    *) mkdir -p $(dirname $n); [ -e $n ] || : >$n ;;\n"
         "  esac\n"
         "done <../names\n";
 

@@ -3,7 +3,7 @@
  * command would obey.  And that it goes to the folder that the session began with. */
 #include "session.h"
 
-#define LEFT_OUT ": left out, git would do what it says; name it to commit it"
+#define LEFT_OUT ": left in the session: programs on the host obey it; name it at a terminal to commit it"
 
 static char *start_over(const struct site *s, const char *overlay) {
         return START(s, "--overlay", overlay);
@@ -16,6 +16,15 @@ static void expect_commit(const struct site *s, const char *id, const char *path
         SESSION(s, &o, "commit", id, path);
         expect_out(&o, out);
         assert_string_equal(o.err, err);
+        expect_status(&o, 0);
+}
+
+static void expect_typed_commit(const struct site *s, const char *id, const char *path, const char *out) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        SESSION_TYPED(s, &o, "commit", id, path);
+        assert_string_equal(o.err, "");
+        expect_out(&o, out);
         expect_status(&o, 0);
 }
 
@@ -69,14 +78,41 @@ TEST(what_git_obeys_is_to_be_named) {
         outside(s,
                 "[ \"$(ls .git/hooks)\" = pre-push ] && [ ! -e guard ] && ! git config core.fsmonitor && "
                 "[ -e file ] && [ -L link ] && [ ! -L .git/COMMIT_EDITMSG ] && [ ! -e .git/rebase-merge ] && [ ! -e .git/worktrees/w/commondir ]");
-        expect_commit(s, id, ".git/hooks", "committed 2 paths\n", "");
+        expect_commit(s, id, ".git/hooks", "committed 0 paths\n",
+                      "nsrun: note: .git/hooks/pre-commit" LEFT_OUT "\nnsrun: note: guard" LEFT_OUT "\n");
+        expect_typed_commit(s, id, ".git/hooks", "committed 2 paths\n");
         outside(s, "[ \"$(ls .git/hooks)\" = pre-commit ] && [ -e guard ]");
-        expect_commit(s, id, ".git/COMMIT_EDITMSG", "committed 1 path\n", "");
+        expect_typed_commit(s, id, ".git/COMMIT_EDITMSG", "committed 1 path\n");
         outside(s, "[ -L .git/COMMIT_EDITMSG ]");
         end(s, id);
 }
 
 /* Whatever the folder is called, and wherever the overlay begins. */
+TEST(what_other_programs_obey_is_to_be_named_at_a_terminal) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL;
+
+        outside(s, "echo old >.envrc");
+        id = start_over(s, s->project);
+        expect_good_join(s, id,
+                         "mkdir -p .vscode sub/.claude; echo x >.vscode/tasks.json; "
+                         "echo x >sub/.claude/settings.json; mv .envrc env; echo x >file",
+                         "");
+        expect_commit(s, id, NULL, "committed 2 paths\n",
+                      "nsrun: note: .vscode" LEFT_OUT "\n"
+                      "nsrun: note: .vscode/tasks.json" LEFT_OUT "\n"
+                      "nsrun: note: env" LEFT_OUT "\n"
+                      "nsrun: note: sub/.claude" LEFT_OUT "\n"
+                      "nsrun: note: sub/.claude/settings.json" LEFT_OUT "\n");
+        outside(s, "[ \"$(ls -A . sub)\" = \"$(printf '.:\\n.envrc\\nfile\\nsub\\n\\nsub:')\" ]");
+        expect_commit(s, id, ".vscode", "committed 0 paths\n",
+                      "nsrun: note: .vscode" LEFT_OUT "\n"
+                      "nsrun: note: .vscode/tasks.json" LEFT_OUT "\n");
+        expect_typed_commit(s, id, ".vscode", "committed 2 paths\n");
+        outside(s, "[ -e .vscode/tasks.json ]");
+        end(s, id);
+}
+
 TEST(a_git_dir_is_one_by_what_is_in_it) {
         const struct site *s = *state;
         _cleanup_free_ char *id = NULL;
@@ -94,7 +130,7 @@ TEST(a_git_dir_is_one_by_what_is_in_it) {
                       "nsrun: note: docs/config" LEFT_OUT "\n");
         outside(s,
                 "[ ! -e .bare/hooks/post-checkout ] && [ \"$(echo docs/*)\" = 'docs/objects docs/refs docs/text' ]");
-        expect_commit(s, id, "docs/config", "committed 1 path\n", "");
+        expect_typed_commit(s, id, "docs/config", "committed 1 path\n");
         end(s, id);
 }
 
@@ -209,7 +245,7 @@ TEST(a_protected_name_shares_no_inode) {
                 "mkdir -p .vscode src/.github sub; echo ok >.vscode/tasks.json; ln .vscode/tasks.json src/data; "
                 "echo a >a; ln a src/b; echo e >sub/.envrc; ln sub/.envrc e",
                 "");
-        SESSION(s, &o, "commit", id);
+        SESSION_TYPED(s, &o, "commit", id, ".vscode", "src", "sub/.envrc", "a", "e");
         expect_status(&o, 0);
         assert_string_equal(o.err, "");
         run_outside(s, &o,
