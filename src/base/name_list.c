@@ -1,29 +1,36 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "name_list.h"
 
+#include <linux/fs.h>
+
 #include "file.h"
 #include "str.h"
 #include "sys.h"
 
-enum {
-        NAMES_MOST = 4096, /* more are not worth it */
-        BYTES_MOST = 256 << 10,
-};
-
 struct name_list_reader {
         struct strbuf text;
-        size_t n;
+        size_t n, most;
+        bool is_foreign; /* a name isn't ASCII */
 };
 
 static int name_list_take(void *data, nsrun_unused int folder, const struct dirent *entry) {
         const char type = (char)entry->d_type;
         struct name_list_reader *r = data;
 
-        if (++r->n > NAMES_MOST || r->text.length > BYTES_MOST)
+        for (const char *c = entry->d_name; *c; c++)
+                r->is_foreign |= (unsigned char)*c >= 0x80;
+        if (++r->n > r->most)
                 return -E2BIG;
         strbuf_add_bytes(&r->text, &type, 1);
         strbuf_add_bytes(&r->text, entry->d_name, strlen(entry->d_name) + 1);
         return r->text.has_failed ? -ENOMEM : 0;
+}
+
+/* Whether one name may be found by letters that aren't those of its own case: a Kelvin sign for a k. */
+static bool folds_case(int fd) {
+        int flags = 0;
+
+        return sys_ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0 || (flags & FS_CASEFOLD_FL);
 }
 
 static int name_list_compare(const void *a, const void *b) {
@@ -43,8 +50,8 @@ static int name_list_sort(struct name_list_reader *r, struct name_list *l) {
         return 0;
 }
 
-int name_list_read(const char *path, struct name_list *ret) {
-        struct name_list_reader reader = {.n = 0};
+int name_list_read(const char *path, size_t most, struct name_list *ret) {
+        struct name_list_reader reader = {.most = most};
         struct name_list l = {.is_canonical = true};
         _cleanup_close_ int fd =
                 sys_openat2(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0, RESOLVE_NO_SYMLINKS);
@@ -62,7 +69,7 @@ int name_list_read(const char *path, struct name_list *ret) {
                 name_list_clear(&l);
                 return r;
         }
-        l.is_unknown = r < 0 && r != -ENOENT && r != -ENOTDIR;
+        l.is_unknown = (r < 0 && r != -ENOENT && r != -ENOTDIR) || (reader.is_foreign && folds_case(fd));
         *ret = l;
         return 0;
 }

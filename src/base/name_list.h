@@ -12,9 +12,10 @@ struct name_list {
         bool is_canonical; /* the path of the folder has no symlink in it, and is normalised */
 };
 
-/* Reads the folder; one that doesn't exist has no names.  -ENOMEM alone is a failure.  `path` has to be
- * normalised. */
-int name_list_read(const char *path, struct name_list *ret);
+#define NAME_LIST_USUAL 4096
+/* Reads the folder, of at most that many names; one that doesn't exist has none.  -ENOMEM alone is a
+ * failure. `path` has to be normalised. */
+int name_list_read(const char *path, size_t most, struct name_list *ret);
 void name_list_clear(struct name_list *l);
 #define _cleanup_name_list_ _cleanup_(name_list_clear)
 

@@ -429,7 +429,11 @@ ssize_t sys_receive_fds(int socket, void *to, size_t size, int *ret_fds, size_t 
                         n = -EBADMSG;
                 }
         }
-        return message.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? -EBADMSG : n;
+        if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+                n = -EBADMSG;
+        while (n < 0 && *ret_n_fds > 0)
+                close_fdp(&ret_fds[--*ret_n_fds]);
+        return n;
 }
 
 int sys_send_fd(int socket, int fd) {

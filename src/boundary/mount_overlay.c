@@ -246,7 +246,10 @@ int mount_overlay(struct mounting *m, const struct plan_op *op) {
         lower = beneath_open(m->old_root, op->source + 1, O_PATH | O_DIRECTORY, 0);
         if (lower < 0 && (lower != -EACCES || !op->can_be_empty))
                 return error_set(m->error, NSRUN_STAGE_OVERLAY, lower, op->source,
-                                 "the lower folder can't be opened", NULL);
+                                 lower == -ELOOP ? "the lower folder was replaced by a symlink while the "
+                                                   "sandbox was being built"
+                                                 : "the lower folder can't be opened",
+                                 NULL);
         r = lower < 0 ? lower : overlay_folder(m, op, is_disk);
         if (r < 0 && lower >= 0 && op->was_asked_for)
                 return error_set(m->error, NSRUN_STAGE_OVERLAY, r, is_disk ? m->b->rundir_path : op->target,

@@ -84,7 +84,7 @@ static int list_below(char ***sockets, char ***bases, const char *base, const ch
         r = is_new ? strv_add(bases, canonical) : 0;
         /* A look at the folder costs as much as one for each of so many. */
         if (r >= 0 && is_new && n > 4)
-                r = name_list_read(canonical, &there);
+                r = name_list_read(canonical, NAME_LIST_USUAL, &there);
         for (size_t i = 0; i < n && r >= 0; i++) {
                 _cleanup_free_ char *spelled = path_join(base, names[i]);
                 _cleanup_free_ char *path = path_join(canonical ? canonical : base, names[i]);

@@ -77,7 +77,7 @@ static int may_exist(struct walk *w, const char *below, struct listed_place *ret
                 if (!w->is_listed[i] && !(i == 0 && w->host->home_names)) {
                         _cleanup_free_ char *path = path_join(w->host->home, n > 0 ? listed[i] : ".");
 
-                        r = path ? name_list_read(path, &w->lists[i]) : -ENOMEM;
+                        r = path ? name_list_read(path, NAME_LIST_USUAL, &w->lists[i]) : -ENOMEM;
                         w->is_listed[i] = true;
                 }
                 if (r < 0)
@@ -195,11 +195,15 @@ static int look_at(struct walk *w, const char *path, const struct listed_place *
 
 static const struct listed_place unlisted = {.type = DT_UNKNOWN};
 
+enum {
+        MATCHED_MOST = 100000
+}; /* names of a folder among which a star's are looked for */
+
 /* `path` has a star in its last component. */
 static int look_at_matches(struct walk *w, const char *path) {
         _cleanup_name_list_ struct name_list names = {0};
         _cleanup_free_ char *folder = path_parent(path);
-        int r = folder ? name_list_read(folder, &names) : -ENOMEM;
+        int r = folder ? name_list_read(folder, MATCHED_MOST, &names) : -ENOMEM;
 
         for (size_t i = 0; i < names.n && r == 0; i++) {
                 _cleanup_free_ char *match = NULL;

@@ -16,7 +16,9 @@ static int raw_make(struct child *c, struct launch *l, nsrun_unused struct nsrun
         f->init.command_dies_with_it = dies && !(f->namespaces & CLONE_NEWPID);
         if (raw->setup.join_pidfd >= 0 && (raw->setup.join_namespaces & CLONE_NEWPID))
                 r = sys_setns(raw->setup.join_pidfd, CLONE_NEWPID);
-        r = r < 0 ? r : child_clone(c, l);
+        if (r < 0)
+                return r;
+        r = child_clone(c, l);
         if (r < 0 && (raw->namespaces & raw->optional)) {
                 f->namespaces &= ~raw->optional;
                 f->init.command_dies_with_it = dies && !(f->namespaces & CLONE_NEWPID);

@@ -308,7 +308,7 @@ static void add_of_etc(struct entries *e, const struct name_list *etc, const cha
 int collect_etc(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
         _cleanup_name_list_ struct name_list etc = {.is_unknown = true};
         struct user u = {0};
-        int r = name_list_read("/etc", &etc);
+        int r = name_list_read("/etc", NAME_LIST_USUAL, &etc);
 
         for (size_t i = 0; i < ARRAY_SIZE(allowed) && r >= 0; i++)
                 if (s->policy->net != POLICY_NET_ALLOW || !is_of_names(allowed[i]))

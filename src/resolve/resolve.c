@@ -400,7 +400,7 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
         if (exposed_read(&s->known) < 0 ||
             policy_find_home(environment_get(inherited, "HOME"), &s->home, &s->home_link) < 0 ||
             home_guard(s) < 0 || own_folders_find(s) < 0 ||
-            (s->home && name_list_read(s->home, &s->home_names) < 0) ||
+            (s->home && name_list_read(s->home, NAME_LIST_USUAL, &s->home_names) < 0) ||
             sockets_list(inherited, s->home, &s->home_names, &s->sockets) < 0)
                 return error_oom(err);
         resolve_proc(s);

@@ -479,6 +479,22 @@ TEST_WITH(the_table_and_the_places_are_printed, setup, site_teardown) {
         expect_in(o.out, "/.npm\n");
 }
 
+TEST_WITH(a_starred_row_is_found_among_many_names, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *sdk = path_of(s->home, "sdk");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        lay(s->home, "sdk/go1.2/x", "found\n");
+        for (unsigned i = 0; i < 4200; i++) {
+                char name[16];
+
+                (void)snprintf(name, sizeof(name), "%u", i);
+                make_file(sdk, name, "");
+        }
+        run_inside(s, &o, "cat ~/sdk/go1.2/x");
+        expect_out(&o, "found\n");
+}
+
 /* ------------------------------------------------------------------- the user's own rows */
 
 TEST_WITH(a_configuration_adds_rows, setup, site_teardown) {
