@@ -13,7 +13,7 @@
 #include "base/str.h"
 
 enum {
-        POINTER_MAX = 8 << 10, /* no path is longer */
+        POINTER_MAX = 1 << 20, /* git reads no longer one */
         CONFIG_MAX = 1 << 20,
         ENTRIES_MAX = 200000, /* of all walks for symlinks */
         DEPTH_MAX = 32,
@@ -360,6 +360,8 @@ static int walk_entry(void *data, int folder, const struct dirent *entry) {
                 return -ENOMEM;
         if (type == DT_LNK)
                 return w->link(w->data, folder, entry->d_name, path);
+        if (strv_contains(w->left_out, path))
+                return 0;
         return gitwalk_folder(&(struct walked){w, path, in->depth + 1}, folder, entry->d_name, false);
 }
 

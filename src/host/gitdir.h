@@ -36,6 +36,7 @@ struct gitwalk {
         int (*link)(void *data, int folder, const char *name, const char *path);
         /* Opens a folder for reading that nsrun can't read.  A descriptor or -errno; may be NULL. */
         int (*closed)(void *data, int parent, const char *name);
+        char *const *left_out; /* folders in a git dir that aren't git's, by their paths; may be NULL */
         void *data;
         unsigned n_entries; /* of all walks so far */
         bool is_cut;        /* a walk is not complete: there was too much, or something can't be read */

@@ -74,13 +74,13 @@ static int base_add_device(struct entries *e, const char *source, const char *ta
 
 /* Puts a file at `target` that is empty, or, on a host without /dev/null, can't be opened.  The kernel lets
  * nobody rename another file over a mount point. */
-static int base_add_blank(struct entries *e, const char *target, enum policy_proc proc) {
+static int base_add_blank(struct entries *e, const char *target) {
         bool has_null = has_device("/dev/null");
         struct plan_op *op = entries_add(e, ENTRY_OWN, has_null ? PLAN_BIND : PLAN_HIDE, target);
 
         op->origin = PLAN_BY_SYSTEM;
         op->is_device = has_null;
-        op->proc = proc;
+        op->proc = POLICY_PROC_AUTO;
         op->source = strdup(has_null ? "/dev/null" : target);
         return op->source ? 0 : -ENOMEM;
 }
@@ -140,7 +140,7 @@ static int collect_proc_for_root(struct entries *e) {
                         (void)entries_add(e, ENTRY_OWN, PLAN_COVER, proc_covers_for_root[i]);
         for (size_t i = 0; i < ARRAY_SIZE(proc_hidden_for_root) && r >= 0; i++)
                 if (access(proc_hidden_for_root[i], F_OK) == 0)
-                        r = base_add_blank(e, proc_hidden_for_root[i], POLICY_PROC_AUTO);
+                        r = base_add_blank(e, proc_hidden_for_root[i]);
         return r;
 }
 
@@ -290,11 +290,6 @@ int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error
                 entries_add_symlink(e, ENTRY_OWN, s->home, s->home_link);
         STRV_FOREACH (folder, s->files.ephemeral)
                 entries_add_tmpfs(e, ENTRY_OWN, *folder, 0700, s->policy->tmpfs_size);
-        STRV_FOREACH (name, s->files.reserved) {
-                r = base_add_blank(e, *name, POLICY_PROC_UNSAID);
-                if (r < 0)
-                        return r;
-        }
         if (s->policy->no_project)
                 entries_add_tmpfs(e, ENTRY_OWN, "/workspace", 0755, s->policy->tmpfs_size);
         return 0;

@@ -234,8 +234,9 @@ static int place(struct ordering *o, struct entry *entry, const struct plan_op *
                         keep_hiding(o->plan, cover->target);
                 r = make_parents(o, cover, op->target);
                 op->makes_target = op->kind != PLAN_COVER;
-        } else if ((op->kind == PLAN_BIND || op->kind == PLAN_HIDE) && cover->kind == PLAN_BIND &&
-                   !cover->is_read_only && is_same_place(cover, op)) {
+        } else if ((op->kind == PLAN_BIND || op->kind == PLAN_HIDE ||
+                    (op->kind == PLAN_TMPFS && !op->is_hiding)) &&
+                   cover->kind == PLAN_BIND && !cover->is_read_only && is_same_place(cover, op)) {
                 const struct plan_op above =
                         *cover; /* push_cover() reallocates the stack that `cover` points into */
 

@@ -155,6 +155,12 @@ static int collect_tmpfs(struct entries *e, const struct policy_tmpfs *tmpfs) {
 /* A linked worktree that isn't shown must not look deleted: git worktree prune and git gc would remove what
  * the repository keeps of it. */
 static void collect_worktrees(struct entries *e, const struct resolved *s) {
+        STRV_FOREACH (folder, s->git.trees) {
+                if (streq(*folder, s->project))
+                        continue;
+                entries_add_tmpfs(e, ENTRY_HIDDEN, *folder, 0755, 4096);
+                e->has_failed |= !(e->items[e->n - 1].op.source = strdup(*folder));
+        }
         STRV_FOREACH (path, s->git.worktrees) {
                 _cleanup_free_ char *target = through_system_roots(*path, e);
 
@@ -303,6 +309,7 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                      {s->files.exposes, &plan->exposes},
                      {s->protection.git_dirs, &plan->git_dirs},
                      {s->protection.git_links, &plan->git_links},
+                     {s->git.trees, &plan->git_trees},
                      {s->environment.left_out, &plan->left_out},
                      {s->tools.unseen, &plan->unseen},
                      {s->environment.secrets, &plan->secrets},

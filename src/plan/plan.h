@@ -112,6 +112,7 @@ struct nsrun_plan {
         char *git_common_dir; /* the common git dir of a worktree; or NULL */
         char **git_dirs;      /* git dirs that are swept when the command has ended: as in struct resolved */
         char **git_links;     /* the symlinks in them: as in struct resolved */
+        char **git_trees;     /* folders in the common git dir that aren't git's: as in struct resolved */
         bool links_are_cut;
         char **protected; /* what is looked at before and after the run, as in struct resolved */
         char **present;   /* as in struct resolved, too */
@@ -180,6 +181,7 @@ struct nsrun_plan {
         M(TEXT, git_common_dir)    \
         M(TEXTS, git_dirs)         \
         M(TEXTS, git_links)        \
+        M(TEXTS, git_trees)        \
         M(BOOL, links_are_cut)     \
         M(TEXTS, protected)        \
         M(TEXTS, present)          \

@@ -114,13 +114,11 @@ static bool is_known_device(const struct plan_op *op) {
                 (streq(op->target, "/dev/console") && begins_with_one_of(op->source, terminals)));
 }
 
-/* Outside of the project a git dir is writable as a whole, and of the repository of a worktree what a commit
- * writes. */
+/* Outside of the project its git dir is writable, of a worktree the repository's. */
 static bool is_git_writable(const struct nsrun_plan *plan, const char *source) {
-        static const char *const parts[] = {"lfs", "logs", "objects", "refs", "reftable", NULL};
-        const char *below = plan->git_common_dir ? path_below(source, plan->git_common_dir) : NULL;
+        const char *git_dir = plan->git_common_dir ? plan->git_common_dir : plan->git_dir;
 
-        return (plan->git_dir && streq(source, plan->git_dir)) || (below && is_among(below, parts));
+        return git_dir && streq(source, git_dir);
 }
 
 /* Whether an operation shows a run directory's scratch folder: its own run's, or one that a library's host

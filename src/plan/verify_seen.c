@@ -244,14 +244,11 @@ static int verify_pinned(const struct verifying *v, const char *path) {
         return 0;
 }
 
-/* Protected names that are there, and those of a git dir outside of the project. */
+/* Protected names that are there. */
 static int verify_protected(const struct verifying *v) {
-        static const char *const names[] = {"commondir", "config", "config.worktree", "gitdir", "hooks",
-                                            "modules",   NULL};
         static const char why[] = "lets a protected name be written";
-        const struct nsrun_plan *plan = v->plan;
 
-        STRV_FOREACH (entry, plan->present) {
+        STRV_FOREACH (entry, v->plan->present) {
                 _cleanup_free_ char *path = path_of_entry(*entry);
                 int r = path ? verify_unseen(v, path, why, lies_open) : error_oom(v->err);
 
@@ -260,9 +257,7 @@ static int verify_protected(const struct verifying *v) {
                 if (r < 0)
                         return r;
         }
-        return plan->git_dir && !is_in(plan->git_dir, plan->project)
-                       ? verify_unseen_in(v, plan->git_dir, names, why, lies_open)
-                       : 0;
+        return 0;
 }
 
 /* Whether the last n bytes of `path`, a protected name, can't be made at `inside`, where it is shown: the

@@ -101,7 +101,7 @@ static int protect_nested(const struct protecting *p, unsigned depth) {
                                              .index_limit = p->resolved->is_session ? SESSION_INDEX_MAX
                                                                                     : RUN_INDEX_MAX};
         _cleanup_strv_ char **found = NULL;
-        int r = depth < NESTED_DEPTH ? nested_find(&places, &found, NULL) : 0;
+        int r = depth < NESTED_DEPTH && !p->is_git_dir ? nested_find(&places, &found, NULL) : 0;
 
         STRV_FOREACH (name, found)
                 if (r >= 0)
@@ -133,13 +133,9 @@ static int protect_folder(struct protecting *p) {
         return r < 0 ? protect_error(p, r, NULL) : 0;
 }
 
-/* A folder of the host that the command may write to.  Not /tmp's; and of git dirs outside the project
- * git.c has said which parts are writable. */
+/* A folder of the host that the command may write to.  Not /tmp's. */
 static bool is_protectable(const struct resolved *s, const struct resolved_rule *rule) {
-        if (rule->access != POLICY_RW || !rule->is_directory || rule->option == s->files.tmp.option)
-                return false;
-        return (!s->git.dir || !path_is_beneath(rule->source, s->git.dir)) &&
-               (!s->git.common_dir || !path_is_beneath(rule->source, s->git.common_dir));
+        return rule->access == POLICY_RW && rule->is_directory && rule->option != s->files.tmp.option;
 }
 
 int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
@@ -151,12 +147,15 @@ int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
         for (size_t i = 0; i < n && r >= 0; i++) {
                 struct protecting p = {.resolved = s,
                                        .below = "",
+                                       .is_git_dir = s->files.rules[i].giver == PLAN_BY_GIT,
                                        .git_fd = -EBADF,
                                        .n_repositories = &n_repositories,
                                        .err = err};
 
                 if (!is_protectable(s, &s->files.rules[i]))
                         continue;
+                if (p.is_git_dir)
+                        p.below = ".git";
                 p.top = p.path = s->files.rules[i].source;
                 p.fd = p.top_fd = open(p.top, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
                 /* Whoever mounts it says what is wrong. */
@@ -168,10 +167,5 @@ int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
                 free(p.git_dir);
                 strv_free(p.globs);
         }
-        if (r >= 0 && is_strict && (r = strict_keep_git_dir(s)) < 0)
-                r = error_set(err, NSRUN_STAGE_POLICY, r, s->git.dir,
-                              "the protected names can't be looked for", NULL);
-        if (r >= 0 && is_strict)
-                r = strict_finish(s, err);
-        return r < 0 ? r : protect_list_links(s, err);
+        return r >= 0 && is_strict ? strict_finish(s, err) : r;
 }

@@ -37,7 +37,7 @@ bool protect_is_left_open(const struct protecting *p, const char *name) {
         if (!policy->no_protect)
                 return false;
         below = *p->below ? str_concat(p->below, "/", name) : NULL;
-        return is_among_open(policy, name) || (below && is_among_open(policy, below));
+        return (!p->is_git_dir && is_among_open(policy, name)) || (below && is_among_open(policy, below));
 }
 
 /* A symlink can't be bound, and what it says is looked at in the end; what it leads to can, where that lies

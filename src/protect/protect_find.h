@@ -14,12 +14,14 @@ struct protecting {
         const char *top;   /* the writable folder */
         int top_fd;        /* O_PATH */
         const char *below; /* the repository's path in it, "" for the folder itself */
-        const char *path;  /* of the repository */
-        int fd;            /* O_PATH */
-        char **globs;      /* names that protect_find() is to look for */
-        char **found;      /* for --protect=strict: those of them that are there */
-        char *git_dir;     /* where its git dir is, if that is known; or NULL */
-        int git_fd;        /* of that, O_PATH; or -EBADF */
+        bool is_git_dir;  /* the folder is the project's git dir, of a worktree the common one: its names are
+                             ".git/…" to --no-protect */
+        const char *path; /* of the repository */
+        int fd;           /* O_PATH */
+        char **globs;     /* names that protect_find() is to look for */
+        char **found;     /* for --protect=strict: those of them that are there */
+        char *git_dir;    /* where its git dir is, if that is known; or NULL */
+        int git_fd;       /* of that, O_PATH; or -EBADF */
         unsigned *n_repositories;
         struct nsrun_error *err;
 };

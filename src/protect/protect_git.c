@@ -63,17 +63,24 @@ static int add_swept(struct resolved *s, const char *folder, const char *name) {
                        : strv_consume(&s->protection.git_dirs, TAKE_PTR(path));
 }
 
+static int protect_modules(struct protecting *p, const char *folder, unsigned depth);
+
+/* And the git dirs of its submodules. */
 static int protect_worktree(void *data, const char *name, const struct stat *st) {
         const struct git_dirs *dirs = data;
-        _cleanup_free_ char *folder = glob_escape(name);
+        _cleanup_free_ char *folder = glob_escape(name), *modules = NULL;
         int r = folder ? 0 : -ENOMEM;
 
-        for (size_t i = 0; i < ARRAY_SIZE(of_worktrees) && S_ISDIR(st->st_mode) && r >= 0; i++) {
+        if (!S_ISDIR(st->st_mode))
+                return r;
+        for (size_t i = 0; i < ARRAY_SIZE(of_worktrees) && r >= 0; i++) {
                 _cleanup_free_ char *glob = join_globs(folder, of_worktrees[i]);
 
                 r = glob ? protect_name(dirs->protecting, glob) : -ENOMEM;
         }
-        return r;
+        if (r >= 0)
+                r = (modules = join_globs(folder, "modules")) ? 0 : -ENOMEM;
+        return r < 0 ? r : protect_modules(dirs->protecting, modules, 0);
 }
 
 static int each_below(struct git_dirs *dirs, const char *folder,
@@ -88,8 +95,6 @@ static int each_below(struct git_dirs *dirs, const char *folder,
                                                      .data = dirs})
                    : -ENOMEM;
 }
-
-static int protect_modules(struct protecting *p, const char *folder, unsigned depth);
 
 /* A command may have moved one of the two away for a while. */
 static bool is_git_dir_at(int fd, const char *name) {
@@ -138,11 +143,16 @@ static int protect_modules(struct protecting *p, const char *folder, unsigned de
         return depth < MODULES_DEPTH ? each_below(&dirs, folder, protect_module) : 0;
 }
 
-static int protect_git_dirs(struct protecting *p) {
+/* The git dirs in the git dir `folder`, a glob. */
+static int protect_git_dirs(struct protecting *p, const char *folder) {
+        _cleanup_free_ char *modules = join_globs(folder, "modules"),
+                            *worktrees = join_globs(folder, "worktrees");
         struct git_dirs dirs = {.protecting = p};
-        int r = protect_is_left_open(p, ".git/modules") ? 0 : protect_modules(p, ".git/modules", 0);
+        int r = !modules || !worktrees             ? -ENOMEM
+                : protect_is_left_open(p, modules) ? 0
+                                                   : protect_modules(p, modules, 0);
 
-        return r < 0 ? r : each_below(&dirs, ".git/worktrees", protect_worktree);
+        return r < 0 ? r : each_below(&dirs, worktrees, protect_worktree);
 }
 
 /* The folder around as one that is no repository. */
@@ -173,6 +183,8 @@ static int protect_separate(const struct protecting *p) {
         int r = folder ? protect_git_dir(&top, folder, protect_in_top) : -ENOMEM;
 
         if (r >= 0)
+                r = protect_git_dirs(&top, folder);
+        if (r >= 0)
                 r = protect_find(&top);
         strv_free(top.globs);
         return r < 0 ? r : add_swept(p->resolved, "/", p->git_dir);
@@ -201,6 +213,8 @@ static int follow_dot_git(struct protecting *p, bool is_file) {
 static int protect_bare(struct protecting *p) {
         int r = protect_git_dir(p, "", protect_name);
 
+        if (r >= 0)
+                r = protect_git_dirs(p, "");
         p->git_dir = r < 0 ? NULL : strdup(p->path);
         if (r >= 0)
                 r = p->git_dir ? add_swept(p->resolved, "/", p->git_dir) : -ENOMEM;
@@ -211,10 +225,12 @@ static int protect_dot_git(struct protecting *p) {
         struct resolved *s = p->resolved;
         bool is_project = s->project && streq(p->path, s->project);
         struct stat st;
-        int r = protect_name(p, ".git");
+        int r = p->is_git_dir ? 0 : protect_name(p, ".git");
 
         if (r < 0)
                 return r;
+        if (p->is_git_dir)
+                return protect_is_left_open(p, "") ? 0 : protect_bare(p);
         if (fstatat(p->fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return nested_is_bare(p->fd) ? protect_bare(p) : 0;
         /* A worktree's or a submodule's, outside: git.c has exposed it. */
@@ -234,7 +250,7 @@ static int protect_dot_git(struct protecting *p) {
         r = add_swept(s, "/", p->git_dir);
         if (r >= 0)
                 r = protect_git_dir(p, ".git", protect_name);
-        return r < 0 ? r : protect_git_dirs(p);
+        return r < 0 ? r : protect_git_dirs(p, ".git");
 }
 
 int protect_git(struct protecting *p) {
@@ -368,7 +384,9 @@ int protect_git_orders(const struct protecting *p) {
         if (r >= 0 && p->git_fd >= 0 && !protect_is_left_open(p, ".git")) {
                 if (s->git.common_dir && streq(p->git_dir, s->git.dir))
                         common = open(s->git.common_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-                r = gitorders_read(common >= 0 ? common : p->git_fd, take_order, &o);
+                r = common >= 0 ? gitorders_read(common, take_order, &o) : 0;
+                if (r != -ENOMEM && r != -E2BIG)
+                        r = gitorders_read(p->git_fd, take_order, &o);
         }
         return r == -ENOMEM || r == -E2BIG ? r : 0;
 }
@@ -393,17 +411,12 @@ static int note_link(void *data, int folder, const char *name, const char *path)
 
 int protect_list_links(struct resolved *s, struct nsrun_error *err) {
         struct listing l = {.resolved = s};
-        struct gitwalk w = {.link = note_link, .data = &l};
-        int r = s->git.dir ? add_swept(s, "/", s->git.dir) : 0;
+        struct gitwalk w = {.link = note_link, .left_out = s->git.trees, .data = &l};
+        int r = 0;
 
         STRV_FOREACH (path, s->protection.git_dirs)
                 if (r >= 0)
                         r = gitwalk(&w, AT_FDCWD, *path, *path, true);
-        for (unsigned i = 0; i < 2 && s->git.common_dir && r >= 0; i++) {
-                _cleanup_free_ char *path = path_join(s->git.common_dir, i == 0 ? "logs" : "refs");
-
-                r = path ? gitwalk(&w, AT_FDCWD, path, path, false) : -ENOMEM;
-        }
         s->protection.links_are_cut = w.is_cut || l.n > LINKS_MAX;
         return r < 0 ? error_oom(err) : 0;
 }

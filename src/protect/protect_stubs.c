@@ -56,7 +56,8 @@ static bool is_folders_name(const char *name) {
 static bool is_git_place(const struct resolved *s, const char *folder) {
         static const char name[] = "/.git";
 
-        if (s->git.dir && path_is_beneath(folder, s->git.dir))
+        if ((s->git.dir && path_is_beneath(folder, s->git.dir)) ||
+            (s->git.common_dir && path_is_beneath(folder, s->git.common_dir)))
                 return true;
         for (const char *at = strstr(folder, name); at; at = strstr(at + 1, name))
                 if (at[strlen(name)] == '\0' || at[strlen(name)] == '/')
@@ -142,18 +143,6 @@ int strict_keep_free(struct resolved *s, const char *folder, const char *name) {
                 rest += n + 1;
         }
         return -ENOMEM;
-}
-
-int strict_keep_git_dir(struct resolved *s) {
-        static const char *const names[] = {"commondir", "config", "config.worktree", "hooks",
-                                            "info/attributes"};
-        int r = 0;
-
-        if (!s->git.dir || !s->project || path_is_beneath(s->git.dir, s->project))
-                return 0;
-        for (size_t i = 0; i < ARRAY_SIZE(names) && r >= 0; i++)
-                r = strict_keep_free(s, s->git.dir, names[i]);
-        return r;
 }
 
 /* Where a symlink leads to, if that is what its text says, with no other link on the way. */

@@ -14,8 +14,6 @@ int strict_keep_free(struct resolved *s, const char *folder, const char *name);
 /* Pins the symlink `source`, a protected name below a writable folder.  -EPERM with *err filled: a command
  * could make what it leads to; -ENOMEM. */
 int strict_pin_link(struct resolved *s, const char *source, struct nsrun_error *err);
-/* Keeps free what git obeys of the project's git dir outside it.  As strict_keep_free(). */
-int strict_keep_git_dir(struct resolved *s);
 /* When all stubs are known: adds rules for the folders beside them, and refuses where no overlay can be had.
  */
 int strict_finish(struct resolved *s, struct nsrun_error *err);

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
+#include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "host/git_author.h"
@@ -17,82 +18,13 @@
 
 static const char option[] = "the project's git dir";
 
-/* An entry of a git dir, and what the command may do to it. */
-struct part {
-        const char *name;
-        enum policy_access access;
-};
-
-/* The entries of a repository that the command of a worktree gets.  The repository is a folder
- * outside the project: the command gets what a commit writes, each entry by its name, in a folder
- * that is otherwise a tmpfs.  So whatever else a command puts there (hooks, a commondir that leads
- * git astray, a config.worktree) is gone with the sandbox, and git can still make its lock files. */
-static const struct part common_parts[] = {
-        {"objects", POLICY_RW},     {"refs", POLICY_RW},
-        {"logs", POLICY_RW},        {"reftable", POLICY_RW},
-        {"lfs", POLICY_RW},         {"HEAD", POLICY_RO},
-        {"config", POLICY_RO},      {"config.worktree", POLICY_RO},
-        {"hooks", POLICY_RO},       {"info", POLICY_RO},
-        {"packed-refs", POLICY_RO}, {"shallow", POLICY_RO},
-        {"index", POLICY_RO}, /* read by `git prune`, which must not delete what the main checkout has staged
-                               */
-        {"worktrees", POLICY_RO}, /* the other worktrees' folders: git asks them which branches are taken */
-};
-
-/* A worktree's own git dir, and a submodule's, are writable as a whole, since the index and HEAD
- * lie there.  These entries of it are read-only. */
-static const struct part own_parts[] = {
-        {"commondir", POLICY_RO},       {"gitdir", POLICY_RO}, {"config", POLICY_RO},
-        {"config.worktree", POLICY_RO}, {"hooks", POLICY_RO},  {"modules", POLICY_RO},
-};
-
-/* Adds a rule for each of `parts` that is a plain file or a folder.  A symlink gets none: it could
- * lead anywhere. */
-static int add_parts(struct resolved *s, const char *folder, const struct part *parts, size_t n,
-                     struct nsrun_error *err) {
-        for (size_t i = 0; i < n; i++) {
-                _cleanup_free_ char *path = path_join(folder, parts[i].name);
-                struct stat st;
-                int r;
-
-                if (!path)
-                        return error_oom(err);
-                if (lstat(path, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
-                        continue;
-                r = resolve_default(s, PLAN_BY_GIT, parts[i].access, path, option, err);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
-/* Reserves the name "packed-refs" in the tmpfs that stands for a repository which has no such
- * file.  When git packs refs it deletes them from refs/ once packed-refs is written; written to the
- * tmpfs, that file would be gone with the sandbox, and the branches with it. */
-static int hold_packed_refs(struct resolved *s, const char *common_dir) {
-        char *path = path_join(common_dir, "packed-refs");
-        struct stat st;
-
-        if (path && lstat(path, &st) == 0) {
-                free(path);
-                return 0;
-        }
-        return strv_consume(&s->files.reserved, path);
-}
-
+/* A worktree's git dir lies in the repository's, which is writable as a plain repository's .git is: but for
+ * what protect/ makes read-only. */
 static int git_add_dirs(struct resolved *s, const struct gitdir *g, struct nsrun_error *err) {
-        int r;
+        const char *writable = g->common_dir ? g->common_dir : g->git_dir;
+        int r = resolve_default(s, PLAN_BY_GIT, POLICY_RO, g->dot_git, option, err);
 
-        r = resolve_default(s, PLAN_BY_GIT, POLICY_RO, g->dot_git, option, err);
-        if (r >= 0)
-                r = resolve_default(s, PLAN_BY_GIT, POLICY_RW, g->git_dir, option, err);
-        if (r >= 0)
-                r = add_parts(s, g->git_dir, own_parts, ARRAY_SIZE(own_parts), err);
-        if (r < 0 || !g->common_dir)
-                return r;
-        if (strv_add(&s->files.ephemeral, g->common_dir) < 0 || hold_packed_refs(s, g->common_dir) < 0)
-                return error_oom(err);
-        return add_parts(s, g->common_dir, common_parts, ARRAY_SIZE(common_parts), err);
+        return r < 0 ? r : resolve_default(s, PLAN_BY_GIT, POLICY_RW, writable, option, err);
 }
 
 int git_add_rules(struct resolved *s, struct nsrun_error *err) {
@@ -164,10 +96,12 @@ int git_find_identity(const struct resolved *s, struct resolved_git *git, struct
 /* ------------------------------------------------------------- linked worktrees */
 
 enum {
-        WORKTREES_MAX = 64 << 10, /* bytes of all their paths and names together */
+        WORKTREES_MAX = 64 << 10, /* bytes of all their paths together, */
+        WORKTREE_BYTES = 64,      /* and so many of each that is looked at */
 };
 
 struct listing_worktrees {
+        const struct resolved *resolved;
         struct resolved_git *git;
         const char *folder; /* a git dir's "worktrees" */
         size_t n_bytes;
@@ -189,22 +123,45 @@ static bool is_place_of_worktree(const char *path) {
         return strlen(path) < PATH_MAX && streq(path_basename(path), ".git");
 }
 
-/* Nothing of the host's is looked at by the name, which a command may have written. */
+/* Whether a worktree's folder lies in the repository's own, which the command of another one can write to,
+ * and no rule shows it. */
+static bool is_in_repository(const struct listing_worktrees *l, const char *folder) {
+        const struct resolved *s = l->resolved;
+        const char *below = s->git.common_dir ? path_below(folder, s->git.common_dir) : NULL;
+        _cleanup_close_ int top = -EBADF, fd = -EBADF;
+
+        if (!below || !*below)
+                return false;
+        if (streq(folder, s->project))
+                return true;
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                if (path_is_beneath(folder, s->files.rules[i].source) &&
+                    !path_is_beneath(s->git.common_dir, s->files.rules[i].source))
+                        return false;
+        top = open(s->git.common_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        fd = top < 0 ? -errno : beneath_open(top, below, O_PATH | O_DIRECTORY, 0);
+        return fd >= 0;
+}
+
+/* Nothing else of the host's is looked at by the name, which a command may have written. */
 static int take_worktree(void *data, int folder, const struct dirent *entry) {
         struct listing_worktrees *l = data;
         _cleanup_close_ int fd =
                 openat(folder, entry->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        _cleanup_free_ char *base = path_join(l->folder, entry->d_name), *named = NULL, *path = NULL;
+        _cleanup_free_ char *base = path_join(l->folder, entry->d_name), *named = NULL, *path = NULL,
+                            *tree = NULL;
         int r = fd < 0 ? -errno : base ? gitdir_read_pointer(fd, "gitdir", "", base, &named) : -ENOMEM;
 
-        l->n_bytes += strlen(entry->d_name);
+        l->n_bytes += WORKTREE_BYTES;
         if (r >= 0)
                 r = (path = path_normalise(named)) ? 0 : -ENOMEM;
         if (r == -ENOMEM)
                 return r;
         if (r >= 0 && is_place_of_worktree(path) && !strv_contains(l->git->worktrees, path)) {
                 l->n_bytes += strlen(path);
-                if (strv_consume(&l->git->worktrees, TAKE_PTR(path)) < 0)
+                tree = path_parent(path);
+                if (!tree || (is_in_repository(l, tree) && strv_add(&l->git->trees, tree) < 0) ||
+                    strv_consume(&l->git->worktrees, TAKE_PTR(path)) < 0)
                         return -ENOMEM;
         }
         return l->n_bytes > WORKTREES_MAX ? -E2BIG : 0;
@@ -227,7 +184,7 @@ static int list_worktrees(struct listing_worktrees *l, const char *git_dir, stru
 }
 
 int git_find_worktrees(const struct resolved *s, struct resolved_git *git, struct nsrun_error *err) {
-        struct listing_worktrees l = {.git = git};
+        struct listing_worktrees l = {.resolved = s, .git = git};
         int r = 0;
 
         STRV_FOREACH (git_dir, s->protection.git_dirs)

@@ -23,6 +23,7 @@
 #include "protect/hide.h"
 #include "protect/learn_view.h"
 #include "protect/protect.h"
+#include "protect/protect_git.h"
 #include "refuse_config.h"
 #include "rules/home_secrets.h"
 #include "rules/own_folders.h"
@@ -348,6 +349,7 @@ static const struct {
         {.fill = fill_by_git_find_identity, .is_for = FOR_CODE},
         {.fill = protect_add_rules, .is_for = FOR_CODE},
         {.fill = fill_by_git_find_worktrees, .is_for = FOR_CODE},
+        {.fill = protect_list_links, .is_for = FOR_CODE},
         {.fill = hide_names},
         {.fill = list_writable},
         {.fill = list_exposes},

@@ -73,6 +73,7 @@ void resolved_clear(struct resolved *s) {
         strv_free(s->environment.secrets);
         strv_free(s->git.identity);
         strv_free(s->git.worktrees);
+        strv_free(s->git.trees);
         free(s->git.hooks);
         strv_free(s->git.included);
         free(s->git.settings);
@@ -83,7 +84,6 @@ void resolved_clear(struct resolved *s) {
         }
         free(s->tools.settings);
         strv_free(s->files.ephemeral);
-        strv_free(s->files.reserved);
         for (size_t i = 0; i < s->files.n_hidden; i++)
                 free(s->files.hidden[i].path);
         free(s->files.hidden);

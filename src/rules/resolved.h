@@ -83,7 +83,6 @@ struct resolved_files {
         enum policy_backing backing; /* of overlays; never AUTO */
         uint64_t overlay_size;       /* bytes that all overlays together can hold in memory */
         char **ephemeral; /* folders that are a tmpfs of their own inside, with rules beneath them */
-        char **reserved;  /* names in `ephemeral` folders that nothing inside can take: empty files */
         char **agents;    /* canonical paths of the writable folders of --agent's table */
         char **writable;  /* The host's folders that this command may write to, or that an earlier one may
                              have written to: the project, --tmp's folder and the sources of writable rules.
@@ -98,7 +97,7 @@ struct resolved_protection {
         char **names;       /* "FOLDER//GLOB": a name that may not be made or changed; no "//" in FOLDER */
         char **present;     /* "FOLDER//NAME": of these names those that are there */
         char **git_dirs;    /* git dirs in which the command may write, canonical */
-        char **git_links;   /* "PATH -> TEXT": the symlinks in them, and in the common git dir's folders */
+        char **git_links;   /* "PATH -> TEXT": the symlinks in them */
         bool links_are_cut; /* that list is not complete */
 };
 
@@ -112,6 +111,7 @@ struct resolved_git {
         char *ignores;    /* the text of the user's own list of names that git ignores; NULL: none */
         char **identity;  /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */
         char **worktrees; /* the .git files of linked worktrees, as the repositories name them */
+        char **trees;     /* of worktrees' folders those in the common git dir, the project's too */
 };
 
 /* What of the network can be reached, with --net=allow. */

@@ -21,9 +21,8 @@ enum {
 
 /* A folder that is swept. */
 struct swept_dir {
-        char *path;     /* for messages */
-        int fd;         /* O_PATH, opened before the run: the command may replace the folder at this path */
-        bool is_common; /* a worktree's common git dir, of which logs and refs alone are swept */
+        char *path; /* for messages */
+        int fd;     /* O_PATH, opened before the run: the command may replace the folder at this path */
         bool had_commondir;
 };
 
@@ -44,6 +43,7 @@ void gitdirs_clear(struct gitdirs *g) {
         }
         free(g->items);
         strv_free(g->links);
+        strv_free(g->left_out);
         *g = (struct gitdirs){0};
 }
 
@@ -100,8 +100,8 @@ static int sweep_link(void *data, int folder, const char *name, const char *path
                         : "a symlink that the command left in a git dir is removed, and so are others");
 }
 
-static int add_dir(struct gitdirs *g, const char *path, bool is_common) {
-        struct swept_dir dir = {.is_common = is_common};
+static int add_dir(struct gitdirs *g, const char *path) {
+        struct swept_dir dir = {0};
         struct stat st;
         int r;
 
@@ -131,11 +131,11 @@ int gitdirs_begin(const struct nsrun_plan *plan, struct gitdirs *ret) {
         /* The user may have removed a repository since the plan was made. */
         STRV_FOREACH (path, plan->git_dirs)
                 if (r >= 0)
-                        r = add_dir(&g, *path, false);
-        if (r >= 0 && plan->git_common_dir)
-                r = add_dir(&g, plan->git_common_dir, true);
+                        r = add_dir(&g, *path);
         if (r >= 0)
                 r = strv_copy(plan->git_links, &g.links);
+        if (r >= 0)
+                r = strv_copy(plan->git_trees, &g.left_out);
         g.n_links = strv_length(g.links);
         if (g.links)
                 qsort(g.links, g.n_links, sizeof(*g.links), compare_links);
@@ -157,8 +157,7 @@ static int sweep_commondir(struct sweep *s) {
         int git_dir = s->dir->fd, r;
         struct stat st;
 
-        if (s->dirs->items[s->dirs->n - 1].is_common || s->dir->had_commondir ||
-            fstatat(git_dir, "commondir", &st, AT_SYMLINK_NOFOLLOW) < 0)
+        if (s->dir->had_commondir || fstatat(git_dir, "commondir", &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return 0;
         r = aside_move(git_dir, "commondir", "", &aside);
         if (r < 0) {
@@ -225,18 +224,8 @@ static int look_at_rebases(struct sweep *s) {
 
 static int sweep_dir(struct sweep *s) {
         const struct swept_dir *dir = s->dir;
-        int r;
+        int r = sweep_commondir(s);
 
-        if (dir->is_common) {
-                _cleanup_free_ char *logs = path_join(dir->path, "logs"),
-                                    *refs = path_join(dir->path, "refs");
-
-                if (!logs || !refs)
-                        return -ENOMEM;
-                r = gitwalk(&s->walk, dir->fd, "logs", logs, false);
-                return r < 0 ? r : gitwalk(&s->walk, dir->fd, "refs", refs, false);
-        }
-        r = sweep_commondir(s);
         if (r >= 0)
                 r = gitwalk(&s->walk, dir->fd, ".", dir->path, true);
         return r < 0 ? r : look_at_rebases(s);
@@ -246,7 +235,8 @@ int gitdirs_end(struct gitdirs *g, int (*found)(void *data, const struct nsrun_e
         struct sweep s = {.dirs = g, .found = found, .data = data};
         int r = 0;
 
-        s.walk = (struct gitwalk){.link = sweep_link, .closed = open_closed, .data = &s};
+        s.walk = (struct gitwalk){
+                .link = sweep_link, .closed = open_closed, .left_out = g->left_out, .data = &s};
         for (size_t i = 0; i < g->n && r >= 0; i++) {
                 s.dir = &g->items[i];
                 s.is_cut = s.walk.is_cut = false;

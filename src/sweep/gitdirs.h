@@ -16,6 +16,7 @@ struct gitdirs {
         size_t n;
         char **links; /* "PATH -> TEXT", sorted: the symlinks that were there but references */
         size_t n_links;
+        char **left_out;       /* folders in git dirs that aren't git's */
         bool is_cut;           /* that list is not complete */
         struct timespec since; /* when the run began: older files are not the command's */
 };

@@ -358,24 +358,20 @@ static bool has_part(const struct protected_folder *f, const char *path, const c
         return glob && strv_contains(f->globs, glob);
 }
 
-/* A git dir that was there when the policy was resolved.  Of one outside these folders resolve/git.c has
- * exposed what is the command's alone. */
+/* A git dir that was there when the policy was resolved: a repository's, or a worktree's. */
 static bool is_known_git_dir(void *data, const char *path) {
         const struct look *l = data;
-        bool is_outside = true;
+        bool is_repository = strv_contains(l->all->git_dirs, path);
 
-        if (!strv_contains(l->all->git_dirs, path))
-                return false;
         for (size_t i = 0; i < l->all->n; i++) {
                 const struct protected_folder *f = &l->all->folders[i];
 
-                if (!path_is_beneath(path, f->path))
-                        continue;
-                if (has_part(f, path, "config") && has_part(f, path, "hooks"))
+                if (path_is_beneath(path, f->path) &&
+                    ((is_repository && has_part(f, path, "config") && has_part(f, path, "hooks")) ||
+                     (has_part(f, path, "commondir") && has_part(f, path, "gitdir"))))
                         return true;
-                is_outside = false;
         }
-        return is_outside;
+        return false;
 }
 
 static bool was_there(void *data, const char *path, const struct stat *st) {

@@ -139,8 +139,6 @@ static unsigned look_at_git_dir(struct candidate *c, int git_dir) {
         _cleanup_free_ char *path = fd_name(git_dir), *pointer = NULL;
         _cleanup_close_ int common = -EBADF;
 
-        if (path && c->all->is_known(c->all->data, path))
-                return 0;
         if (!nested_has(git_dir, "commondir"))
                 return carried_by(c, git_dir);
         if (path && gitdir_read_pointer(git_dir, "commondir", "", path, &pointer) >= 0)

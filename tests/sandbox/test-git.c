@@ -118,20 +118,62 @@ TEST_WITH(a_submodule_is_a_repository_to_work_in, setup, site_teardown) {
         expect_host(s, "super", "git submodule --quiet update; git -C sub log -1 --format=%s", "3\n");
 }
 
-/* Packing takes branches out of refs/: into a file that must not be the sandbox's own. */
-TEST_WITH(no_branch_is_lost_with_the_sandbox, setup, site_teardown) {
+/* The repository of a worktree is as writable as a plain one's folder is. */
+TEST_WITH(a_worktree_packs_and_deletes, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
         NEED_GIT();
         for (size_t i = 0; i < 2; i++) {
                 run_in(s, &o, projects[i],
-                       "git commit -q --allow-empty -m kept; git pack-refs --all; git gc -q --prune=now; true");
+                       "set -e; git commit -q --allow-empty -m kept; git tag t; git tag u; git branch gone\n"
+                       "git pack-refs --all; git tag -d t >/dev/null; git branch -q -D gone; git gc -q --prune=now");
                 expect_status(&o, 0);
-                expect_in(o.err, "packed-refs: Device or resource busy");
-                expect_host(s, projects[i], "git log -1 --format=%s; git for-each-ref | wc -l | tr -d ' '",
-                            i == 0 ? "kept\n3\n" : "kept\n4\n");
+                expect_not_in(o.err, "packed-refs");
+                expect_host(
+                        s, projects[i],
+                        "git log -1 --format=%s; git tag; git for-each-ref | wc -l | tr -d ' '; git fsck",
+                        i == 0 ? "kept\nu\n4\n" : "kept\nu\n5\n");
         }
+}
+
+/* Its git dir lies in the worktree's; and where the command is to write to that alone, by an option. */
+TEST_WITH(a_submodule_of_a_worktree_can_be_committed_in, setup, site_teardown) {
+        static const char *const plants[] = {
+                "echo x >hooks/x",         "echo x >>config", "rm -r hooks",       "mv config c",
+                "echo x >info/attributes", "mv ../sub ../x",  "mv ../../modules x"};
+        const struct site *s = *state;
+        _cleanup_free_ char *git_dir = path_of(s->root, "super/.git/worktrees/tree/modules/sub"),
+                            *tree = path_of(s->root, "tree");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        expect_host(
+                s, "super",
+                "git worktree add -q ../tree 2>/dev/null; cd ../tree; git submodule --quiet update --init\n"
+                "cd \"$(git -C sub rev-parse --git-dir)\"; touch info/attributes; mkdir -p hooks; pwd | sed 's,.*/super,,'",
+                "/.git/worktrees/tree/modules/sub\n");
+        run_in(s, &o, "tree",
+               "set -e; cd sub; git commit -q --allow-empty -m inside; git status --short; cd ..; git add sub; git commit -qm top");
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+        expect_host(s, "tree", "git log -1 --format=%s; git -C sub log -1 --format=%s; git status --short",
+                    "top\ninside\n");
+        for (size_t i = 0; i < 2 * ARRAY_SIZE(plants); i++) {
+                _cleanup_free_ char *script =
+                        text_of("cd '%s' && %s && echo planted", git_dir, plants[i / 2]);
+
+                if (i % 2 == 0)
+                        run_in(s, &o, "tree", script);
+                else
+                        RUN(s, &o, "--project", tree, "--rw", git_dir, "--", "sh", "-c", script);
+                expect_status(&o, o.status);
+                assert_int_not_equal(o.status, 0);
+                assert_string_equal(o.out, "");
+        }
+        expect_host(s, "tree",
+                    "cd sub && git commit -q --allow-empty -m outside && git config core.fsmonitor; true",
+                    "");
 }
 
 /* Siblings that aren't shown, those in /tmp and those that a command made up. */
@@ -222,44 +264,62 @@ TEST_WITH(nothing_that_the_host_would_run_can_be_planted, setup, site_teardown) 
                 "x\n");
 }
 
-/* What is made beside them in a worktree's repository is gone with the sandbox. */
+/* Of what is made in the repository of a worktree. */
 TEST_WITH(names_that_git_obeys_do_not_outlive_the_sandbox, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
         NEED_GIT();
         run_in(s, &o, "work",
-               "set -e; cd \"$ROOT/main/.git\"; touch config.worktree; mkdir modules; echo x >rr-cache\n"
-               "ls -d config.worktree modules rr-cache; touch packed-refs.lock; rm packed-refs.lock\n"
-               "echo \"$ROOT/work\" >commondir");
+               "set -e; cd \"$ROOT/main/.git\"; touch config.worktree; mkdir modules\n"
+               "echo \"$ROOT/work\" >commondir; echo '* diff=x' >info/attributes");
         expect_status(&o, 0);
-        expect_out(&o, "config.worktree\nmodules\nrr-cache\n");
+        expect_in(o.err, "main/.git/commondir.aside-0");
         expect_host(
                 s, "main/.git",
-                "ls -d commondir config.worktree modules rr-cache 2>/dev/null; cd ..; git status --short",
-                "");
-        /* The worktree's own pointers stay. */
+                "ls -d commondir config.worktree info/attributes modules 2>/dev/null; rmdir modules; cd ..; git status --short",
+                "modules\n");
+        /* The worktrees' own pointers stay. */
         run_in(s, &o, "work",
-               "cd \"$ROOT/main/.git/worktrees/work\"; echo >commondir; echo >gitdir; rm commondir; echo >../other/HEAD");
+               "cd \"$ROOT/main/.git/worktrees/work\"; echo >commondir; echo >gitdir; rm commondir; echo >../other/gitdir");
         expect_in(o.err, "cannot create commondir: Read-only file system");
         expect_in(o.err, "cannot create gitdir: Read-only file system");
         expect_in(o.err, "cannot remove 'commondir': Device or resource busy");
-        expect_in(o.err, "cannot create ../other/HEAD: Read-only file system");
-        expect_host(s, "other", "git symbolic-ref --short HEAD", "other\n");
+        expect_in(o.err, "cannot create ../other/gitdir: Read-only file system");
+        /* What the option leaves open is open. */
+        _cleanup_free_ char *work = path_of(s->root, "work");
+        RUN(s, &o, "--project", work, "--no-protect", ".git/config", "--", "sh", "-c",
+            "cd ../work; git config x.y z; git config x.y; git config --worktree x.y z; echo x >../main/.git/hooks/x");
+        expect_out(&o, "z\n");
+        expect_in(o.err, "hooks/x: Read-only file system");
+        expect_host(s, "main", "git config x.y; ls .git/hooks | grep -v sample; true", "z\n");
 }
 
-/* Nothing of the main checkout but its repository's parts is seen. */
+/* Nothing of the main checkout but its repository is seen, nor of those that lie in the repository. */
 TEST_WITH(a_worktree_shows_no_other_checkout, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
         NEED_GIT();
-        run_in(s, &o, "work", "ls -A \"$ROOT\" \"$ROOT/main\"; ls \"$ROOT/main/file1\" \"$ROOT/other\"");
+        run_in(s, &o, "work", "ls -A \"$ROOT\" \"$ROOT/main\" \"$ROOT/other\"; ls \"$ROOT/main/file1\"");
         expect_in(o.out, "main:\n.git\n");
+        expect_in(o.out, "other:\n.git\n");
         expect_not_in(o.out, "file1");
         expect_in(o.err, "main/file1': No such file or directory");
-        expect_in(o.err, "other': No such file or directory");
         expect_host(s, "main", "ls file1", "file1\n");
+
+        expect_host(s, "bare.git",
+                    "git worktree add -q a/beside 2>/dev/null; ls a/beside/file1; ls worktrees",
+                    "a/beside/file1\nbeside\nwithin\n");
+        run_in(s, &o, "bare.git/within",
+               "ln -s file1 link; ls -A ../a/beside; echo x >../a/beside/.git; echo x >../a/beside/new; mv ../a ../b\n"
+               "git worktree prune; git worktree list | wc -l | tr -d ' '");
+        expect_out(&o, ".git\n3\n");
+        expect_in(o.err, "cannot create ../a/beside/.git: Permission denied");
+        expect_in(o.err, "cannot move '../a' to '../b': Device or resource busy");
+        expect_not_in(o.err, "nsrun:");
+        expect_host(s, "bare.git/within", "ls link; ls -A ../a/beside; git -C ../a/beside status --short",
+                    "link\n.git\nfile1\nfile2\nfile3\n");
 }
 
 /* Each plants something that git on the host would obey or write through, and is `said` afterwards; `probe`,

@@ -374,8 +374,8 @@ TEST(a_git_dir_elsewhere_is_kept_too) {
                         "--",
                         "sh",
                         "-c",
-                        "d=$(git rev-parse --git-dir); for n in config.worktree commondir hooks/x info/attributes; "
-                        "do { mkdir -p $d/info; echo evil >$d/$n; } 2>/dev/null && echo $n; done\n"
+                        "for n in config.worktree commondir hooks/x info/attributes; do f=$(git rev-parse --git-path $n)\n"
+                        "{ mkdir -p ${f%/*}; echo evil >$f; } 2>/dev/null && echo $n; done\n"
                         "git -c user.name=J -c user.email=j@x commit -q --allow-empty -m x && echo done",
                         NULL};
 
