@@ -19,14 +19,14 @@ const size_t n_agents_options = ARRAY_SIZE(agents_options);
 struct agent_shown {
         const char *name, *what;
         char **paths[3]; /* by access: read-only, writable, overlay */
-        const char *const *protect, *const *keys, *const *hosts;
+        const char *const *keys, *const *hosts;
         bool is_nested;
 };
 
 static const struct {
         enum policy_access access;
         const char *name;
-} accesses[] = {{POLICY_RW, "writable"}, {POLICY_OVERLAY, "overlay"}, {POLICY_RO, "readable"}};
+} accesses[] = {{POLICY_OVERLAY, "overlay"}, {POLICY_RW, "writable"}, {POLICY_RO, "readable"}};
 
 static void clear_shown(struct agent_shown *a) {
         for (size_t i = 0; i < ARRAY_SIZE(a->paths); i++)
@@ -49,7 +49,6 @@ static int show_agent(const struct agent_entry *entry, struct agent_shown *a) {
 
         *a = (struct agent_shown){.name = entry->name,
                                   .what = entry->what,
-                                  .protect = entry->protect,
                                   .keys = entry->keys,
                                   .hosts = entry->hosts,
                                   .is_nested = entry->is_nested};
@@ -74,7 +73,6 @@ static int print_text_row(void *data, const struct agent_shown *a) {
         (void)printf("%-11s %s\n", a->name, a->what);
         for (size_t i = 0; i < ARRAY_SIZE(accesses); i++)
                 print_list(accesses[i].name, (const char *const *)a->paths[accesses[i].access]);
-        print_list("protected", a->protect);
         print_list("key", a->keys);
         print_list("hosts", a->hosts);
         if (a->is_nested)
@@ -103,7 +101,6 @@ static int add_json_row(void *data, const struct agent_shown *a) {
         json_add_string(&j->d, o, "what", a->what);
         for (size_t i = 0; i < ARRAY_SIZE(accesses); i++)
                 add_strings(j, o, accesses[i].name, (const char *const *)a->paths[accesses[i].access]);
-        add_strings(j, o, "protect", a->protect);
         add_strings(j, o, "keys", a->keys);
         add_strings(j, o, "hosts", a->hosts);
         json_add_bool(&j->d, o, "nested", a->is_nested);

@@ -305,6 +305,7 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                      {s->net.rules, &plan->network},
                      {s->protection.names, &plan->protected},
                      {s->protection.present, &plan->present},
+                     {s->files.carried, &plan->carried},
                      {p->hide, &plan->hide},
                      {s->files.exposes, &plan->exposes},
                      {s->protection.git_dirs, &plan->git_dirs},

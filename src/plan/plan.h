@@ -116,10 +116,12 @@ struct nsrun_plan {
         bool links_are_cut;
         char **protected; /* what is looked at before and after the run, as in struct resolved */
         char **present;   /* as in struct resolved, too */
-        char **exposes;   /* lines for exposed_add(), before the command starts */
-        char **hide;      /* the globs of --hide */
-        char **hidden; /* "INODE:BIRTH:PATH" of what they name, a file's time of birth in nanoseconds; with
-                          '!' before it where an overlay shows it, in which it may not be moved either */
+        char **carried; /* of the overlay over FOLDER what comes to the host: "FOLDER//GLOB", a folder where
+                           it ends in a slash, or "FOLDER//NAME//FILE//MEMBER,MEMBER" of FILE's JSON */
+        char **exposes; /* lines for exposed_add(), before the command starts */
+        char **hide;    /* the globs of --hide */
+        char **hidden;  /* "INODE:BIRTH:PATH" of what they name, a file's time of birth in nanoseconds; with
+                           '!' before it where an overlay shows it, in which it may not be moved either */
         bool isolates_commands; /* of a session: they can't signal or trace each other */
         bool is_session;        /* makes a session's sandbox: argv is empty, commands join later */
         bool refuses_degraded;  /* --strict: what can be had in a lesser way alone is a refusal */
@@ -187,6 +189,7 @@ struct nsrun_plan {
         M(TEXTS, present)          \
         M(TEXTS, hide)             \
         M(TEXTS, hidden)           \
+        M(TEXTS, carried)          \
         M(TEXTS, exposes)          \
         M(BOOL, isolates_commands) \
         M(BOOL, is_session)        \

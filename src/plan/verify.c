@@ -59,9 +59,9 @@ static int verify_order(struct verifying *v) {
 #define BIT(origin) (1U << (origin))
 enum {
         MAY_BE_WRITABLE = BIT(PLAN_BY_PROJECT) | BIT(PLAN_BY_WRITABLE) | BIT(PLAN_BY_ARGUMENT) |
-                          BIT(PLAN_BY_AGENT) | BIT(PLAN_BY_GIT) | BIT(PLAN_BY_INSTANCE) |
+                          BIT(PLAN_BY_STATE) | BIT(PLAN_BY_GIT) | BIT(PLAN_BY_INSTANCE) |
                           BIT(PLAN_BY_RUNDIR) | BIT(PLAN_BY_PIN),
-        MAY_BE_OVERLAY = BIT(PLAN_BY_READABLE) | BIT(PLAN_BY_TABLE),
+        MAY_BE_OVERLAY = BIT(PLAN_BY_READABLE) | BIT(PLAN_BY_TABLE) | BIT(PLAN_BY_AGENT),
         MAY_BE_READ = BIT(PLAN_BY_READABLE) | BIT(PLAN_BY_ARGUMENT),
 };
 

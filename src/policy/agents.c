@@ -6,12 +6,16 @@
 
 #define LIST(...)     ((const char *const[]){__VA_ARGS__, NULL})
 #define FOLDERS(...)  ((const struct agent_folder[]){__VA_ARGS__, {.path = NULL}})
-#define WRITABLE(...) AGENT_FOLDER(POLICY_RW, __VA_ARGS__, {NULL, NULL})
-#define OVERLAY(...)  AGENT_FOLDER(POLICY_OVERLAY, __VA_ARGS__, {NULL, NULL})
-#define READABLE(...) AGENT_FOLDER(POLICY_RO, __VA_ARGS__, {NULL, NULL})
-#define AGENT_FOLDER(how, where, ...)                                      \
-        {                                                                  \
-                .access = (how), .path = (where), .moved = { __VA_ARGS__ } \
+#define WRITABLE(...) AGENT_FOLDER(POLICY_RW, NULL, __VA_ARGS__, {NULL, NULL})
+#define OVERLAY(...)  AGENT_FOLDER(POLICY_OVERLAY, NULL, __VA_ARGS__, {NULL, NULL})
+#define READABLE(...) AGENT_FOLDER(POLICY_RO, NULL, __VA_ARGS__, {NULL, NULL})
+/* The file's members come last. */
+#define MIXED(where, move, ...) AGENT_FOLDER(POLICY_RW, LIST(__VA_ARGS__), where, AGENT_MOVED move)
+#define AGENT_MOVED(variable, below) \
+        { variable, below }
+#define AGENT_FOLDER(how, which, where, ...)                                                   \
+        {                                                                                      \
+                .access = (how), .path = (where), .members = (which), .moved = { __VA_ARGS__ } \
         }
 
 /* clang-format off */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The table of agents that people run whole in a sandbox (--agent NAME): which folders are theirs, which key
- * they need, which hosts, and what of their settings a command must not write.  agents.inc is the shipped
- * table; a configuration adds rows of its own. */
+ * they need, which hosts, and what of what they write comes to the host.  agents.inc is the shipped table; a
+ * configuration adds rows of its own. */
 #pragma once
 
 #include "policy.h"

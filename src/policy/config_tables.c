@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A configuration's "toolchains" and "agents": rows that it adds to nsrun's tables. */
 #include "config_keys.h"
-#include "host/glob.h"
 #include "net/rules.h"
 #include "withheld.h"
 
@@ -52,10 +51,17 @@ static bool is_agent_name(const char *name) {
 
 static int fill_folder(struct config_reader *c, size_t i, struct policy_agent *agent,
                        enum policy_access access) {
-        char *path = NULL;
-        int r = config_path(c, i, config_text(c, i), &path);
+        const char *text = config_text(c, i);
+        _cleanup_free_ char *path = NULL;
+        int r = config_path(c, i, text, &path);
+        size_t n = r < 0 ? 0 : strlen(text);
+        bool is_folder = access == POLICY_RW && n > 0 && text[n - 1] == '/';
+        char *marked =
+                r < 0 ? NULL : str_concat(path, is_folder && path[strlen(path) - 1] != '/' ? "/" : "", "");
 
-        return r < 0 ? r : policy_add_agent_folder(agent, access, path) < 0 ? error_oom(c->err) : 0;
+        return r < 0                                                           ? r
+               : !marked || policy_add_agent_folder(agent, access, marked) < 0 ? error_oom(c->err)
+                                                                               : 0;
 }
 
 static int fill_keys(struct config_reader *c, size_t i, char ***to) {
@@ -81,27 +87,18 @@ static int fill_hosts(struct config_reader *c, size_t i, char ***to) {
         return strv_add(to, text) < 0 ? error_oom(c->err) : 0;
 }
 
-static int fill_globs(struct config_reader *c, size_t i, char ***to) {
-        const char *text = config_text(c, i);
-
-        if (!text || strstr(text, "**") || !glob_is_expandable(text))
-                return config_fail(c, c->map.nodes[i].at, text, "not a name below a writable folder",
-                                   "such a name is relative, without '.', '..' and empty parts");
-        return strv_add(to, text) < 0 ? error_oom(c->err) : 0;
-}
-
 enum {
-        AGENT_NESTED = 6
+        AGENT_NESTED = 5
 };
 const struct config_object config_agent = {
-        .members = {{"writable", CONFIG_STRINGS},
-                    {"overlay", CONFIG_STRINGS},
+        /* What is writable in an overlay comes after it. */
+        .members = {{"overlay", CONFIG_STRINGS},
+                    {"writable", CONFIG_STRINGS},
                     {"readable", CONFIG_STRINGS},
-                    {"protect", CONFIG_STRINGS},
                     {"keys", CONFIG_STRINGS},
                     {"hosts", CONFIG_STRINGS},
                     [AGENT_NESTED] = {"nested", CONFIG_BOOL}},
-        .hint = "an agent has writable, overlay, readable, protect, keys, hosts and nested",
+        .hint = "an agent has overlay, writable, readable, keys, hosts and nested",
 };
 
 int config_apply_agent(struct config_reader *c, size_t node) {
@@ -121,20 +118,17 @@ int config_apply_agent(struct config_reader *c, size_t node) {
                 return error_oom(c->err);
         agent->entry.is_nested = at[AGENT_NESTED] > 0 && json_is_true(nodes[at[AGENT_NESTED]].value);
         for (size_t k = 0; k < AGENT_NESTED; k++) {
-                static const enum policy_access accesses[] = {POLICY_RW, POLICY_OVERLAY, POLICY_RO};
+                static const enum policy_access accesses[] = {POLICY_OVERLAY, POLICY_RW, POLICY_RO};
                 const struct {
                         char ***to;
                         int (*fill)(struct config_reader *c, size_t i, char ***to);
-                } lists[] = {{&agent->protect, fill_globs},
-                             {&agent->keys, fill_keys},
-                             {&agent->hosts, fill_hosts}};
+                } lists[] = {{&agent->keys, fill_keys}, {&agent->hosts, fill_hosts}};
 
                 for (size_t i = at[k] + 1; at[k] > 0 && i < nodes[at[k]].end && r >= 0; i = nodes[i].end)
                         r = k < ARRAY_SIZE(accesses) ? fill_folder(c, i, agent, accesses[k])
                                                      : lists[k - ARRAY_SIZE(accesses)].fill(
                                                                c, i, lists[k - ARRAY_SIZE(accesses)].to);
         }
-        agent->entry.protect = (const char *const *)agent->protect;
         agent->entry.keys = (const char *const *)agent->keys;
         agent->entry.hosts = (const char *const *)agent->hosts;
         return r;

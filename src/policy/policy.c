@@ -28,7 +28,6 @@ static void clear_agent(struct policy_agent *agent) {
         for (size_t i = 0; i < agent->n_folders; i++)
                 free((char *)(uintptr_t)agent->folders[i].path);
         free(agent->folders);
-        strv_free(agent->protect);
         strv_free(agent->keys);
         strv_free(agent->hosts);
 }

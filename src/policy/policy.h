@@ -94,18 +94,19 @@ struct agent_move {
         const char *variable, *below;
 };
 
-/* A folder or file of an agent's.  One that is missing is left out. */
+/* A folder or file of an agent's: agents.inc says what each access means. */
 struct agent_folder {
         enum policy_access access;
-        const char *path; /* absolute, or "~/…" */
+        const char *path; /* absolute, or "~/…"; a slash at the end of a writable one: a folder */
         struct agent_move moved[AGENT_MOVES_MOST];
+        const char *const *members; /* of a file of JSON those that are state, "a/b"; "@" is the project's
+                                       path. NULL: all of it is what `access` says */
 };
 
 /* A row of the table of agents (agents.h).  Lists end with NULL, or are NULL. */
 struct agent_entry {
         const char *name, *what;
         const struct agent_folder *folders; /* the first without a path ends them; or NULL */
-        const char *const *protect;         /* globs at the top of its writable folders that are read-only */
         const char *const *keys;            /* the first of these variables that is set is passed */
         const char *const *hosts;           /* what --net=allow lets be reached beside the rules given */
         bool is_nested; /* it brings a sandbox of its own: --seccomp=nested unless said */
@@ -118,7 +119,7 @@ struct policy_agent {
         char *name;
         struct agent_folder *folders;
         size_t n_folders;
-        char **protect, **keys, **hosts;
+        char **keys, **hosts;
 };
 
 struct policy_link {

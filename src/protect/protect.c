@@ -8,7 +8,6 @@
 #include "base/beneath.h"
 #include "base/path.h"
 #include "host/subrepositories.h"
-#include "policy/agents.h"
 #include "protect_find.h"
 #include "protect_git.h"
 #include "protect_names.h"
@@ -111,8 +110,6 @@ static int protect_nested(const struct protecting *p, unsigned depth) {
 
 static int protect_folder(struct protecting *p) {
         const struct nsrun_policy *policy = p->resolved->policy;
-        const struct agent_entry *agent =
-                strv_contains(p->resolved->files.agents, p->top) ? agent_chosen(policy) : NULL;
         int r = 0;
 
         if (strv_contains(policy->no_protect, "*"))
@@ -124,12 +121,7 @@ static int protect_folder(struct protecting *p) {
                 if (r < 0)
                         return protect_error(p, r, *glob);
         }
-        for (const char *const *glob = agent ? agent->protect : NULL; glob && *glob && r >= 0; glob++)
-                r = protect_name(p, *glob);
-        if (r >= 0)
-                r = protect_find(p);
-        if (r >= 0)
-                r = protect_repository(p, 0);
+        r = protect_repository(p, 0);
         return r < 0 ? protect_error(p, r, NULL) : 0;
 }
 

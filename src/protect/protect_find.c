@@ -86,8 +86,7 @@ int protect_name(struct protecting *p, const char *glob) {
         return protect_is_left_open(p, glob) ? 0 : strv_add(&p->globs, glob);
 }
 
-/* The names that nothing was found of can't be made.  Those that a wildcard of an agent's row stands for can
- * (strict_check() refuses the user's own), and are moved aside. */
+/* The names that nothing was found of can't be made. */
 static int keep_free(const struct protecting *p) {
         int r = 0;
 

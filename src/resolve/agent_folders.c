@@ -3,6 +3,7 @@
  * one of nsrun's own: an option or a configuration that names the same folder decides. */
 #include "steps.h"
 
+#include "base/array.h"
 #include "base/path.h"
 #include "policy/agents.h"
 #include "policy/refusal.h"
@@ -11,59 +12,173 @@
 
 static const char of_agent[] = "--agent";
 
-/* Where a folder is: a variable's place, if the command gets that variable.  A value
- * that is no absolute path moves nothing.  1: *ret; 0: nobody knows the home; -ENOMEM. */
-static int place_folder(const struct resolved *s, const struct agent_folder *folder, char **ret) {
-        for (size_t i = 0; i < AGENT_MOVES_MOST && folder->moved[i].variable; i++) {
-                const char *base = environment_passed(s->policy, folder->moved[i].variable);
+/* An overlay of the row's. */
+struct agent_place {
+        char *spelled;
+        const char *source; /* canonical, the rule's; NULL: somebody else's rule decides what is there */
+};
 
-                if (!base || !path_is_absolute(base))
-                        continue;
-                *ret = *folder->moved[i].below ? path_join(base, folder->moved[i].below) : strdup(base);
-                return *ret ? 1 : -ENOMEM;
+/* Where a folder is: a variable's place, if the command gets that variable.  A value
+ * that is no absolute path moves nothing.  1: *ret, normalised; 0: nobody knows the home; -ENOMEM. */
+static int place_folder(const struct resolved *s, const struct agent_folder *folder, char **ret) {
+        const char *base = s->home, *below = folder->path + 2;
+
+        if (folder->path[0] != '~') {
+                base = "/";
+                below = folder->path + 1;
         }
-        if (folder->path[0] != '~')
-                *ret = strdup(folder->path);
-        else if (s->home)
-                *ret = path_join(s->home, folder->path + 2);
-        else
+        for (size_t i = AGENT_MOVES_MOST; i-- > 0;) {
+                const char *variable = folder->moved[i].variable;
+                const char *moved = variable ? environment_passed(s->policy, variable) : NULL;
+
+                if (!moved || !path_is_absolute(moved))
+                        continue;
+                base = moved;
+                below = folder->moved[i].below;
+        }
+        if (!base)
                 return 0;
+        *ret = path_join(base, *below ? below : ".");
         return *ret ? 1 : -ENOMEM;
 }
 
-/* Adds a rule, and remembers the folder for what is protected in it. */
-static int agent_add_rule(struct resolved *s, enum plan_origin of_readable, enum policy_access access,
-                          const char *path, struct nsrun_error *err) {
-        _cleanup_free_ char *canonical = NULL;
-        int r = resolve_default(s, access == POLICY_RW ? PLAN_BY_AGENT : of_readable, access, path, of_agent,
-                                err);
+/* Whether an option or a configuration shows something at that place or around it. */
+static bool is_shown_by_name(const struct resolved *s, const char *path) {
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                if (!policy_is_default(s->files.rules[i].origin) &&
+                    path_is_beneath(path, s->files.rules[i].target))
+                        return true;
+        return false;
+}
 
-        if (r < 0 || access != POLICY_RW)
-                return r;
-        if (path_canonical(path, &canonical, NULL) == -ENOMEM)
+/* Adds an overlay, or a writable folder in one, which the run makes where it is missing. */
+static int agent_add_folder(struct resolved *s, enum policy_access access, const char *path,
+                            struct nsrun_error *err) {
+        const struct rule_request request = {.access = access,
+                                             .origin = POLICY_BY_DEFAULT,
+                                             .giver = access == POLICY_RW ? PLAN_BY_STATE : PLAN_BY_AGENT,
+                                             .option = of_agent,
+                                             .source = path,
+                                             .is_to_be_made = true};
+
+        return resolve_rule(s, &request, err);
+}
+
+static int agent_add_overlay(struct resolved *s, const char *path, struct agent_place *place,
+                             struct nsrun_error *err) {
+        _cleanup_free_ char *canonical = NULL;
+        int r = path_canonical_to_be(path, &canonical);
+
+        *place = (struct agent_place){.spelled = strdup(path)};
+        if (r < 0 || !place->spelled)
                 return error_oom(err);
-        return canonical && strv_add(&s->files.agents, canonical) < 0 ? error_oom(err) : 0;
+        if (is_shown_by_name(s, canonical))
+                return 0;
+        r = agent_add_folder(s, POLICY_OVERLAY, path, err);
+        place->source = r < 0 ? NULL : s->files.rules[s->files.n_rules - 1].source;
+        return r;
+}
+
+/* Has `name` of an overlay carried to the host at the end. */
+static int add_carried(struct resolved *s, const char *folder, const char *name, bool is_folder,
+                       struct nsrun_error *err) {
+        char *line;
+
+        if (asprintf(&line, "%s//%s%s", folder, name, is_folder ? "/" : "") < 0 ||
+            strv_consume(&s->files.carried, line) < 0)
+                return error_oom(err);
+        return 0;
+}
+
+/* A file of JSON, of which the command has a copy of its own in an overlay.  Where the file itself doesn't
+ * lie there, a symlink leads to the copy: agents follow one, and put a new file in the place of a copy. */
+static int add_mixed(struct resolved *s, const struct agent_folder *folder, const char *path,
+                     const struct agent_place *in, struct nsrun_error *err) {
+        _cleanup_free_ char *file = NULL, *copy = NULL, *members = NULL;
+        _cleanup_strbuf_ struct strbuf b = {0};
+        struct policy_link link = {0};
+        char *line;
+
+        if (path_canonical_to_be(path, &file) < 0)
+                return error_oom(err);
+        if (!in || !in->source || is_shown_by_name(s, path) || is_shown_by_name(s, file))
+                return 0;
+        for (const char *const *member = folder->members; *member; member++)
+                strbuf_addf(&b, "%s%s", member == folder->members ? "" : ",", *member);
+        members = strbuf_finish(&b);
+        copy = path_join(in->source, path_basename(path));
+        if (!members || !copy ||
+            asprintf(&line, "%s//%s//%s//%s", in->source, path_basename(path), file, members) < 0 ||
+            strv_consume(&s->files.carried, line) < 0)
+                return error_oom(err);
+        if (streq(file, copy))
+                return 0;
+        if (ARRAY_GROW(s->files.links, s->files.n_links) < 0)
+                return error_oom(err);
+        link.text = TAKE_PTR(copy);
+        link.path = strdup(path);
+        s->files.links[s->files.n_links++] = link;
+        return link.path ? 0 : error_oom(err);
+}
+
+/* The overlay that a path lies in, as both are spelled; for a file beside all of them the first. */
+static const struct agent_place *find_place(const struct agent_place *places, size_t n, const char *path,
+                                            const char **ret_below) {
+        for (size_t i = 0; i < n; i++)
+                if ((*ret_below = path_below(path, places[i].spelled)))
+                        return &places[i];
+        return n > 0 ? places : NULL;
+}
+
+static int add_state(struct resolved *s, const struct agent_folder *folder, const char *path,
+                     const struct agent_place *places, size_t n_places, struct nsrun_error *err) {
+        bool is_folder = folder->path[strlen(folder->path) - 1] == '/';
+        const char *below = NULL;
+        const struct agent_place *in = find_place(places, n_places, path, &below);
+        size_t n = s->files.n_rules;
+        int r = 0;
+
+        if (folder->members)
+                return add_mixed(s, folder, path, in, err);
+        if (below && !in->source)
+                return 0;
+        if (!strchr(path, '*'))
+                r = is_folder ? agent_add_folder(s, POLICY_RW, path, err)
+                              : resolve_default(s, PLAN_BY_STATE, POLICY_RW, path, of_agent, err);
+        /* What isn't there can't be mounted. */
+        return r < 0 || !below || s->files.n_rules > n ? r
+                                                       : add_carried(s, in->source, below, is_folder, err);
 }
 
 int agent_add_rules(struct resolved *s, struct nsrun_error *err) {
         const struct agent_entry *agent = agent_chosen(s->policy);
         const struct agent_folder *folder = agent ? agent->folders : NULL;
+        struct agent_place *places = NULL;
+        size_t n_places = 0;
+        int r = 0;
 
         if (agent && policy_is_instance(s->policy))
                 return policy_refuse(
                         err, NULL, "leave one of the two out",
                         "--agent can't be had with the instance profile, which has a home of its own");
-        for (; folder && folder->path; folder++) {
+        for (; folder && folder->path && r >= 0; folder++) {
                 _cleanup_free_ char *path = NULL;
-                int r = place_folder(s, folder, &path);
 
-                if (r < 0)
-                        return error_oom(err);
-                r = r > 0 ? agent_add_rule(s, agent->is_of_config ? PLAN_BY_READABLE : PLAN_BY_TABLE,
-                                           folder->access, path, err)
-                          : 0;
-                if (r < 0)
-                        return r;
+                r = place_folder(s, folder, &path);
+                if (r == 0)
+                        continue;
+                if (r < 0 || ARRAY_GROW(places, n_places) < 0)
+                        r = error_oom(err);
+                else if (folder->access == POLICY_OVERLAY)
+                        r = agent_add_overlay(s, path, &places[n_places++], err);
+                else if (folder->access == POLICY_RW)
+                        r = add_state(s, folder, path, places, n_places, err);
+                else
+                        r = resolve_default(s, agent->is_of_config ? PLAN_BY_READABLE : PLAN_BY_TABLE,
+                                            folder->access, path, of_agent, err);
         }
-        return 0;
+        for (size_t i = 0; i < n_places; i++)
+                free(places[i].spelled);
+        free(places);
+        return r < 0 ? r : 0;
 }

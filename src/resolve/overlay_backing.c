@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "host/tmpfs.h"
 
+#include "policy/refusal.h"
 #include "steps.h"
 
 /* Of the memory that a program can take here overlays get this part, and less than so much is too little for
@@ -36,8 +37,19 @@ static uint64_t memory_for_caches(const struct resolved *s) {
         return size >= MEMORY_LEAST ? size : 0;
 }
 
-int resolve_backing(struct resolved *s, nsrun_unused struct nsrun_error *err) {
+/* What is carried to the host at the end is on disk until then. */
+static int refuse_lost_state(const struct resolved *s, struct nsrun_error *err) {
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                if (s->files.rules[i].giver == PLAN_BY_AGENT)
+                        return policy_refuse(err, s->files.rules[i].source, "leave one of the two out",
+                                             "--overlay-backing=tmpfs would lose the state of --agent's");
+        return 0;
+}
+
+int resolve_backing(struct resolved *s, struct nsrun_error *err) {
         s->files.backing = s->policy->backing;
+        if (s->files.backing == POLICY_BACKING_TMPFS)
+                return refuse_lost_state(s, err);
         s->files.overlay_size = s->policy->tmpfs_size;
         if (s->files.backing != POLICY_BACKING_AUTO)
                 return 0;

@@ -6,7 +6,7 @@
 
 /* ---- agent_folders.c: the folders of the agent that --agent names */
 
-/* Adds rules for the agent's folders, and fills s->files.agents.  Nothing without --agent. */
+/* Adds rules for the agent's folders, and fills s->files.carried.  Nothing without --agent. */
 int agent_add_rules(struct resolved *s, struct nsrun_error *err);
 
 /* ---- git.c: the git dirs outside the project that its .git file leads to, and the name to commit under */

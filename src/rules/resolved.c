@@ -64,7 +64,7 @@ void resolved_clear(struct resolved *s) {
         free(s->grants.browser);
         free(s->grants.programs_first);
         free(s->grants.wayland);
-        strv_free(s->files.agents);
+        strv_free(s->files.carried);
         strv_free(s->net.rules);
         net_proxy_forget(&s->net.via);
         free(s->seccomp);

@@ -83,7 +83,8 @@ struct resolved_files {
         enum policy_backing backing; /* of overlays; never AUTO */
         uint64_t overlay_size;       /* bytes that all overlays together can hold in memory */
         char **ephemeral; /* folders that are a tmpfs of their own inside, with rules beneath them */
-        char **agents;    /* canonical paths of the writable folders of --agent's table */
+        char **carried;   /* of the overlays of --agent's folders what comes to the host: struct nsrun_plan's
+                           */
         char **writable;  /* The host's folders that this command may write to, or that an earlier one may
                              have written to: the project, --tmp's folder and the sources of writable rules.
                              Filled when all rules are known. */

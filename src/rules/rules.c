@@ -84,9 +84,8 @@ static int make_rule(const struct resolved *s, const struct rule_request *reques
         else if (!(rule->source = strdup(request->source)))
                 r = -ENOMEM;
         if (r == -ENOENT && request->is_to_be_made) {
-                rule->source = strdup(request->source);
+                r = path_canonical_to_be(request->source, &rule->source);
                 mode = S_IFDIR;
-                r = rule->source ? 0 : -ENOMEM;
         }
         /* A rule of nsrun's own, or one that may miss, is left out if its source is missing. */
         if (r == -ENOENT && (request->is_optional || policy_is_default(request->origin)))

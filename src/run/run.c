@@ -158,6 +158,8 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
         if (r >= 0)
                 r = disk_prepare(plan, &run->rundir, params, err);
         if (r >= 0)
+                r = carried_begin(plan, &run->rundir, &run->carried, err);
+        if (r >= 0)
                 r = cgroup_prepare(plan, may_move, &run->cgroup, params, err);
         run->n_processes = params->n_processes;
         run->is_plain = plan->plain != NULL;
@@ -380,6 +382,7 @@ int run_wait(struct run *run) {
         tell_network(run);
         look_at_leavings(run);
         marks_end(&run->marks);
+        carried_end(&run->carried, &run->rundir, take_finding, run);
         (void)hidden_end(run->hidden, take_finding, run);
         return status;
 }
@@ -406,6 +409,7 @@ void run_end(struct run *run) {
         gitdirs_clear(&run->gitdirs);
         protected_clear(&run->protected);
         marks_clear(&run->marks);
+        carried_clear(&run->carried);
         dropped_clear(&run->dropped);
         strv_freep(&run->hidden);
         strv_freep(&run->notes);

@@ -5,6 +5,7 @@
  * signals and no globals. */
 #pragma once
 
+#include "carry/agent_state.h"
 #include "desktop.h"
 #include "explain/denials.h"
 #include "launch/reopen.h"
@@ -49,6 +50,7 @@ struct run {
         struct gitdirs gitdirs;
         struct protected_names protected;
         struct marks marks;
+        struct carried carried;
         struct dropped dropped;
         struct network network;
         struct desktop desktop;

@@ -277,6 +277,7 @@ static void monitor_finish(struct monitor *k) {
         k->run.gitdirs.since = k->run.protected.since = records_last_sweep(&k->folder);
         (void)gitdirs_end(&k->run.gitdirs, write_down, &k->folder);
         (void)protected_end(&k->run.protected, write_down, &k->folder);
+        carried_end(&k->run.carried, &k->run.rundir, write_down, &k->folder);
         run_end(&k->run);
         /* This releases the folder's lock, last of all: who waits for the session's end finds
          * nothing left of it. */

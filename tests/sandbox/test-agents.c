@@ -1,37 +1,46 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* --agent NAME: of each row of the table the folders, what is protected in them, the one key, the hosts and
- * the filter; who wins over a row, rows of a configuration, and what is refused. */
+/* --agent NAME: of each row of the table the folders, what of them comes to the host, the one key, the hosts
+ * and the filter; who wins over a row, rows of a configuration, and what is refused. */
 #include "harness.h"
 
-/* What the documentation of each agent says, a sample of each column. */
+/* What is known of each agent, a sample of each column. */
 static const struct row {
         const char *agent;
-        const char *writable;    /* a folder of its state */
-        const char *overlay;     /* or NULL */
+        const char *overlays;    /* its folders */
+        const char *state;       /* what of them comes to the host: paths, folders with a slash */
         const char *readable;    /* a file; or NULL */
-        const char *protected;   /* a file of its settings; or NULL */
         const char *key, *other; /* the first key, and one that stays withheld while the first is set */
         const char *host;
         bool is_nested;
 } rows[] = {
-        {"aider", ".aider", NULL, ".aider.conf.yml", ".aider/oauth-keys.env", "ANTHROPIC_API_KEY",
-         "OPENAI_API_KEY", "api.anthropic.com", false},
-        {"claude", ".claude", NULL, ".local/share/claude/versions/1", ".claude/settings.json",
-         "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "api.anthropic.com", true},
-        {"codex", ".codex", NULL, NULL, ".codex/config.toml", "CODEX_API_KEY", "OPENAI_API_KEY",
-         "chatgpt.com", true},
-        {"copilot", ".copilot", NULL, NULL, ".copilot/mcp-config.json", "COPILOT_GITHUB_TOKEN", "GH_TOKEN",
-         "*.githubcopilot.com", false},
-        {"cursor", ".cursor", NULL, ".local/share/cursor-agent/versions/1", ".cursor/mcp.json",
-         "CURSOR_API_KEY", "CURSOR_AUTH_TOKEN", "*.cursor.sh", true},
-        {"gemini", ".gemini", NULL, NULL, ".gemini/settings.json", "GEMINI_API_KEY", "GOOGLE_API_KEY",
-         "generativelanguage.googleapis.com", false},
-        {"goose", ".local/share/goose", ".config/goose", NULL, NULL, "ANTHROPIC_API_KEY", "OPENAI_API_KEY",
-         "openrouter.ai", false},
-        {"opencode", ".local/share/opencode", ".config/opencode", ".opencode/bin/opencode",
-         ".local/share/opencode/bin", "OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "models.dev", false},
-        {"qwen", ".qwen", NULL, NULL, ".qwen/settings.json", "DASHSCOPE_API_KEY", "OPENAI_API_KEY",
-         "dashscope.aliyuncs.com", false},
+        {"aider", ".aider", "", ".aider.conf.yml", "ANTHROPIC_API_KEY", "OPENAI_API_KEY",
+         "api.anthropic.com", false},
+        {"claude", ".claude",
+         ".claude/projects/ .claude/todos/ .claude/tasks/ .claude/plans/ .claude/paste-cache/ "
+         ".claude/history.jsonl .claude/.credentials.json",
+         ".local/share/claude/versions/1", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN",
+         "api.anthropic.com", true},
+        {"codex", ".codex",
+         ".codex/sessions/ .codex/archived_sessions/ .codex/history.jsonl .codex/session_index.jsonl "
+         ".codex/auth.json .codex/installation_id",
+         NULL, "CODEX_API_KEY", "OPENAI_API_KEY", "chatgpt.com", true},
+        {"copilot", ".copilot", ".copilot/session-state/ .copilot/command-history-state.json", NULL,
+         "COPILOT_GITHUB_TOKEN", "GH_TOKEN", "*.githubcopilot.com", false},
+        {"cursor", ".cursor .config/cursor",
+         ".cursor/chats/ .cursor/prompt_history.json .config/cursor/auth.json",
+         ".local/share/cursor-agent/versions/1", "CURSOR_API_KEY", "CURSOR_AUTH_TOKEN", "*.cursor.sh", true},
+        {"gemini", ".gemini",
+         ".gemini/tmp/a/chats/ .gemini/tmp/a/logs.json .gemini/tmp/bin/chats/ .gemini/oauth_creds.json "
+         ".gemini/google_accounts.json .gemini/gemini-credentials.json .gemini/installation_id",
+         NULL, "GEMINI_API_KEY", "GOOGLE_API_KEY", "generativelanguage.googleapis.com", false},
+        {"goose", ".config/goose .local/share/goose .local/state/goose", ".local/state/goose/history.txt",
+         NULL, "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "openrouter.ai", false},
+        {"opencode", ".config/opencode .local/share/opencode .local/state/opencode .cache/opencode",
+         ".local/share/opencode/auth.json .local/state/opencode/prompt-history.jsonl "
+         ".local/state/opencode/frecency.jsonl .local/state/opencode/model.json",
+         ".opencode/bin/opencode", "OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "models.dev", false},
+        {"qwen", ".qwen", ".qwen/projects/ .qwen/todos/ .qwen/oauth_creds.json .qwen/installation_id", NULL,
+         "DASHSCOPE_API_KEY", "OPENAI_API_KEY", "dashscope.aliyuncs.com", false},
 };
 
 /* Makes folder/name with `text`, and the folders on its way. */
@@ -46,30 +55,23 @@ static void lay_file(const char *folder, const char *name, const char *text) {
         make_file(folder, name, text);
 }
 
-static void lay_row(const struct site *s, const struct row *row) {
-        const char *const files[] = {row->readable, row->protected};
-        _cleanup_free_ char *state = text_of("%s/state", row->writable);
-        _cleanup_free_ char *settings = row->overlay ? text_of("%s/settings", row->overlay) : NULL;
+static void expect_home_file(const struct site *s, const char *name, const char *expected) {
+        _cleanup_free_ char *path = path_of(s->home, name), *text = file_text(path);
 
-        lay_file(s->home, state, "state\n");
-        if (settings)
-                lay_file(s->home, settings, "settings\n");
-        for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-                if (files[i])
-                        lay_file(s->home, files[i], "mine\n");
+        assert_non_null(text);
+        assert_string_equal(text, expected);
 }
 
 /* Nothing of the tester's moves a folder, or is a key. */
 static int agents_setup(void **state) {
         static const char *const moves[] = {"CLAUDE_CONFIG_DIR", "CODEX_HOME",      "COPILOT_HOME",
                                             "CURSOR_CONFIG_DIR", "GEMINI_CLI_HOME", "XDG_CONFIG_HOME",
-                                            "XDG_DATA_HOME",     "XDG_STATE_HOME"};
+                                            "XDG_DATA_HOME",     "XDG_STATE_HOME",  "XDG_CACHE_HOME"};
 
         if (site_setup(state) != 0)
                 return -1;
         for (size_t i = 0; i < ARRAY_SIZE(moves); i++)
-                if (!streq(moves[i], "XDG_STATE_HOME"))
-                        assert_int_equal(unsetenv(moves[i]), 0);
+                assert_int_equal(unsetenv(moves[i]), 0);
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 assert_int_equal(unsetenv(rows[i].key), 0);
                 assert_int_equal(unsetenv(rows[i].other), 0);
@@ -85,55 +87,105 @@ static void nsrun_agent(const struct site *s, struct outcome *o, const char *con
 }
 #define NSRUN(s, o, ...) nsrun_agent(s, o, (const char *const[]){program(), __VA_ARGS__, NULL})
 
-static void expect_row_inside(const struct site *s, const struct row *row) {
-        const char *overlay = row->overlay ? row->overlay : "-",
-                   *settings = row->protected ? row->protected : "-";
-        const char *readable = row->readable ? row->readable : "-";
-        _cleanup_free_ char *script =
-                text_of("cd ~; cat %s/state; echo new >%s/made && echo wrote; echo \"$%s-$%s\"; "
-                        "[ '%s' = - ] || { echo new >%s/settings && cat %s/settings; }; "
-                        "[ '%s' = - ] || { cat %s; { echo x >>%s; } 2>/dev/null || echo closed; }; "
-                        "[ '%s' = - ] || { cat %s; { echo x >>%s; } 2>/dev/null || echo closed; }",
-                        row->writable, row->writable, row->key, row->other, overlay, overlay, overlay,
-                        settings, settings, settings, readable, readable, readable);
-        _cleanup_free_ char *expected =
-                text_of("state\nwrote\nkey-\n%s%s%s", row->overlay ? "new\n" : "",
-                        row->protected ? "mine\nclosed\n" : "", row->readable ? "mine\nclosed\n" : "");
-        _cleanup_free_ char *made = text_of("%s/%s/made", s->home, row->writable), *text = NULL;
+/* What a hostile command writes to each folder: over what is there, each name that an agent's own
+ * documentation has or that one was seen to run, and what no carrying may follow, wait for or execute. */
+static const char hostile[] =
+        "cd ~ && for f in $OVERLAYS; do cd ~/$f && find . -type f -exec sh -c 'echo evil >\"$1\"' - {} \\;\n"
+        "for n in settings.json settings.local.json CLAUDE.md .env config.toml x.config.toml AGENTS.md mcp.json \\\n"
+        "  hooks.json hooks/x agents/x.md commands/x.md skills/x/SKILL.md plugins/x extensions/x rules/x local/x \\\n"
+        "  statusline.sh shell-snapshots/x.sh session-env/1/sessionstart-hook-0.sh packages/standalone/codex \\\n"
+        "  packages/app-server-daemon/current/codex bin/rg tmp/bin/rg tmp/a/checkpoints/x history/a/config \\\n"
+        "  trustedFolders.json opencode.db sessions.db state_5.sqlite snapshot/x/config a/b/c; do\n"
+        "  case $n in */*) mkdir -p ${n%/*};; esac; echo evil >$n; done\n"
+        "ln -sf /etc/passwd link; mkfifo fifo; done; cd; for n in $STATE; do case $n in\n"
+        "  */) mkdir -p $n && echo new >$n/new && ln -sf /etc/passwd $n/link;; *) mkdir -p ${n%/*}; echo new >$n;; esac\n"
+        "done; echo key=$KEY-$OTHER; cat $READABLE; { echo x >>$READABLE; } 2>/dev/null || echo closed";
+
+/* All plain files of the home, a line each with its sum, but for what nsrun keeps. */
+static char *sums_of_home(const struct site *s) {
         _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *script = text_of(
+                "cd %s && find . \\( -path ./.cache/nsrun -o -path ./.local/state/nsrun \\) -prune -o "
+                "! -type d -printf '%%P %%y ' \\( -type f -exec cksum {} \\; -o -print \\) | sort",
+                s->home);
+
+        run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, NULL}, .cwd = s->home}, &o);
+        expect_status(&o, 0);
+        return strdup(o.out);
+}
+
+/* Whether a line of sums_of_home() is of what the row lets out. */
+static bool is_state(const struct row *row, const char *line) {
+        _cleanup_free_ char *list = strdup(row->state);
+        char *save = NULL;
+
+        for (char *n = strtok_r(list, " ", &save); n; n = strtok_r(NULL, " ", &save)) {
+                size_t length = strlen(n);
+
+                if (strncmp(line, n, length) == 0 && (n[length - 1] == '/' || line[length] == ' '))
+                        /* A folder that is writable itself may have any; what is carried has plain files. */
+                        return strstr(line, " f ") || !startswith(line, ".gemini/");
+        }
+        return false;
+}
+
+static void expect_row(const struct site *s, const struct row *row) {
+        const char *readable = row->readable ? row->readable : "/dev/null";
+        _cleanup_free_ char *script =
+                text_of("OVERLAYS='%s' STATE='%s' READABLE=%s KEY=$%s OTHER=$%s\n%s", row->overlays,
+                        row->state, readable, row->key, row->other, hostile);
+        _cleanup_free_ char *before = NULL, *after = NULL, *list = strdup(row->state);
+        _cleanup_outcome_ struct outcome o = {0}, plain = {0};
+        char *save = NULL;
 
         assert_int_equal(setenv(row->key, "key", 1), 0);
         assert_int_equal(setenv(row->other, "other", 1), 0);
+        before = sums_of_home(s);
         RUN(s, &o, "--agent", row->agent, "--", "sh", "-c", script);
-        expect_status(&o, 0);
-        expect_out(&o, expected);
-        text = file_text(made);
-        assert_non_null(text);
-        assert_string_equal(text, "new\n");
+        expect_in(o.out, "key=key-\n");
+        if (row->readable)
+                expect_in(o.out, "mine\nclosed\n");
+        expect_in(o.err, "nsrun: note: the host gets nothing of ");
+        after = sums_of_home(s);
+        for (char *line = strtok_r(after, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+                if (!strstr(before, line) && !is_state(row, line))
+                        fail_msg("%s: reached the host: %s", row->agent, line);
+        save = NULL;
+        for (char *n = strtok_r(list, " ", &save); n; n = strtok_r(NULL, " ", &save)) {
+                _cleanup_free_ char *path =
+                        text_of("%s/%s%s", s->home, n, n[strlen(n) - 1] == '/' ? "new" : "");
+                _cleanup_free_ char *text = file_text(path);
+
+                if (!text || !streq(text, "new\n"))
+                        fail_msg("%s: didn't reach the host: %s", row->agent, n);
+        }
         /* Without the option none of it is there. */
-        outcome_clear(&o);
-        o = (struct outcome){0};
-        RUN(s, &o, "--", "sh", "-c", script);
-        expect_not_in(o.out, "state");
-        expect_not_in(o.out, "mine");
-        expect_not_in(o.out, "key");
+        RUN(s, &plain, "--", "sh", "-c", "cd; cat .*/settings .*/*/settings; ls .aider .qwen .codex; env");
+        expect_not_in(plain.out, "mine");
+        expect_not_in(plain.out, "=key\n");
         assert_int_equal(unsetenv(row->key), 0);
         assert_int_equal(unsetenv(row->other), 0);
 }
 
-TEST(each_row_shows_its_folders_and_passes_one_key) {
+/* The second time what came to the host is there, and the command writes it where it is. */
+TEST(of_each_rows_folders_its_state_comes_to_the_host_and_nothing_else) {
         const struct site *s = *state;
 
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                _cleanup_free_ char *settings =
-                        rows[i].overlay ? text_of("%s/%s/settings", s->home, rows[i].overlay) : NULL;
-                _cleanup_free_ char *kept = NULL;
+                _cleanup_free_ char *overlays = strdup(rows[i].overlays);
+                char *save = NULL;
 
-                lay_row(s, &rows[i]);
-                expect_row_inside(s, &rows[i]);
-                kept = settings ? file_text(settings) : NULL;
-                if (settings)
-                        assert_string_equal(kept, "settings\n");
+                for (char *f = strtok_r(overlays, " ", &save); f; f = strtok_r(NULL, " ", &save)) {
+                        _cleanup_free_ char *settings = text_of("%s/settings", f),
+                                            *hook = text_of("%s/hooks/mine", f);
+
+                        lay_file(s->home, settings, "mine\n");
+                        lay_file(s->home, hook, "mine\n");
+                }
+                if (rows[i].readable)
+                        lay_file(s->home, rows[i].readable, "mine\n");
+                expect_row(s, &rows[i]);
+                expect_row(s, &rows[i]);
         }
 }
 
@@ -156,21 +208,89 @@ TEST(each_row_names_hosts_and_a_filter_in_the_plan) {
         }
 }
 
-TEST(a_folder_that_is_missing_is_left_out) {
+/* So that a first login stays. */
+TEST(a_folder_that_is_missing_is_made) {
         const struct site *s = *state;
 
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+                _cleanup_free_ char *path = path_of(s->home, rows[i].overlays);
                 _cleanup_outcome_ struct outcome o = {0};
+                struct stat st;
 
+                path[strcspn(path, " ")] = '\0';
                 RUN(s, &o, "--agent", rows[i].agent, "--", "echo", "ran");
                 expect_status(&o, 0);
                 expect_out(&o, "ran\n");
+                assert_string_equal(o.err, "");
+                assert_int_equal(stat(path, &st), 0);
+                assert_int_equal(st.st_mode & 07777, 0700);
         }
+}
+
+/* What is to be carried at the end is the command's making until then. */
+TEST(what_is_carried_is_a_plain_file_and_no_newer_one_is_lost) {
+        const struct site *s = *state;
+        _cleanup_free_ char *auth = path_of(s->home, ".codex/auth.json"), *link = path_of(s->project, "x"),
+                            *log = path_of(s->home, ".gemini/tmp/a/logs.json");
+        _cleanup_outcome_ struct outcome o = {0}, race = {0};
+        struct stat st;
+
+        lay_file(s->home, "secret", "secret\n");
+        RUN(s, &o, "--agent", "codex", "--", "sh", "-c",
+            "cd ~/.codex; ln -s ../secret auth.json; mkfifo history.jsonl; mkdir installation_id");
+        expect_status(&o, 0);
+        expect_in(o.err,
+                  "nsrun: note: what the command wrote here can't be carried to the host, and is dropped: ");
+        assert_int_equal(lstat(auth, &st), -1);
+        expect_home_file(s, "secret", "secret\n");
+        /* By another name the host's file is written meanwhile. */
+        lay_file(s->home, ".gemini/tmp/a/logs.json", "host\n");
+        assert_return_code(linkat(AT_FDCWD, log, AT_FDCWD, link, 0), errno);
+        RUN(s, &race, "--agent", "gemini", "--", "sh", "-c",
+            "echo inside >~/.gemini/tmp/a/logs.json; echo newer >x");
+        expect_status(&race, 0);
+        expect_in(race.err,
+                  "nsrun: note: the host has changed this file meanwhile: what the command wrote to it is "
+                  "dropped: ");
+        expect_home_file(s, ".gemini/tmp/a/logs.json", "newer\n");
+}
+
+TEST(of_claudes_own_file_the_host_gets_members_that_name_no_program) {
+        const struct site *s = *state;
+        _cleanup_free_ char *file = path_of(s->home, ".claude.json"), *text = NULL, *script = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        lay_file(
+                s->home, ".claude.json",
+                "{\"numStartups\": 3, \"theme\": \"dark\", \"mcpServers\": {\"mine\": {\"command\": \"x\"}},"
+                " \"projects\": {\"/other\": {\"history\": [1]}}}");
+        script = text_of(
+                "cd; cat .claude.json; echo '{\"numStartups\": 4, \"theme\": \"dark\", \"userID\": \"u\","
+                " \"mcpServers\": {\"evil\": {\"command\": \"y\"}}, \"env\": {\"PATH\": \"/evil\"},"
+                " \"apiKeyHelper\": \"evil\", \"hooks\": 1, \"projects\": {\"%s\": {\"history\": [2],"
+                " \"hasTrustDialogAccepted\": true, \"mcpServers\": {\"evil\": 1}},"
+                " \"/other\": {\"history\": [3], \"allowedTools\": [\"Bash\"]}}}' >.claude/new;"
+                " mv .claude/new \"$(readlink .claude.json)\"; cat .claude.json",
+                s->project);
+        RUN(s, &o, "--agent", "claude", "--", "sh", "-c", script);
+        expect_status(&o, 0);
+        expect_in(o.out, "\"mine\"");
+        expect_in(o.out, "evil");
+        text = file_text(file);
+        expect_in(text, "\"numStartups\": 4");
+        expect_in(text, "\"userID\": \"u\"");
+        expect_in(text, "\"mine\"");
+        expect_in(text, "2\n");
+        expect_not_in(text, "3\n");
+        expect_not_in(text, "evil");
+        expect_not_in(text, "Trust");
+        expect_not_in(text, "hooks");
 }
 
 TEST(what_is_named_wins_over_the_row) {
         const struct site *s = *state;
-        _cleanup_free_ char *codex = path_of(s->home, ".codex"), *moved = path_of(s->outside, "codex");
+        _cleanup_free_ char *codex = path_of(s->home, ".codex"), *moved = path_of(s->outside, "codex"),
+                            *config = path_of(s->home, ".codex/config.toml");
         _cleanup_outcome_ struct outcome ro = {0}, overlay = {0}, open = {0}, one = {0}, none = {0},
                                          away = {0};
 
@@ -181,10 +301,11 @@ TEST(what_is_named_wins_over_the_row) {
         RUN(s, &overlay, "--agent", "codex", "--overlay", codex, "--", "sh", "-c",
             "echo x >~/.codex/config.toml && cat ~/.codex/config.toml");
         expect_out(&overlay, "x\n");
-        RUN(s, &open, "--agent", "codex", "--no-protect", "config.toml", "--", "sh", "-c",
+        RUN(s, &open, "--agent", "codex", "--rw", config, "--", "sh", "-c",
             "cat ~/.codex/config.toml; echo y >>~/.codex/config.toml && cat ~/.codex/config.toml");
         expect_status(&open, 0);
         expect_out(&open, "mine\nmine\ny\n");
+        assert_string_equal(open.err, "");
         assert_int_equal(setenv("CODEX_API_KEY", "first", 1), 0);
         assert_int_equal(setenv("OPENAI_API_KEY", "second", 1), 0);
         RUN(s, &one, "--agent", "codex", "--env", "OPENAI_API_KEY", "--", "sh", "-c",
@@ -197,43 +318,10 @@ TEST(what_is_named_wins_over_the_row) {
         assert_int_equal(unsetenv("OPENAI_API_KEY"), 0);
         assert_int_equal(setenv("CODEX_HOME", moved, 1), 0);
         RUN(s, &away, "--agent", "codex", "--", "sh", "-c",
-            "cat $CODEX_HOME/config.toml; ls ~/.codex; echo z >>$CODEX_HOME/config.toml || echo closed; "
-            "echo s >$CODEX_HOME/s && echo wrote");
+            "cat $CODEX_HOME/config.toml; ls ~/.codex; echo s >$CODEX_HOME/history.jsonl");
         assert_int_equal(unsetenv("CODEX_HOME"), 0);
-        expect_out(&away, "moved\nclosed\nwrote\n");
-}
-
-/* What wasn't there can't be planted unseen, and with --protect=strict not at all. */
-TEST(a_setting_that_was_missing_is_no_way_out) {
-        static const char plant[] =
-                "echo '{\"hooks\": 1}' >~/.claude/settings.json; echo state >~/.claude/x";
-        const struct site *s = *state;
-        _cleanup_free_ char *settings = path_of(s->home, ".claude/settings.json");
-        _cleanup_outcome_ struct outcome o = {0}, strict = {0};
-
-        lay_file(s->home, ".claude/state", "");
-        RUN(s, &strict, "--agent", "claude", "--protect=strict", "--", "sh", "-c", plant);
-        assert_int_equal(access(settings, F_OK), -1);
-        RUN(s, &o, "--agent", "claude", "--", "sh", "-c", plant);
-        expect_in(o.err, ".claude/settings.json");
-}
-
-/* A wildcard's names can't be kept free: what is there is read-only, what is made is moved aside. */
-TEST(strict_goes_with_a_row_that_has_wildcards) {
-        const struct site *s = *state;
-        _cleanup_free_ char *made = path_of(s->home, ".codex/skills/made/SKILL.md"),
-                            *aside = path_of(s->home, ".codex/skills/.made.aside-0/SKILL.md");
-        _cleanup_outcome_ struct outcome o = {0};
-
-        lay_file(s->home, ".codex/skills/mine/SKILL.md", "mine\n");
-        RUN(s, &o, "--agent", "codex", "--protect=strict", "--", "sh", "-c",
-            "cd ~/.codex/skills; mkdir made && echo evil >made/SKILL.md && echo made; "
-            "echo evil >mine/SKILL.md || cat mine/SKILL.md; echo x >../AGENTS.md || echo kept free");
-        expect_status(&o, 0);
-        expect_out(&o, "made\nmine\nkept free\n");
-        expect_in(o.err, "note: a protected name that the command made is moved aside: ");
-        assert_int_equal(access(made, F_OK), -1);
-        assert_int_equal(access(aside, F_OK), 0);
+        expect_out(&away, "moved\n");
+        expect_home_file(s, "../outside/codex/history.jsonl", "s\n");
 }
 
 static void write_config(const struct site *s, const char *text) {
@@ -245,21 +333,24 @@ TEST(a_configuration_adds_a_row_and_replaces_one) {
         _cleanup_outcome_ struct outcome mine = {0}, codex = {0}, list = {0}, plan = {0};
 
         write_config(
-                s, "{\"version\": 1, \"agents\": {\n"
-                   " \"mine\": {\"writable\": [\"~/.mine\"], \"overlay\": [\"~/.mine-cache\"],\n"
-                   "  \"readable\": [\"~/.minerc\"], \"protect\": [\"conf.d\"], \"keys\": [\"MINE_KEY\"],\n"
-                   "  \"hosts\": [\"api.mine.example:443\", \"@npm\"], \"nested\": true},\n"
-                   " \"codex\": {\"readable\": [\"~/.codex\"]}}}\n");
+                s,
+                "{\"version\": 1, \"agents\": {\n"
+                " \"mine\": {\"overlay\": [\"~/.mine\"], \"writable\": [\"~/.mine/log/\", \"~/.mine/a\"],\n"
+                "  \"readable\": [\"~/.minerc\"], \"keys\": [\"MINE_KEY\"],\n"
+                "  \"hosts\": [\"api.mine.example:443\", \"@npm\"], \"nested\": true},\n"
+                " \"codex\": {\"readable\": [\"~/.codex\"]}}}\n");
         lay_file(s->home, ".mine/conf.d/x", "conf\n");
-        lay_file(s->home, ".mine-cache/x", "cache\n");
         lay_file(s->home, ".minerc", "rc\n");
         lay_file(s->home, ".codex/config.toml", "mine\n");
         assert_int_equal(setenv("MINE_KEY", "key", 1), 0);
         RUN(s, &mine, "--agent", "mine", "--", "sh", "-c",
-            "cd; cat .minerc .mine/conf.d/x .mine-cache/x; echo $MINE_KEY; echo a >.mine/a && "
-            "echo b >.mine-cache/b && { echo c >.mine/conf.d/c || echo closed; }");
+            "cd; cat .minerc .mine/conf.d/x; echo $MINE_KEY; echo a >.mine/a && echo b >.mine/log/b && "
+            "echo c >.mine/conf.d/x && cat .mine/conf.d/x");
         assert_int_equal(unsetenv("MINE_KEY"), 0);
-        expect_out(&mine, "rc\nconf\ncache\nkey\nclosed\n");
+        expect_out(&mine, "rc\nconf\nkey\nc\n");
+        expect_home_file(s, ".mine/conf.d/x", "conf\n");
+        expect_home_file(s, ".mine/a", "a\n");
+        expect_home_file(s, ".mine/log/b", "b\n");
         RUN(s, &codex, "--agent", "codex", "--", "sh", "-c", "cat ~/.codex/config.toml; echo x >~/.codex/x");
         assert_int_not_equal(codex.status, 0);
         expect_out(&codex, "mine\n");
@@ -280,17 +371,13 @@ TEST(mistakes_in_a_row_are_refused_at_their_place) {
                 const char *row, *said;
         } cases[] = {
                 {"{\"x\": {\"writeable\": []}}",
-                 "1:30: unknown key: writeable; an agent has writable, overlay, readable, protect, keys, hosts "
-                 "and nested"},
+                 "1:30: unknown key: writeable; an agent has overlay, writable, readable, keys, hosts and nested"},
                 {"{\"x y\": {}}",
                  "1:24: not an agent's name: x y; letters, digits, dots, hyphens and underscores"},
                 {"{\"x\": []}", "1:29: an object is expected here: x"},
                 {"{\"x\": {\"keys\": [\"A=B\"]}}", "1:39: not a variable's name: A=B"},
                 {"{\"x\": {\"hosts\": [\"@nope\"]}}",
                  "1:40: no list of that name: @nope; it is what --allow takes"},
-                {"{\"x\": {\"protect\": [\"../x\"]}}",
-                 "1:42: not a name below a writable folder: ../x; such a name is relative, without '.', '..' "
-                 "and empty parts"},
                 {"{\"x\": {\"nested\": 1}}", "1:40: true or false is expected here: nested"},
                 {"{\"x\": {\"writable\": [\"x\"]}}",
                  "1:43: not an absolute path: x; begin it with / or with ~/"},
@@ -311,7 +398,9 @@ TEST(mistakes_in_a_row_are_refused_at_their_place) {
 
 TEST(what_makes_no_sense_is_refused) {
         const struct site *s = *state;
-        _cleanup_outcome_ struct outcome unknown = {0}, plain = {0}, instance = {0}, argument = {0};
+        _cleanup_outcome_ struct outcome unknown = {0}, plain = {0}, instance = {0}, memory = {0},
+                                         argument = {0};
+        _cleanup_free_ char *line = NULL;
 
         NSRUN(s, &unknown, "run", "--agent", "nope", "--", "true");
         expect_refusal(&unknown, 125,
@@ -326,6 +415,12 @@ TEST(what_makes_no_sense_is_refused) {
         expect_refusal(&instance, 125,
                        "nsrun: --agent can't be had with the instance profile, which has a home of its own; "
                        "leave one of the two out");
+        NSRUN(s, &memory, "run", "--agent", "aider", "--overlay-backing=tmpfs", "--", "true");
+        line = text_of(
+                "nsrun: --overlay-backing=tmpfs would lose the state of --agent's: %s/.aider; leave one of the "
+                "two out",
+                s->home);
+        expect_refusal(&memory, 125, line);
         NSRUN(s, &argument, "agents", "codex");
         expect_refusal(&argument, 125, "nsrun: no argument is expected: codex; see 'nsrun agents --help'");
 }

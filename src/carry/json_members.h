@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Members of one JSON text that are taken over into another. */
+#pragma once
+
+#include "base/json.h"
+
+/* Takes of `inside` those of `members` ("a/b", separated by commas; a part "@" is `project`) that differ
+ * from `base`'s and that `host` has as `base` has them.  The texts may be NULL: there is no file.  1: *ret
+ * is the host's text with them; 0: there are none; -EINVAL: one of the texts is no JSON object; -ENOMEM. */
+int members_take(const char *members, const char *project, const char *base, const char *inside,
+                 const char *host, char **ret);
