@@ -291,7 +291,7 @@ static int identity_take_entry(void *data, const struct gitconfig_entry *entry) 
         return take_value(c->values, entry->name, entry->value);
 }
 
-static int read_text(struct reading *c, const char *path, size_t most) {
+static int read_users_text(struct reading *c, const char *path, size_t most) {
         _cleanup_free_ char *text = NULL;
         _cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         const char *outer = c->file;
@@ -320,9 +320,10 @@ static int read_users_file(struct reading *c, const char *path) {
         if (!path_is_absolute(path)) /* relative to the working directory, mostly a project */
                 return 0;
         if (c->depth == 0)
-                return read_text(c, path, CONFIG_MAX);
-        r = c->depth > DEPTH_MAX || c->n_files++ >= FILES_MAX ? -EBADMSG
-                                                              : read_text(c, path, CONFIG_MAX - c->n_bytes);
+                return read_users_text(c, path, CONFIG_MAX);
+        r = c->depth > DEPTH_MAX || c->n_files++ >= FILES_MAX
+                    ? -EBADMSG
+                    : read_users_text(c, path, CONFIG_MAX - c->n_bytes);
         c->is_cut |= r < 0;
         return r == -ENOMEM ? r : 0;
 }

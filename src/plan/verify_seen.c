@@ -237,7 +237,7 @@ static int verify_pinned(const struct verifying *v, const char *path) {
 
                 if (!inside)
                         return error_oom(v->err);
-                if (op_is_writable(op) && !op->is_in_rundir && seen_at(v, inside) != op &&
+                if (op_is_writable(op) && !op->is_in_rundir && !op_is_writable(seen_at(v, inside)) &&
                     !is_pinned(v, op, inside))
                         return verify_fail(v, op, "lets a folder around a protected name be moved");
         }
