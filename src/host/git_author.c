@@ -115,6 +115,8 @@ static int read_repository(struct reading *c) {
 
         if (r >= 0)
                 r = gitdir_find(c->top, &c->dirs, &why, &hint);
+        if (r == -EPERM)
+                gitdir_clear(&c->dirs);
         if (r < 0 || !g->git_dir)
                 return r == -EPERM ? 0 : r;
         r = read_plain(c, g->common_dir ? g->common_dir : g->git_dir, "config");
