@@ -55,6 +55,7 @@ struct reading {
         char **urls;              /* its remote.*.url */
         struct strbuf settings;
         char *excludes, *hooks; /* core.excludesFile, core.hooksPath */
+        bool is_safe;           /* safe.directory has the top level */
         char **included;        /* whatever the user's files include, and under any condition */
         bool is_cut;            /* an included file couldn't be read whole: git would stop there */
 };
@@ -115,6 +116,8 @@ static int read_repository(struct reading *c) {
 
         if (r >= 0)
                 r = gitdir_find(c->top, &c->dirs, &why, &hint);
+        if (r == -EPERM)
+                gitdir_clear(&c->dirs);
         if (r < 0 || !g->git_dir)
                 return r == -EPERM ? 0 : r;
         r = read_plain(c, g->common_dir ? g->common_dir : g->git_dir, "config");
@@ -273,6 +276,30 @@ static int take_hooks(struct reading *c, const char *value) {
         return c->hooks ? 0 : -ENOMEM;
 }
 
+/* As git has it: a later one adds, an empty one takes all back. */
+static int take_safe(struct reading *c, const char *value) {
+        _cleanup_free_ char *path = NULL, *canonical = NULL;
+        size_t n;
+        int r;
+
+        if (!value || !*value || streq(value, "*")) {
+                c->is_safe = value && *value;
+                return 0;
+        }
+        r = interpolate(c->home, value, &path);
+        if (r < 0 || !path || !c->top)
+                return r == -ENOMEM ? r : 0;
+        n = strlen(path);
+        if (n > 2 && streq(path + n - 2, "/*")) {
+                path[n - 2] = '\0';
+                c->is_safe |= path_is_beneath(c->top, path);
+                return 0;
+        }
+        r = path_is_absolute(path) ? path_canonical(path, &canonical, NULL) : 0;
+        c->is_safe |= canonical && streq(canonical, c->top);
+        return r == -ENOMEM ? r : 0;
+}
+
 static int identity_take_entry(void *data, const struct gitconfig_entry *entry) {
         struct reading *c = data;
         const char *condition;
@@ -286,6 +313,8 @@ static int identity_take_entry(void *data, const struct gitconfig_entry *entry) 
                 return take_excludes(c, entry->value);
         if (streq(entry->name, "core.hookspath"))
                 return take_hooks(c, entry->value);
+        if (streq(entry->name, "safe.directory"))
+                return take_safe(c, entry->value);
         if (gitorders_is_harmless(entry) && c->settings.length < SETTINGS_MAX)
                 gitconfig_write(&c->settings, entry);
         return take_value(c->values, entry->name, entry->value);
@@ -473,6 +502,8 @@ int identity_find(const struct identity_request *request, struct identity *ret) 
                 r = identity_fill(c.values, ret);
         if (r >= 0)
                 r = read_ignores(&c, &ret->ignores);
+        if (c.is_safe && c.top)
+                gitconfig_write(&c.settings, &(struct gitconfig_entry){"safe.directory", c.top});
         if (r >= 0 && c.settings.length > 0 && !(ret->settings = strbuf_finish(&c.settings)))
                 r = -ENOMEM;
         if (r < 0)

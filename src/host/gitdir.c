@@ -20,8 +20,7 @@ enum {
 };
 
 static const char repair_hint[] =
-        "if the folder was moved run 'git worktree repair' there, else remove the file; a git dir of another "
-        "kind agrees with 'git config core.worktree FOLDER'";
+        "if the folder was moved run 'git worktree repair' there, else remove the file";
 
 struct finding {
         const char *project;
@@ -164,6 +163,7 @@ static int check_worktree(struct finding *f) {
         common_fd = open(common, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (common_fd < 0 || !is_repository(common_fd))
                 return doubt(f, "it leads to no repository", repair_hint);
+        f->dirs->common_dir = TAKE_PTR(common);
 
         r = gitdir_read_pointer(f->git_fd, "gitdir", "", f->dirs->git_dir, &back);
         if (r >= 0 && !streq(path_basename(back), ".git"))
@@ -179,7 +179,6 @@ static int check_worktree(struct finding *f) {
         free(config.worktree);
         if (r < 0)
                 return r == -ENOMEM ? r : doubt(f, "its repository's config can't be read", repair_hint);
-        f->dirs->common_dir = TAKE_PTR(common);
         return check_worktree_config(f, config.has_worktree_config);
 }
 
@@ -196,7 +195,7 @@ static int check_repository(struct finding *f) {
         if (r < 0)
                 return r == -ENOMEM ? r : doubt(f, "its repository's config can't be read", repair_hint);
         if (!config.worktree)
-                return doubt(f, "it leads to a repository that names no work tree", repair_hint);
+                return doubt(f, "it leads to a repository that names no work tree", NULL);
         joined = path_is_absolute(config.worktree) ? strdup(config.worktree)
                                                    : str_concat(f->dirs->git_dir, "/", config.worktree);
         free(config.worktree);
@@ -206,24 +205,35 @@ static int check_repository(struct finding *f) {
         if (r == -ENOMEM)
                 return r;
         if (r < 0 || !streq(canonical, f->project))
-                return doubt(f, "it leads to the repository of another work tree", repair_hint);
+                return doubt(f, "it leads to the repository of another work tree", NULL);
         if (!is_plain(f->git_fd, "hooks", S_IFDIR))
                 return doubt(f, "the hooks of its git dir are no plain folder",
                              "make it one, empty if need be, so that it can be protected");
         return check_worktree_config(f, config.has_worktree_config);
 }
 
-static int host_gitdir_find(struct finding *f) {
-        int r;
+static int find_pointed(struct finding *f) {
+        struct gitdir *dirs = f->dirs;
+        int r = dirs->is_link
+                        ? path_canonical(dirs->dot_git, &dirs->git_dir, NULL)
+                        : follow_pointer(AT_FDCWD, dirs->dot_git, "gitdir: ", f->project, &dirs->git_dir);
 
-        r = follow_pointer(AT_FDCWD, f->dirs->dot_git, "gitdir: ", f->project, &f->dirs->git_dir);
+        if (r == -ENOMEM || (r < 0 && dirs->is_link))
+                return r == -ENOMEM ? r : 0;
         if (r == -EBADMSG || r == -EFBIG)
                 return doubt(f, "it holds no line that git would have written", repair_hint);
         if (r < 0)
-                return r == -ENOMEM ? r : doubt(f, "it leads nowhere", repair_hint);
-        if (path_is_beneath(f->dirs->git_dir, f->project))
+                return doubt(f, "it leads nowhere", repair_hint);
+        if (path_is_beneath(dirs->git_dir, f->project)) {
+                if (dirs->is_link)
+                        free(TAKE_PTR(dirs->git_dir));
                 return 0;
-        f->git_fd = open(f->dirs->git_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        }
+        f->git_fd = open(dirs->git_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (dirs->is_link && (f->git_fd < 0 || is_missing(f->git_fd, "HEAD"))) {
+                free(TAKE_PTR(dirs->git_dir));
+                return 0;
+        }
         if (f->git_fd < 0)
                 return doubt(f, "it leads to no folder that can be opened", repair_hint);
         r = is_missing(f->git_fd, "commondir") ? check_repository(f) : check_worktree(f);
@@ -237,18 +247,19 @@ int gitdir_find(const char *project, struct gitdir *ret, const char **ret_why, c
 
         if (!dirs.dot_git)
                 return -ENOMEM;
+        dirs.is_link = is_plain(AT_FDCWD, dirs.dot_git, S_IFLNK);
         if (is_plain(AT_FDCWD, dirs.dot_git, S_IFDIR)) {
                 dirs.git_dir = strdup(dirs.dot_git);
                 r = dirs.git_dir ? 0 : -ENOMEM;
         } else {
-                r = is_plain(AT_FDCWD, dirs.dot_git, S_IFREG) ? host_gitdir_find(&f) : 0;
+                r = dirs.is_link || is_plain(AT_FDCWD, dirs.dot_git, S_IFREG) ? find_pointed(&f) : 0;
         }
         close_fdp(&f.git_fd);
         if (r == -EPERM) {
                 *ret_why = f.why;
-                *ret_hint = f.hint;
+                *ret_hint = dirs.is_link ? NULL : f.hint;
         }
-        if (r >= 0) {
+        if (r != -ENOMEM) {
                 *ret = dirs;
                 dirs = (struct gitdir){0};
         }

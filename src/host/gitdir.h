@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where the git dir of a project is.  A .git that is a file (in a linked worktree or a submodule)
- * is the command's to write.  So it is believed only if the git dir that it names, which the
- * command can't write, names the project in turn. */
+/* Where the git dir of a project is.  A .git that is a file (in a linked worktree or a submodule) or a
+ * symlink is the command's to write.  So it is believed only if the git dir that it names, which the command
+ * can't write, names the project in turn. */
 #pragma once
 
 #include "gitconfig.h"
 
 struct gitdir {
-        char *dot_git;    /* the project's .git, file or folder */
-        char *git_dir;    /* canonical; NULL: .git is missing, or a symlink */
+        char *dot_git; /* the project's .git, file or folder */
+        char *git_dir; /* canonical; NULL: .git is missing, or a symlink to what is none or in the project */
         char *common_dir; /* canonical; NULL: the git dir is a whole repository */
+        bool is_link;     /* .git is a symlink */
 };
 
-/* Looks at `project` (canonical) and fills *ret.  1: .git is a file that leads to git dirs outside
- * the project, which nsrun must expose; 0: it doesn't, or is no file.  -EPERM: .git isn't believed;
- * *ret_why and *ret_hint (static) say why and what to do.  -ENOMEM. */
+/* Looks at `project` (canonical) and fills *ret.  1: .git leads to git dirs outside the project, which nsrun
+ * must expose; 0: it doesn't.  -EPERM: .git isn't believed, and *ret has what it leads to as far as that is
+ * known; *ret_why and *ret_hint (static) say why and what to do; no hint: the user may expose what it leads
+ * to.  -ENOMEM. */
 int gitdir_find(const char *project, struct gitdir *ret, const char **ret_why, const char **ret_hint);
 /* Calls `found` for each entry of a plain file of configuration in a folder, bounded: gitconfig_parse()'s
  * result, or read_small_file()'s. */

@@ -222,9 +222,46 @@ static bool is_harmless_alias(const char *value) {
                !strstr(value, " -c") && !strstr(value, "config");
 }
 
+/* Whether an address, or its beginning, starts no program ("ext::", a host that begins with "-") and holds
+ * no password: http's has no user at all, who may be a token. */
+static bool is_harmless_address(const char *address, size_t n) {
+        static const char *const schemes[] = {"https://", "http://", "ssh://", "git://", "file://"};
+        _cleanup_free_ char *text = strndup(address, n);
+        const char *host = NULL, *at;
+        bool is_url;
+        size_t length;
+
+        if (!text || !has_plain_only(text, "@:/.-_~+%") || strstr(text, "::") || strstr(text, "/-"))
+                return false;
+        for (size_t i = 0; i < ARRAY_SIZE(schemes) && !host; i++)
+                host = startswith(text, schemes[i]);
+        /* Else "user@host:path". */
+        is_url = host;
+        host = host ? host : text;
+        length = strcspn(host, is_url ? "/" : ":/");
+        if (!is_url && (*text == '-' || text[length] != ':'))
+                return false;
+        at = strchr(text, '@');
+        return !at || (!startswith(text, "http") && (size_t)(at - host) < length && at[1] != '-' &&
+                       !strchr(at + 1, '@') && !memchr(host, ':', (size_t)(at - host)));
+}
+
+static bool is_harmless_url(const struct gitconfig_entry *entry) {
+        const char *url;
+        size_t n;
+
+        return entry->value &&
+               (gitconfig_is_in(entry->name, "url", "insteadof", &url, &n) ||
+                gitconfig_is_in(entry->name, "url", "pushinsteadof", &url, &n)) &&
+               is_harmless_address(url, n) && has_plain_only(entry->value, "@:/.-_~+%") &&
+               !(strchr(entry->value, '@') && startswith(entry->value, "http"));
+}
+
 bool gitorders_is_harmless(const struct gitconfig_entry *entry) {
         if (entry->value && strlen(entry->value) > HARMLESS_MAX)
                 return false;
+        if (is_harmless_url(entry))
+                return true;
         if (startswith(entry->name, "alias.") && !strchr(entry->name + strlen("alias."), '.'))
                 return is_harmless_alias(entry->value);
         if (entry->value && !has_plain_only(entry->value, " -=%^~,.:;#()<>*+_|\\\"'"))

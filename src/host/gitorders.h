@@ -9,7 +9,8 @@
 bool gitorders_names_program(const struct gitconfig_entry *entry);
 
 /* Whether an entry is one of those that a sandbox gets of the user's own: by name those that say how git
- * works and prints.  None names a program, a file, an address or a secret. */
+ * works and prints, and addresses for others (url.*.insteadOf).  None names a program, a file or a secret.
+ */
 bool gitorders_is_harmless(const struct gitconfig_entry *entry);
 
 /* Calls `found` for each entry of the git dir's own files (config, and config.worktree) in order.

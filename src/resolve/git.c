@@ -22,9 +22,31 @@ static const char option[] = "the project's git dir";
  * what protect/ makes read-only. */
 static int git_add_dirs(struct resolved *s, const struct gitdir *g, struct nsrun_error *err) {
         const char *writable = g->common_dir ? g->common_dir : g->git_dir;
-        int r = resolve_default(s, PLAN_BY_GIT, POLICY_RO, g->dot_git, option, err);
+        int r = g->is_link ? 0 : resolve_default(s, PLAN_BY_GIT, POLICY_RO, g->dot_git, option, err);
 
         return r < 0 ? r : resolve_default(s, PLAN_BY_GIT, POLICY_RW, writable, option, err);
+}
+
+/* Whether the user exposes the git dir, whatever it says of itself. */
+static bool is_exposed(const struct resolved *s, const char *git_dir) {
+        for (size_t i = 0; git_dir && i < s->files.n_rules; i++)
+                if (!policy_is_default(s->files.rules[i].origin) &&
+                    path_is_beneath(git_dir, s->files.rules[i].source))
+                        return true;
+        return false;
+}
+
+static int refuse_git_dir(const struct gitdir *dirs, const char *why, const char *hint,
+                          struct nsrun_error *err) {
+        _cleanup_free_ char *expose = NULL;
+
+        if (!hint &&
+            asprintf(&expose, "if it is the project's own, expose it: --rw %s", dirs->git_dir) < 0) {
+                expose = NULL;
+                return error_oom(err);
+        }
+        return policy_refuse(err, dirs->dot_git, hint ? hint : expose,
+                             "the project's .git can't be believed: %s", why);
 }
 
 int git_add_rules(struct resolved *s, struct nsrun_error *err) {
@@ -35,21 +57,17 @@ int git_add_rules(struct resolved *s, struct nsrun_error *err) {
         if (!s->project || s->policy->has_workspace)
                 return 0;
         r = gitdir_find(s->project, &dirs, &why, &hint);
-        if (r == -EPERM) {
-                _cleanup_free_ char *path = path_join(s->project, ".git");
-
-                return path ? policy_refuse(err, path, hint, "the project's .git file can't be believed: %s",
-                                            why)
-                            : error_oom(err);
-        }
-        if (r < 0)
+        if (r == -EPERM && !is_exposed(s, dirs.git_dir))
+                return refuse_git_dir(&dirs, why, hint, err);
+        if (r == -ENOMEM)
                 return error_oom(err);
         if (r == 0)
                 return 0;
-        r = git_add_dirs(s, &dirs, err);
+        if (r > 0)
+                r = git_add_dirs(s, &dirs, err);
         s->git.dir = TAKE_PTR(dirs.git_dir);
         s->git.common_dir = TAKE_PTR(dirs.common_dir);
-        return r;
+        return r == -EPERM && why ? 0 : r;
 }
 
 /* Whether the committer's name is to be looked up: not where --env or --unsetenv decides one of its

@@ -235,6 +235,73 @@ TEST_WITH(the_users_harmless_settings_are_gits_inside, setup, site_teardown) {
         expect_status(&o, 2);
 }
 
+/* Addresses for others, and that the project's owner may be another: for no other folder. */
+TEST_WITH(addresses_and_a_safe_folder_are_gits_inside, setup, site_teardown) {
+        static const char *const good[] = {"git@github.com:", "https://mirror.example/",
+                                           "ssh://git@h.example/x", "file:///srv/git/",
+                                           "git://h.example:9418/"};
+        static const char *const bad[] = {"ext::sh -c x",
+                                          "https://token@h/",
+                                          "http://u:p@h/",
+                                          "ssh://u:p@h/",
+                                          "-oProxyCommand=x:",
+                                          "ssh://-oProxyCommand=x/",
+                                          "ssh://u@-x/",
+                                          "x@-y:",
+                                          "fd::3",
+                                          "/tmp/x",
+                                          "https://h/?t=\\\"x",
+                                          "u:p@h:"};
+        static const char *const safe[] = {"%s", "*", "%s/../project", "%r/*"}, *const unsafe[] = {
+                                                                                        "%s/sub", "/",
+                                                                                        "*\"\ndirectory=\""};
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *text = strdup(""),
+                            *is_safe = text_of("[safe]\n\tdirectory = \"%s\"\n", s->project);
+
+        for (size_t i = 0; i < ARRAY_SIZE(good) + ARRAY_SIZE(bad); i++) {
+                bool is_good = i < ARRAY_SIZE(good);
+                char *more = text_of("%s[url \"%s\"]\ninsteadOf=v%zu:\npushInsteadOf = p:%zu/\n", text,
+                                     is_good ? good[i] : bad[i - ARRAY_SIZE(good)], i, i);
+
+                free(text);
+                text = more;
+        }
+        make_file(s->home, ".gitconfig", text);
+        RUN(s, &o, "--", "cat", "/etc/gitconfig");
+        for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+                _cleanup_free_ char *line = text_of(
+                        "[url \"%s\"]\n\tinsteadof = \"v%zu:\"\n[url \"%s\"]\n\tpushinsteadof = \"p:%zu/\"\n",
+                        good[i], i, good[i], i);
+
+                expect_in(o.out, line);
+        }
+        for (size_t i = ARRAY_SIZE(good); i < ARRAY_SIZE(good) + ARRAY_SIZE(bad); i++) {
+                _cleanup_free_ char *line = text_of("v%zu:", i);
+
+                expect_not_in(o.out, line);
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(safe) + ARRAY_SIZE(unsafe); i++) {
+                bool is_good = i < ARRAY_SIZE(safe);
+                _cleanup_free_ char *named = replaced(is_good ? safe[i] : unsafe[i - ARRAY_SIZE(safe)], "%s",
+                                                      s->project),
+                                    *value = replaced(named, "%r", s->root),
+                                    *config = text_of("[safe]\ndirectory=\"%s\"\n", value);
+
+                make_file(s->home, ".gitconfig", config);
+                RUN(s, &o, "--", "sh", "-c", "cat /etc/gitconfig; true");
+                (is_good ? expect_in : expect_not_in)(o.out, is_good ? is_safe : "directory");
+                if (!has_program("git"))
+                        continue;
+                RUN(s, &o, "--env", "GIT_TEST_ASSUME_DIFFERENT_OWNER=1", "--", "sh", "-c",
+                    "git init -q sub 2>/dev/null; git rev-parse --is-inside-work-tree; git -C sub status");
+                (is_good ? expect_in : expect_not_in)(o.out, "true");
+                expect_in(o.err, "dubious ownership in repository at ");
+                expect_in(o.err, "/sub'");
+        }
+}
+
 int main(void) {
         return run_all_tests();
 }

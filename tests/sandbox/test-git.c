@@ -448,21 +448,20 @@ TEST_WITH(a_rebase_that_would_run_a_command_is_told, setup, site_teardown) {
         }
 }
 
-#define DOUBT "nsrun: the project's .git file can't be believed: "
-#define REPAIR                                                                                           \
-        "; if the folder was moved run 'git worktree repair' there, else remove the file; a git dir of " \
-        "another kind agrees with 'git config core.worktree FOLDER'"
+#define DOUBT  "nsrun: the project's .git can't be believed: "
+#define REPAIR "if the folder was moved run 'git worktree repair' there, else remove the file"
 
 TEST_WITH(a_git_file_that_lies_is_refused, setup, site_teardown) {
         static const struct {
                 const char *leads_to; /* below the root */
                 const char *why;
+                bool is_exposable;
         } lies[] = {
-                {"main/.git", "it leads to a repository that names no work tree"},
-                {"main/.git/worktrees/other", "it leads to the git dir of another worktree"},
-                {"super/.git/modules/sub", "it leads to the repository of another work tree"},
-                {"outside", "it leads to no repository"},
-                {"none", "it leads nowhere"},
+                {"main/.git", "it leads to a repository that names no work tree", true},
+                {"main/.git/worktrees/other", "it leads to the git dir of another worktree", false},
+                {"super/.git/modules/sub", "it leads to the repository of another work tree", true},
+                {"outside", "it leads to no repository", false},
+                {"none", "it leads nowhere", false},
         };
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
@@ -470,7 +469,10 @@ TEST_WITH(a_git_file_that_lies_is_refused, setup, site_teardown) {
         NEED_GIT();
         for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
                 _cleanup_free_ char *text = text_of("gitdir: %s/%s\n", s->root, lies[i].leads_to);
-                _cleanup_free_ char *line = text_of(DOUBT "%s: %s/.git" REPAIR, lies[i].why, s->project);
+                _cleanup_free_ char *expose = text_of("if it is the project's own, expose it: --rw %s/%s",
+                                                      s->root, lies[i].leads_to);
+                _cleanup_free_ char *line = text_of(DOUBT "%s: %s/.git; %s", lies[i].why, s->project,
+                                                    lies[i].is_exposable ? expose : REPAIR);
                 char *before;
 
                 make_file(s->project, ".git", text);
@@ -483,6 +485,62 @@ TEST_WITH(a_git_file_that_lies_is_refused, setup, site_teardown) {
         run_in(s, &o, "other", "git status --short; cat .git | wc -l | tr -d ' '");
         expect_status(&o, 0);
         expect_out(&o, "1\n");
+}
+
+/* As --separate-git-dir makes one, and Android's repo: exposed by itself if it names the project, else by an
+ * option; and protected as one in the project. */
+TEST_WITH(a_git_dir_elsewhere_is_found_or_asked_for, setup, site_teardown) {
+        static const char *const makes[] = {
+                "mkdir obj; git init -q --separate-git-dir sep p",
+                "rm -rf sep p; git init -q p; mv p/.git sep; ln -s ../sep p/.git",
+                "rm -rf sep p obj; git init -q p; mv p/.git sep; ln -s ../sep p/.git; mv sep/objects obj; ln -s ../obj sep/objects",
+        };
+        static const char work[] =
+                "git commit -q --allow-empty -m inside && git config core.hooksPath; echo x >hooks/pre-commit\n"
+                "echo x >\"$(git rev-parse --git-dir)/hooks/x\"; git config core.fsmonitor x";
+        const struct site *s = *state;
+        _cleanup_free_ char *project = path_of(s->root, "p"), *git_dir = path_of(s->root, "sep"),
+                            *objects = path_of(s->root, "obj"),
+                            *line = text_of(DOUBT
+                                            "%%s: %s/.git; if it is the project's own, expose it: --rw %s",
+                                            project, git_dir);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        for (size_t i = 0; i < ARRAY_SIZE(makes); i++) {
+                _cleanup_free_ char *refused =
+                        replaced(line, "%s",
+                                 i == 2 ? "it leads to no repository"
+                                        : "it leads to a repository that names no work tree");
+
+                expect_host(s, ".", makes[i], "");
+                expect_host(s, "p", "mkdir hooks; git config core.hooksPath hooks; mkdir -p ../sep/hooks",
+                            "");
+                RUN(s, &o, "--project", project, "--", "true");
+                expect_refusal(&o, 125, refused);
+                for (unsigned j = 0; j < 2; j++) {
+                        if (j == 0)
+                                RUN(s, &o, "--project", project, "--rw", git_dir, "--rw", objects, "--",
+                                    "sh", "-c", work);
+                        else
+                                run_in(s, &o, "p", work);
+                        expect_out(&o, "hooks\n");
+                        expect_in(o.err, "hooks/pre-commit: Read-only file system");
+                        expect_in(o.err, "hooks/x: Read-only file system");
+                        expect_host(
+                                s, "p",
+                                "git log -1 --format=%s; git config core.fsmonitor; ls -d hooks/* ../sep/hooks/x 2>/dev/null; true",
+                                "inside\n");
+                        /* Then it names the project. */
+                        if (i == 2)
+                                break;
+                        expect_host(s, "p", "git config core.worktree \"$PWD\"", "");
+                }
+        }
+        /* A symlink to what is no git dir is left alone. */
+        expect_host(s, "p", "ln -sfn ../home .git", "");
+        run_in(s, &o, "p", "ls .git/");
+        assert_int_not_equal(o.status, 125);
 }
 
 /* What a command can write on one run does not open another repository to the next. */

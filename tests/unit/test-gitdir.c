@@ -90,8 +90,10 @@ static void expect_doubt(const char *root, const char *project, const char *reas
 
         assert_int_equal(gitdir_find(path, &g, &why, &hint), -EPERM);
         assert_string_equal(why, reason);
-        assert_true(hint && *hint);
-        assert_null(g.git_dir);
+        /* With these it may be the project's all the same. */
+        assert_int_equal(!hint, strstr(reason, "a repository that names no") ||
+                                        strstr(reason, "of another work tree"));
+        gitdir_clear(&g);
         free(path);
 }
 
@@ -170,6 +172,9 @@ TEST_WITH(somebody_elses_repository_is_doubted, setup, teardown) {
         expect_doubt(root, "liar", "it leads to the git dir of another worktree");
         scratch_file(root, "liar/.git", "gitdir: ../repo/.git/modules/sub\n");
         expect_doubt(root, "liar", "it leads to the repository of another work tree");
+        scratch_folder(root, "linked");
+        scratch_link(root, "linked/.git", "../repo/.git");
+        expect_doubt(root, "linked", "it leads to a repository that names no work tree");
 }
 
 /* What the command can write on one run: its own .git and its own git dir. */
