@@ -168,6 +168,11 @@ static int command_take_denial(void *data, short revents) {
         return 0;
 }
 
+static int command_take_appeared(void *data, nsrun_unused short revents) {
+        run_take_appeared(&((struct watch *)data)->command->run);
+        return 0;
+}
+
 static void add_reports(struct loop *l, const struct agent_command *c) {
         loop_add(l, c->run.launch.report_fd, POLLIN, command_take_report);
         loop_add(l, run_denials_fd(&c->run), POLLIN, command_take_denial);
@@ -181,6 +186,7 @@ static int tell_watched(struct loop *l, void *data) {
                 return 1;
         loop_add(l, w->is_at_end ? -1 : c->output_fd, POLLIN, take_output);
         loop_add(l, w->deadline.fd, POLLIN, take_timer);
+        loop_add(l, run_appeared_fd(&c->run), POLLIN, command_take_appeared);
         loop_add(l, w->result->was_cancelled ? -1 : w->params->cancel_fd, POLLIN, take_cancel);
         add_reports(l, c);
         return 0;

@@ -321,7 +321,7 @@ int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
                 strbuf_addf(&b, "%-11s %zu names: read-only where they are, %s\n", "protected",
                             strv_length(plan->protected),
                             plan->is_strict ? "can't be made where they aren't (strict)"
-                                            : "moved aside at the end where they are made");
+                                            : "moved aside where they are made");
         if (plan->hide)
                 add_names(&b, "hidden", plan->hide);
         if (!plan->plain)

@@ -320,6 +320,14 @@ void run_take_denial(struct run *run, int events) {
         denials_take(run->denials, &run->launch, &run->listener, events);
 }
 
+int run_appeared_fd(const struct run *run) {
+        return protected_fd(&run->protected);
+}
+
+void run_take_appeared(struct run *run) {
+        protected_take(&run->protected);
+}
+
 bool run_ran_out_of_memory(struct run *run, bool was_killed) {
         bool is_own = run->memory.is_own, has_killed = oom_watch_ended(&run->memory);
 

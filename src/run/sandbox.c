@@ -106,10 +106,16 @@ static int sandbox_take_report(void *data, nsrun_unused short revents) {
         return r == 0 ? 1 : r < 0 ? r : 0;
 }
 
+static int sandbox_take_appeared(void *data, nsrun_unused short revents) {
+        run_take_appeared(&((struct sandbox_waiting *)data)->sandbox->run);
+        return 0;
+}
+
 static int sandbox_tell_awaited(struct loop *l, void *data) {
         const struct nsrun_sandbox *s = ((struct sandbox_waiting *)data)->sandbox;
 
         loop_add(l, s->ask ? s->run.network.life_fd : -1, POLLIN, sandbox_take_question);
+        loop_add(l, run_appeared_fd(&s->run), POLLIN, sandbox_take_appeared);
         loop_add(l, s->run.launch.report_fd, POLLIN, sandbox_take_report);
         return s->run.has_exited;
 }

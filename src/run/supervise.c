@@ -198,6 +198,13 @@ static int take_deadline(void *data, nsrun_unused short revents) {
         return signal < 0 ? signal : 0;
 }
 
+static int take_appeared(void *data, nsrun_unused short revents) {
+        struct supervised *s = data;
+
+        run_take_appeared(&s->run);
+        return 0;
+}
+
 static int take_denial(void *data, short revents) {
         struct supervised *s = data;
 
@@ -311,6 +318,7 @@ static int tell_supervised(struct loop *l, void *data) {
         loop_add(l, s->signal_fd, POLLIN, take_signals);
         loop_add(l, s->deadline.fd, POLLIN, take_deadline);
         loop_add(l, run_denials_fd(&s->run), POLLIN, take_denial);
+        loop_add(l, run_appeared_fd(&s->run), POLLIN, take_appeared);
         loop_add(l, a->is_open ? a->tty : -1, POLLIN, take_typed_answer);
         loop_add(l, asks && !a->has_ended ? s->run.network.life_fd : -1, POLLIN, take_asked_name);
         loop_add(l, is_free && !a->has_no_keys ? s->run.desktop.life_fd : -1, POLLIN, take_asked_key);

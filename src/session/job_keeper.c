@@ -338,6 +338,11 @@ static int keeper_take_session_end(void *data, nsrun_unused short revents) {
         return 0;
 }
 
+static int keeper_take_appeared(void *data, nsrun_unused short revents) {
+        run_take_appeared(&((struct keeper *)data)->run);
+        return 0;
+}
+
 /* Until the command has ended and nobody has its output open, or nobody shall have. */
 static int tell_kept(struct loop *l, void *data) {
         struct keeper *k = data;
@@ -350,6 +355,7 @@ static int tell_kept(struct loop *l, void *data) {
         loop_add(l, has_exited ? -1 : k->run.launch.report_fd, POLLIN, keeper_take_report);
         loop_add(l, k->signal_fd, POLLIN, keeper_take_signal);
         loop_add(l, k->deadline.fd, POLLIN, keeper_take_deadline);
+        loop_add(l, run_appeared_fd(&k->run), POLLIN, keeper_take_appeared);
         loop_add(l, k->cancel_fd, POLLIN, keeper_take_cancel);
         loop_add(l, has_exited ? k->session_fd : -1, POLLIN, keeper_take_session_end);
         l->patience_ms = k->is_waiting && k->port > 0 ? LOOK_MS : -1;

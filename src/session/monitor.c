@@ -28,6 +28,7 @@ struct monitor {
         struct run run;
         int signal_fd;
         int owner_fd;          /* the owner's pidfd; -EBADF: the session has no owner */
+        bool has_new_names;    /* protected ones may have appeared while a command runs */
         struct timespec begin; /* before the sandbox was begun */
         struct nsrun_error error;
 };
@@ -209,6 +210,10 @@ static int idle_wait(const struct monitor *k) {
 }
 
 enum {
+        NAMES_MS = 500, /* between two looks whether a command runs still */
+};
+
+enum {
         KEPT_TO_END = 1, /* the session is to be ended */
         KEPT_GONE /* pid 1's end of the pipe is closed: it is gone or about to go, which may take long */
 };
@@ -224,13 +229,29 @@ static int keep_until_told(void *data, nsrun_unused short revents) {
         return KEPT_TO_END;
 }
 
+/* While a command runs, who waits for it takes away what appears, and tells it; what is left of one is taken
+ * when it has ended. */
+static int keep_names(void *data, nsrun_unused short revents) {
+        struct monitor *k = data;
+
+        k->has_new_names = records_idle_seconds(&k->folder) == 0;
+        if (!k->has_new_names)
+                run_take_appeared(&k->run);
+        return 0;
+}
+
 /* Why the session ends, once there is a reason. */
 static int keep(struct loop *l, void *data) {
-        const struct monitor *k = data;
+        struct monitor *k = data;
 
+        if (k->has_new_names)
+                (void)keep_names(k, POLLIN);
         l->patience_ms = idle_wait(k);
         if (l->patience_ms == 0 && records_end(&k->folder, true) >= 0)
                 return KEPT_TO_END;
+        if (k->has_new_names && (l->patience_ms < 0 || l->patience_ms > NAMES_MS))
+                l->patience_ms = NAMES_MS;
+        loop_add(l, k->has_new_names ? -1 : run_appeared_fd(&k->run), POLLIN, keep_names);
         loop_add(l, k->run.launch.report_fd, 0, keep_until_gone);
         loop_add(l, k->signal_fd, POLLIN, keep_until_told);
         loop_add(l, k->owner_fd, POLLIN, keep_until_told);

@@ -20,6 +20,7 @@
 
 enum {
         OPEN_TRIES = 1000,
+        MOVED_MAX = 20,
 };
 
 /* What was there. */
@@ -35,6 +36,7 @@ struct protected_folder {
         char **globs;
         struct protected_name *names;
         size_t n_names;
+        bool has_new; /* something has appeared */
 };
 
 struct look {
@@ -43,6 +45,7 @@ struct look {
         int (*found)(void *data, const struct nsrun_error *note);
         void *data;
         char *last_closed; /* a folder that was opened to its owner */
+        bool is_early;     /* the command runs still */
 };
 
 static void clear_folder(struct protected_folder *f) {
@@ -62,6 +65,8 @@ void protected_clear(struct protected_names *names) {
         free(names->folders);
         strv_free(names->git_dirs);
         free(names->project);
+        free(names->moved);
+        (void)appearing_free(names->appearing);
         *names = (struct protected_names){0};
 }
 
@@ -161,6 +166,10 @@ int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret) 
                 protected_clear(&names);
                 return r;
         }
+        names.appearing = names.n > 0 ? appearing_new() : NULL;
+        for (size_t i = 0; names.appearing && i < names.n; i++)
+                if (names.folders[i].fd >= 0)
+                        appearing_watch(names.appearing, i, names.folders[i].fd, names.folders[i].globs);
         *ret = names;
         return 0;
 }
@@ -208,8 +217,8 @@ static int put_aside(const struct look *l, const char *name, const struct protec
         r = parent < 0 ? parent : aside_move(parent, base, is_still_named ? "" : dot, &aside);
         if (r == -ENOENT)
                 return 0;
-        if (r == -ENOMEM)
-                return r;
+        if (r == -ENOMEM || (r < 0 && l->is_early))
+                return r == -ENOMEM ? r : 0;
         if (r < 0)
                 return say(
                         l, name,
@@ -241,6 +250,19 @@ static int put_aside(const struct look *l, const char *name, const struct protec
                    is_still_named ? "look at it, and remove it" : hint);
 }
 
+/* Nothing of git's is a symlink there, and what it says may lead git to orders. */
+static int remove_link(const struct look *l, const char *name) {
+        const char *base = path_basename(name);
+        _cleanup_free_ char *folder = strndup(name, (size_t)(base - name - 1));
+        _cleanup_close_ int parent =
+                folder ? beneath_open(l->folder->fd, folder, O_PATH | O_DIRECTORY, 0) : -ENOMEM;
+
+        return parent >= 0 && unlinkat(parent, base, 0) == 0
+                       ? say(l, name, "a symlink that the command left in a git dir is removed", NULL)
+               : parent == -ENOMEM ? -ENOMEM
+                                   : 0;
+}
+
 /* Whether two looks saw one file with the same contents, as far as the time of its last change tells. */
 static bool is_same_entry(const struct stat *a, const struct stat *b) {
         return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
@@ -259,8 +281,10 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
         const struct protected_name *was = find_name_in(l->folder, name);
 
         /* A repository of its own, which a command may make: repositories.h tells of it. */
-        if (!was && streq(name, ".git"))
+        if ((!was && streq(name, ".git")) || (was && l->is_early))
                 return 0;
+        if (l->is_early && S_ISLNK(st->st_mode) && startswith(name, ".git/"))
+                return remove_link(l, name);
         /* What is neither a file nor a folder could not be mounted over. */
         if (!was || (!was->link && !S_ISREG(was->st.st_mode) && !S_ISDIR(was->st.st_mode) &&
                      !is_same_entry(&was->st, st)))
@@ -310,6 +334,8 @@ static bool open_way(const struct look *l, const char *name) {
 static int open_what_is_closed(void *data, const char *name) {
         struct look *l = data;
 
+        if (l->is_early)
+                return 0;
         if (l->last_closed && streq(l->last_closed, name))
                 return say(l, name, "what the command has made of a protected name can't be seen", NULL);
         free(l->last_closed);
@@ -337,7 +363,7 @@ static int find_plain_names(struct look *l) {
 }
 
 static int look_through(struct look *l) {
-        int r = find_names(l, l->folder->globs);
+        int r = l->is_early ? find_plain_names(l) : find_names(l, l->folder->globs);
 
         if (r == -E2BIG && (r = find_plain_names(l)) >= 0)
                 r = -E2BIG;
@@ -345,7 +371,7 @@ static int look_through(struct look *l) {
         l->last_closed = NULL;
         if (r >= 0 && !find_name_in(l->folder, "HEAD") && nested_is_bare(l->folder->fd))
                 r = put_aside(l, "HEAD", NULL);
-        if (r < 0 && r != -ENOMEM)
+        if (r < 0 && r != -ENOMEM && !l->is_early)
                 r = say(l, ".", "what the command has made of protected names can't be seen", NULL);
         return r;
 }
@@ -440,9 +466,85 @@ static int tell_repository(void *data, const struct nsrun_error *note) {
         return l->found(l->data, note);
 }
 
+/* ------------------------------------------------------------ while the command runs */
+
+int protected_fd(const struct protected_names *names) {
+        return appearing_fd(names->appearing);
+}
+
+/* Whether the path, which has come to be, is what a glob without wildcards names, or leads to it, or may
+ * make the folder a bare repository. */
+static bool is_of_interest(const struct protected_folder *f, const char *path) {
+        static const char *const bare[] = {"HEAD", "commondir", "objects", "refs"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(bare); i++)
+                if (streq(path, bare[i]))
+                        return true;
+        STRV_FOREACH (glob, f->globs) {
+                const char *rest = startswith(*glob, path);
+
+                if (rest && (!*rest || *rest == '/'))
+                        return true;
+        }
+        return false;
+}
+
+static void note_new(void *data, size_t folder, const char *path) {
+        struct protected_names *names = data;
+
+        for (size_t i = 0; i < names->n; i++)
+                if (folder == SIZE_MAX || (folder == i && is_of_interest(&names->folders[i], path)))
+                        names->folders[i].has_new = names->folders[i].fd >= 0;
+}
+
+static int keep_moved(void *data, const struct nsrun_error *note) {
+        struct protected_names *names = data;
+
+        if (names->n_moved < MOVED_MAX) {
+                if (ARRAY_GROW(names->moved, names->n_moved) < 0)
+                        return -ENOMEM;
+                names->moved[names->n_moved] = *note;
+        }
+        names->n_moved++;
+        return 0;
+}
+
+void protected_take(struct protected_names *names) {
+        appearing_read(names->appearing, note_new, names);
+        for (size_t i = 0; i < names->n; i++) {
+                struct protected_folder *f = &names->folders[i];
+                struct look look = {
+                        .folder = f, .all = names, .found = keep_moved, .data = names, .is_early = true};
+
+                if (!f->has_new)
+                        continue;
+                f->has_new = false;
+                /* First, so that what comes to be meanwhile in a new folder is told. */
+                appearing_watch(names->appearing, i, f->fd, f->globs);
+                (void)look_through(&look);
+        }
+}
+
+/* ----------------------------------------------------------------------- at the end */
+
+static int tell_moved(const struct protected_names *names,
+                      int (*found)(void *data, const struct nsrun_error *note), void *data) {
+        struct nsrun_error more = {0};
+        int r = 0;
+
+        for (size_t i = 0; i < names->n_moved && i < MOVED_MAX && r >= 0; i++)
+                r = found(data, &names->moved[i]);
+        if (r < 0 || names->n_moved <= MOVED_MAX)
+                return r;
+        (void)error_setf(&more, NSRUN_STAGE_SUPERVISE, 0, NULL, NULL,
+                         "%zu more protected names that the command made are moved aside",
+                         names->n_moved - MOVED_MAX);
+        return found(data, &more);
+}
+
 int protected_end(struct protected_names *names, int (*found)(void *data, const struct nsrun_error *note),
                   void *data) {
-        int r = 0;
+        int r = tell_moved(names, found, data);
 
         for (size_t i = 0; i < names->n && r >= 0; i++) {
                 struct look look = {

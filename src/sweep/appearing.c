@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See appearing.h.  Folders are known by descriptors, and no symlink is followed. */
+#include "appearing.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "aside.h"
+#include "base/array.h"
+#include "base/beneath.h"
+#include "base/file.h"
+#include "base/str.h"
+
+enum {
+        PLACES_MAX = 64, /* of a repository with many submodules not all is watched */
+        READS_MAX = 16,  /* at once: who floods the queue doesn't keep the caller */
+};
+
+struct place {
+        size_t folder;
+        char *name; /* "" for the folder itself */
+        int wd;     /* -1: it isn't there */
+        unsigned round;
+};
+
+struct appearing {
+        int fd;
+        struct place *places;
+        size_t n;
+        unsigned round; /* of appearing_watch() */
+};
+
+struct appearing *appearing_new(void) {
+        struct appearing *a = calloc(1, sizeof(*a));
+
+        if (!a)
+                return NULL;
+        a->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+        return a->fd < 0 || fd_lift(&a->fd) < 0 ? appearing_free(a) : a;
+}
+
+struct appearing *appearing_free(struct appearing *a) {
+        if (!a)
+                return NULL;
+        for (size_t i = 0; i < a->n; i++)
+                free(a->places[i].name);
+        free(a->places);
+        close_fdp(&a->fd);
+        free(a);
+        return NULL;
+}
+
+int appearing_fd(const struct appearing *a) {
+        return a ? a->fd : -EBADF;
+}
+
+static struct place *place_of(struct appearing *a, size_t folder, const char *name, size_t length) {
+        struct place p = {.folder = folder, .wd = -1};
+
+        for (size_t i = 0; i < a->n; i++)
+                if (a->places[i].folder == folder && strncmp(a->places[i].name, name, length) == 0 &&
+                    !a->places[i].name[length])
+                        return &a->places[i];
+        if (a->n == PLACES_MAX || ARRAY_GROW(a->places, a->n) < 0 || !(p.name = strndup(name, length)))
+                return NULL;
+        a->places[a->n] = p;
+        return &a->places[a->n++];
+}
+
+static int add_watch(const struct appearing *a, int fd) {
+        return inotify_add_watch(a->fd, fd_link(fd).path, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
+}
+
+/* Whether the folder is there, and watched. */
+static bool watch_place(struct appearing *a, struct place *p, int root) {
+        _cleanup_close_ int fd = beneath_open(root, p->name, O_PATH | O_DIRECTORY, 0);
+        int wd = fd < 0 ? -1 : add_watch(a, fd);
+
+        /* A folder of the command's that it has closed. */
+        if (fd >= 0 && wd < 0 && errno == EACCES && p->round > 0 && aside_open_folder(fd) >= 0)
+                wd = add_watch(a, fd);
+        /* Another is at its place: there is one watch for each. */
+        if (p->wd >= 0 && p->wd != wd)
+                (void)inotify_rm_watch(a->fd, p->wd);
+        p->wd = wd;
+        p->round = a->round;
+        return wd >= 0;
+}
+
+void appearing_watch(struct appearing *a, size_t folder, int fd, char *const *globs) {
+        struct place *p = place_of(a, folder, "", 0);
+
+        a->round++;
+        if (!p || !watch_place(a, p, fd))
+                return;
+        STRV_FOREACH (glob, globs)
+                for (const char *slash = strchr(*glob, '/'); slash; slash = strchr(slash + 1, '/')) {
+                        if (strcspn(*glob, "*?[\\") < (size_t)(slash - *glob))
+                                break;
+                        p = place_of(a, folder, *glob, (size_t)(slash - *glob));
+                        if (!p || (p->round == a->round ? p->wd < 0 : !watch_place(a, p, fd)))
+                                break;
+                }
+}
+
+static void take_event(const struct appearing *a, const struct inotify_event *event,
+                       void (*found)(void *data, size_t folder, const char *path), void *data) {
+        if (event->mask & IN_Q_OVERFLOW)
+                found(data, SIZE_MAX, "");
+        for (size_t i = 0; i < a->n && event->len > 0; i++) {
+                const struct place *p = &a->places[i];
+                char path[PATH_MAX];
+
+                if (p->wd == event->wd && snprintf(path, sizeof(path), "%s%s%s", p->name,
+                                                   *p->name ? "/" : "", event->name) < (int)sizeof(path))
+                        found(data, p->folder, path);
+        }
+}
+
+void appearing_read(struct appearing *a, void (*found)(void *data, size_t folder, const char *path),
+                    void *data) {
+        _Alignas(struct inotify_event) char events[16384];
+
+        for (unsigned i = 0; i < READS_MAX; i++) {
+                ssize_t n = read(a->fd, events, sizeof(events));
+
+                if (n <= 0)
+                        return;
+                for (const char *at = events; at < events + n;) {
+                        const struct inotify_event *event = (const void *)at;
+
+                        take_event(a, event, found, data);
+                        at += sizeof(*event) + event->len;
+                }
+        }
+}

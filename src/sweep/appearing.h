@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What comes to be in folders in which globs may name something, as it comes to be (inotify(7)). */
+#pragma once
+
+#include "base/macro.h"
+
+struct appearing;
+
+/* NULL: the user's inotify instances, descriptors or memory are used up. */
+struct appearing *appearing_new(void);
+struct appearing *appearing_free(struct appearing *a);
+
+/* For poll(2); -EBADF for NULL. */
+int appearing_fd(const struct appearing *a);
+
+/* Watches the folder of that number, and in it those in which the globs name something, as far as they are
+ * there.  To be called again when one of them may have come to be, or be another. */
+void appearing_watch(struct appearing *a, size_t folder, int fd, char *const *globs);
+
+/* Calls `found` for each name that has come to be since: the folder's number, and the name's path in it.
+ * Where the kernel has lost count once with SIZE_MAX and "". */
+void appearing_read(struct appearing *a, void (*found)(void *data, size_t folder, const char *path),
+                    void *data);
