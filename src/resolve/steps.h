@@ -19,8 +19,8 @@ int git_add_rules(struct resolved *s, struct nsrun_error *err);
  * s->files.writable must be known. */
 int git_find_identity(const struct resolved *s, struct resolved_git *git, struct nsrun_error *err);
 
-/* Fills s->git.worktrees.  All rules and s->protection must be known.  -E2BIG with *err filled: there are too
- * many. */
+/* Fills s->git.worktrees.  All rules and s->protection must be known.  -E2BIG with *err filled: there are
+ * too many. */
 int git_find_worktrees(const struct resolved *s, struct resolved_git *git, struct nsrun_error *err);
 
 /* ---- toolchains.c: toolchain folders of the host become rules; which of them don't, and why; what the
