@@ -68,11 +68,11 @@ static void add_number(char *to, const char *key, int fd) {
         strcat(to, number_format(number, (uint64_t)fd));
 }
 
-/* Lays an overlay over `lower` with layers of its own below `parent`, in a folder called `name`.
- * The options are descriptors, relative to the working directory: no path to escape, none to walk again,
- * none to see in the sandbox's mountinfo.  "volatile" (5.10): what is written is thrown away, and without it
- * the end of every run would sync the cache folder's whole disk. */
-static int lay_overlay(int target, int lower, int parent, const char *name) {
+/* Lays an overlay over `lower`, and over `kept` if that is none below 0, with layers of its own below
+ * `parent`, in a folder called `name`. The options are descriptors, relative to the working directory: no
+ * path to escape, none to walk again, none to see in the sandbox's mountinfo.  "volatile" (5.10): what is
+ * written is thrown away, and without it the end of every run would sync the cache folder's whole disk. */
+static int lay_overlay(int target, int lower, int kept, int parent, const char *name) {
         _cleanup_close_ int folder = make_layer(parent, name, 0700), upper = -EBADF, work = -EBADF;
         char options[128] = "userxattr,volatile";
         struct stat st;
@@ -84,7 +84,9 @@ static int lay_overlay(int target, int lower, int parent, const char *name) {
         work = upper < 0 ? upper : make_layer(folder, "work", 0700);
         if (work < 0)
                 return work;
-        add_number(options, ",lowerdir=", lower);
+        if (kept >= 0)
+                add_number(options, ",lowerdir=", kept);
+        add_number(options, kept >= 0 ? ":" : ",lowerdir=", lower);
         add_number(options, ",upperdir=", upper);
         add_number(options, ",workdir=", work);
         return mount_filesystem(target, "overlay", MS_NOSUID | MS_NODEV, options);
@@ -106,11 +108,14 @@ static int explain_read_only(int parent) {
 }
 
 static int overlay_try(struct mounting *m, const struct plan_op *op, int lower, bool is_disk) {
-        _cleanup_close_ int target = open_again(m, op), merged = -EBADF;
+        _cleanup_close_ int target = open_again(m, op), merged = -EBADF, kept = -EBADF;
         unsigned long flags = MS_RDONLY;
-        int parent = target < 0 ? target : overlay_folder(m, op, is_disk),
-            r = parent < 0 ? parent : lay_overlay(target, lower, parent, op->text);
+        int parent = target < 0 ? target : overlay_folder(m, op, is_disk), r = parent;
 
+        if (op->layers)
+                kept = beneath_open(m->old_root, op->layers[0] + 1, O_PATH | O_DIRECTORY, 0);
+        if (r >= 0)
+                r = lay_overlay(target, lower, kept, parent, op->text);
         if (r < 0)
                 return r;
         /* Unable to make its work folder, overlayfs mounts all the same, read-only: that won't do. */

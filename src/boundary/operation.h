@@ -97,7 +97,8 @@ struct plan_op {
         bool makes_target;  /* the mount point is on a tmpfs of the plan's and is made */
         bool makes_on_host; /* PLAN_BIND: target is the host's, in the instance, and the run makes what
                                    is missing of it */
-        char **layers;      /* PLAN_OVERLAY of a raw plan: lower folders, the uppermost last */
+        char **layers;      /* PLAN_OVERLAY: one more lower folder over source, if it is there; of a raw
+                               plan all of them, the uppermost last */
         char *work;         /* PLAN_OVERLAY of a raw plan: its work folder (source: the upper) */
         bool is_own_link; /* PLAN_BIND of a raw plan: source is a link of the child's own in /proc/self/ns */
         mode_t parent_mode; /* of a raw plan: of the folders that are made on the way to target */
@@ -140,7 +141,7 @@ struct plan_op {
         M(BOOL, BOOL, is_in_rundir)      \
         M(BOOL, BOOL, makes_target)      \
         M(NOTHING, BOOL, makes_on_host)  \
-        M(TEXTS, NOTHING, layers)        \
+        M(TEXTS, TEXTS, layers)          \
         M(TEXT, NOTHING, work)           \
         M(BOOL, NOTHING, is_own_link)    \
         M(NUMBER, NOTHING, parent_mode)  \

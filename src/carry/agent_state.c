@@ -5,11 +5,12 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "agent_rest.h"
 #include "base/array.h"
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/sys.h"
+#include "disk/remove_tree.h"
 #include "host/glob.h"
 #include "json_members.h"
 
@@ -34,7 +35,10 @@ struct carried_mixed {
 /* An overlay. */
 struct carried_folder {
         char *path;
-        char *upper; /* of its layer, below the run directory */
+        char *layer; /* its folder in the run directory */
+        char *rest;  /* rundir_rest()'s; NULL: there is no project */
+        bool has_rest;
+        struct timespec when; /* the state of that at the start */
         char **globs;
         struct carried_mixed *mixed;
         size_t n_mixed;
@@ -44,7 +48,7 @@ struct carried_folder {
 struct carrying {
         const struct carried *all;
         const struct carried_folder *folder;
-        int upper, host;
+        int layer, upper, host, rest;
         unsigned n_files;
         bool takes_folders;
         char **left; /* names at its top that aren't carried */
@@ -63,7 +67,8 @@ void carried_clear(struct carried *carried) {
                 free(f->mixed);
                 strv_free(f->globs);
                 free(f->path);
-                free(f->upper);
+                free(f->layer);
+                free(f->rest);
         }
         free(carried->folders);
         free(carried->project);
@@ -113,25 +118,46 @@ static int make_folder(int parent, const char *name, int *fd) {
         return *fd < 0 ? *fd : 0;
 }
 
-/* Puts the host's file where the command finds it as its own. */
-static int seed_mixed(const struct carried_folder *f, struct carried_mixed *m, const struct rundir *u) {
-        _cleanup_free_ char *layer = strndup(f->upper, strcspn(f->upper, "/"));
-        _cleanup_close_ int folder = -EBADF, upper = -EBADF, fd = -EBADF;
-        int r = layer ? read_small_file(AT_FDCWD, m->file, O_NOFOLLOW, JSON_MAX, &m->base) : -ENOMEM;
+static const char upper_name[] = "upper";
 
-        if (r == -ENOMEM || r < 0)
+/* Puts the host's file, with what the command has added to its own in earlier runs, where it finds that. */
+static int seed_mixed(const struct carried_folder *f, struct carried_mixed *m, const char *project,
+                      const struct rundir *u, int rest) {
+        _cleanup_free_ char *kept = NULL, *text = NULL;
+        _cleanup_close_ int folder = -EBADF, upper = -EBADF, fd = -EBADF;
+        const char *seed;
+        int r = read_small_file(AT_FDCWD, m->file, O_NOFOLLOW, JSON_MAX, &m->base);
+
+        if (r != -ENOMEM && rest >= 0)
+                r = read_small_file(rest, m->name, O_NOFOLLOW, JSON_MAX, &kept);
+        if (r != -ENOMEM && kept)
+                r = members_add(m->members, project, kept, m->base, &text);
+        seed = text ? text : m->base;
+        if (r == -ENOMEM || !seed)
                 return r == -ENOMEM ? r : 0;
-        r = make_folder(u->dir_fd, layer, &folder);
+        r = make_folder(u->dir_fd, f->layer, &folder);
         if (r >= 0)
-                r = make_folder(folder, path_basename(f->upper), &upper);
+                r = make_folder(folder, upper_name, &upper);
         fd = r < 0 ? r : openat(upper, m->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd < 0)
                 return r < 0 ? r : -errno;
-        return write_full(fd, m->base, strlen(m->base));
+        return write_full(fd, seed, strlen(seed));
+}
+
+/* Of one overlay what is there of earlier runs, and the command's copies. */
+static int begin_folder(struct carried *carried, struct carried_folder *f, const struct rundir *u) {
+        _cleanup_close_ int rest = f->rest ? rest_begin(f->rest, f->path, &f->when) : -ENOENT;
+        int r = 0;
+
+        f->has_rest = rest >= 0;
+        for (size_t k = 0; k < f->n_mixed && r >= 0; k++)
+                r = seed_mixed(f, &f->mixed[k], carried->project, u, rest);
+        return r;
 }
 
 int carried_begin(const struct nsrun_plan *plan, const struct rundir *u, struct carried *ret,
                   struct nsrun_error *err) {
+        _cleanup_free_ char *base = u->path ? path_parent(u->path) : NULL;
         struct carried carried = {0};
         int r = 0;
 
@@ -145,8 +171,10 @@ int carried_begin(const struct nsrun_plan *plan, const struct rundir *u, struct 
                 if (op->kind != PLAN_OVERLAY || op->origin != PLAN_BY_AGENT)
                         continue;
                 f.path = strdup(op->source);
-                f.upper = str_concat(op->text, "/", "upper");
-                r = f.path && f.upper ? ARRAY_GROW(carried.folders, carried.n) : -ENOMEM;
+                f.layer = strdup(op->text);
+                f.rest = base && plan->project ? rundir_rest(base, plan->project, op->text) : NULL;
+                r = f.path && f.layer && (f.rest || !plan->project) ? ARRAY_GROW(carried.folders, carried.n)
+                                                                    : -ENOMEM;
                 if (r >= 0)
                         carried.folders[carried.n++] = f;
         }
@@ -154,9 +182,8 @@ int carried_begin(const struct nsrun_plan *plan, const struct rundir *u, struct 
                 r = r < 0 ? r : add_carried_line(&carried, *line);
         if (r >= 0 && plan->project && !(carried.project = strdup(plan->project)))
                 r = -ENOMEM;
-        for (size_t i = 0; i < carried.n; i++)
-                for (size_t k = 0; k < carried.folders[i].n_mixed && r >= 0; k++)
-                        r = seed_mixed(&carried.folders[i], &carried.folders[i].mixed[k], u);
+        for (size_t i = 0; i < carried.n && r >= 0; i++)
+                r = begin_folder(&carried, &carried.folders[i], u);
         *ret = carried;
         return r < 0 ? error_set(err, NSRUN_STAGE_WORKSPACE, r, u->path,
                                  "the command's copy of an agent's file can't be made", NULL)
@@ -219,6 +246,19 @@ static int put_file(int parent, const char *name, const struct stat *was, mode_t
         return r;
 }
 
+/* What is carried is the host's from now on, and hides nothing of it in the next run. */
+static int drop_carried(const struct carrying *c, const char *name) {
+        _cleanup_free_ char *folder = strndup(name, (size_t)(path_basename(name) - name));
+        _cleanup_close_ int parent = -EBADF;
+
+        if (!folder)
+                return -ENOMEM;
+        if (*folder)
+                folder[strlen(folder) - 1] = '\0';
+        parent = beneath_open(c->upper, folder, O_PATH | O_DIRECTORY, 0);
+        return parent < 0 || unlinkat(parent, path_basename(name), 0) < 0 ? -EIO : 0;
+}
+
 /* A file that the host has changed since the start is the host's. */
 static int carry_file(struct carrying *c, const char *name) {
         _cleanup_close_ int fd = beneath_open(c->upper, name, O_RDONLY | O_NONBLOCK, 0), parent = -EBADF;
@@ -240,8 +280,9 @@ static int carry_file(struct carrying *c, const char *name) {
         has_one = fstatat(parent, base, &was, AT_SYMLINK_NOFOLLOW) == 0;
         if (has_one && !time_is_before(&was.st_ctim, &c->all->since))
                 return -ESTALE;
-        return put_file(parent, base, has_one ? &was : NULL, has_one ? was.st_mode : st.st_mode & 0600,
-                        bytes, n);
+        r = put_file(parent, base, has_one ? &was : NULL, has_one ? was.st_mode : st.st_mode & 0600, bytes,
+                     n);
+        return r < 0 ? r : drop_carried(c, name);
 }
 
 static int carry_name(struct carrying *c, const char *name, unsigned char type, unsigned depth);
@@ -273,9 +314,9 @@ static int carry_name(struct carrying *c, const char *name, unsigned char type, 
         }
         if (r == -ESTALE)
                 say_of(c, name,
-                       "the host has changed this file meanwhile: what the command wrote to it is dropped");
+                       "the host has changed this file meanwhile: what the command wrote to it is the next run's here");
         else if (r < 0 && r != -ENOMEM)
-                say_of(c, name, "what the command wrote here can't be carried to the host, and is dropped");
+                say_of(c, name, "what the command wrote here can't be carried to the host");
         return r == -ENOMEM ? r : 0;
 }
 
@@ -345,6 +386,7 @@ static int add_left(void *data, int folder, const struct dirent *entry) {
         struct carrying *c = data;
         const char *name = entry->d_name;
         unsigned char type = folder_type(folder, entry);
+        struct stat st;
 
         for (size_t i = 0; i < c->folder->n_mixed; i++)
                 if (streq(c->folder->mixed[i].name, name))
@@ -352,14 +394,16 @@ static int add_left(void *data, int folder, const struct dirent *entry) {
         STRV_FOREACH (glob, c->folder->globs)
                 if (strcspn(*glob, "/*") >= strlen(name) && startswith(*glob, name))
                         return 0;
-        return type == DT_CHR ? 0 : strv_add(&c->left, name);
+        return type == DT_CHR || (c->rest >= 0 && fstatat(c->rest, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+                       ? 0
+                       : strv_add(&c->left, name);
 }
 
 static int compare_left(const void *a, const void *b) {
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Names what the host doesn't get. */
+/* Names what the host doesn't get, and didn't before. */
 static int tell_left(struct carrying *c) {
         _cleanup_close_ int fd = beneath_open(c->upper, "", O_RDONLY | O_DIRECTORY, 0);
         int r = fd < 0 ? fd : folder_read(fd, add_left, c);
@@ -376,7 +420,8 @@ static int tell_left(struct carrying *c) {
         names = strbuf_finish(&b);
         if (r < 0 || n == 0)
                 return r;
-        if (!names || asprintf(&what, "the host gets nothing of %s", names) < 0) {
+        if (!names || asprintf(&what, "the host gets nothing of %s%s", names,
+                               c->folder->rest ? " (the next run in this project does)" : "") < 0) {
                 what = NULL;
                 return -ENOMEM;
         }
@@ -384,24 +429,43 @@ static int tell_left(struct carrying *c) {
         return 0;
 }
 
+/* All that is still in the upper folder is there again in the next run of the project. */
+static void carry_keep_rest(const struct carrying *c) {
+        const struct carried_folder *f = c->folder;
+        int r = f->rest ? rest_keep(f->rest, f->has_rest ? &f->when : NULL, c->layer, upper_name) : 0;
+
+        if (r == -ESTALE)
+                say_of(c, "",
+                       "another run in this project has ended meanwhile: what this one wrote here is dropped");
+        else if (r < 0)
+                say_of(c, "", "what the command wrote here can't be kept for the next run");
+}
+
 static void carry_folder(struct carrying *c, const struct rundir *u) {
+        const struct carried_folder *f = c->folder;
         int r;
 
-        c->upper = beneath_open(u->dir_fd, c->folder->upper, O_RDONLY | O_DIRECTORY, 0);
-        c->host = open(c->folder->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        c->layer = beneath_open(u->dir_fd, f->layer, O_RDONLY | O_DIRECTORY, 0);
+        c->upper = c->layer < 0 ? c->layer : open_for_removal(c->layer, upper_name);
+        c->host = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        c->rest = f->has_rest ? open(f->rest, O_PATH | O_DIRECTORY | O_CLOEXEC) : -EBADF;
         r = c->upper < 0 || c->host < 0 ? -EIO : 0;
-        STRV_FOREACH (glob, c->folder->globs)
+        STRV_FOREACH (glob, f->globs)
                 r = r < 0 ? r : carry_glob(c, *glob);
-        for (size_t i = 0; i < c->folder->n_mixed && r >= 0; i++)
-                if (carry_mixed(c, &c->folder->mixed[i]) < 0)
-                        say_of(c, c->folder->mixed[i].name,
+        for (size_t i = 0; i < f->n_mixed && r >= 0; i++)
+                if (carry_mixed(c, &f->mixed[i]) < 0)
+                        say_of(c, f->mixed[i].name,
                                "what the command changed in this file can't be carried to the host");
         if (r >= 0)
                 r = tell_left(c);
         if (r < 0)
-                say_of(c, "", "what the command wrote here can't be carried to the host, and is dropped");
+                say_of(c, "", "what the command wrote here can't be carried to the host");
+        else
+                carry_keep_rest(c);
         strv_free(TAKE_PTR(c->left));
+        close_fdp(&c->rest);
         close_fdp(&c->upper);
+        close_fdp(&c->layer);
         close_fdp(&c->host);
 }
 
@@ -410,8 +474,10 @@ void carried_end(struct carried *carried, const struct rundir *u,
         for (size_t i = 0; i < carried->n; i++) {
                 struct carrying c = {.all = carried,
                                      .folder = &carried->folders[i],
+                                     .layer = -EBADF,
                                      .upper = -EBADF,
                                      .host = -EBADF,
+                                     .rest = -EBADF,
                                      .found = found,
                                      .data = data};
 

@@ -96,3 +96,67 @@ int members_take(const char *members, const char *project, const char *base, con
         json_close(&t.host);
         return r;
 }
+
+/* Whether "projects/@/KEY" is among the members. */
+static bool is_member_taken(const char *members, const char *key) {
+        static const char prefix[] = "projects/@/";
+        size_t n = strlen(key);
+
+        for (const char *at = members; (at = strstr(at, prefix));) {
+                at += strlen(prefix);
+                if (strncmp(at, key, n) == 0 && (at[n] == ',' || !at[n]))
+                        return true;
+        }
+        return false;
+}
+
+/* Adds to `to` the members of nodes[i] that it hasn't; and those that it has, but for `except` (NULL: none).
+ */
+static void add_members(struct json_document *d, struct json_value *to, const struct json_map *kept,
+                        size_t i, const char *except) {
+        for (size_t k = i + 1; k < kept->nodes[i].end; k = kept->nodes[k].end) {
+                const char *key = kept->nodes[k].key;
+                _cleanup_free_ char *text = json_spell(kept->nodes[k].value);
+
+                if (!text)
+                        d->has_failed = true;
+                else if (!json_has(to, key) || (except && !is_member_taken(except, key)))
+                        json_add_json(d, to, key, text);
+        }
+}
+
+static size_t find_node(const struct json_map *m, size_t i, const char *key) {
+        for (size_t k = i + 1; k < m->nodes[i].end; k = m->nodes[k].end)
+                if (streq(m->nodes[k].key, key))
+                        return json_kind(m->nodes[k].value) == JSON_OBJECT ? k : 0;
+        return 0;
+}
+
+int members_add(const char *members, const char *project, const char *kept, const char *host, char **ret) {
+        static const char projects[] = "projects";
+        struct json_document d = {0};
+        struct json_map map = {0};
+        struct json_trouble trouble;
+        struct json_value *to;
+        size_t all, own;
+        int r = json_map_read(&map, kept, strlen(kept), &trouble);
+
+        if (r >= 0)
+                r = json_kind(map.nodes[0].value) == JSON_OBJECT ? read_object(&d, host) : -EINVAL;
+        all = r < 0 ? 0 : find_node(&map, 0, projects);
+        own = all > 0 && project ? find_node(&map, all, project) : 0;
+        to = own > 0 ? json_get(d.root, projects) : NULL;
+        if (to && json_kind(to) == JSON_OBJECT) {
+                struct json_value *mine = json_get(to, project);
+
+                mine = json_kind(mine) == JSON_OBJECT ? mine : json_add_object(&d, to, project);
+                add_members(&d, mine, &map, own, members);
+        }
+        if (r >= 0) {
+                add_members(&d, d.root, &map, 0, NULL);
+                r = json_finish(&d, true, ret, NULL) < 0 ? -ENOMEM : 1;
+        }
+        json_close(&d);
+        json_map_clear(&map);
+        return r;
+}

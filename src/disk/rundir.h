@@ -64,4 +64,7 @@ void rundir_sweep(int base_fd);
 /* Sweeps the folder of all run directories, if there is one.  -EPERM: another user owns it or may
  * write to it. */
 int rundir_sweep_all(struct nsrun_error *err);
+/* The path of what is kept for a project's runs of an overlay's layer, in `base`, the folder of all run
+ * directories; NULL for want of memory. */
+char *rundir_rest(const char *base, const char *project, const char *layer);
 #define _cleanup_rundir_ _cleanup_(rundir_remove)

@@ -115,7 +115,20 @@ static enum plan_origin origin_of(const struct resolved_rule *rule) {
         return rule->access == POLICY_RW ? PLAN_BY_WRITABLE : PLAN_BY_READABLE;
 }
 
-static int collect_rule(struct entries *e, const struct resolved_rule *rule, uint64_t size) {
+/* What earlier runs of an agent in this project wrote to its folder is there again. */
+static int add_kept_layer(const struct resolved *s, struct plan_op *op) {
+        const char *base = s->own[OWN_RUNDIRS];
+        char *path = base && s->project ? rundir_rest(base, s->project, op->text) : NULL;
+
+        if (!path)
+                return base && s->project ? -ENOMEM : 0;
+        if (access(path, F_OK) == 0)
+                return strv_consume(&op->layers, path);
+        free(path);
+        return 0;
+}
+
+static int collect_rule(struct entries *e, const struct resolved *s, const struct resolved_rule *rule) {
         enum entry_origin origin = policy_is_default(rule->origin) ? ENTRY_DEFAULT : ENTRY_EXPLICIT;
         _cleanup_free_ char *target = NULL;
         struct plan_op *op;
@@ -132,11 +145,12 @@ static int collect_rule(struct entries *e, const struct resolved_rule *rule, uin
         op->is_git_dir = rule->is_git_dir;
         op->source = strdup(rule->source);
         if (rule->access == POLICY_OVERLAY) {
-                op->size = size;
+                op->size = s->files.overlay_size;
                 op->text = layer_name(target);
         }
         if (!op->source || (rule->access == POLICY_OVERLAY && !op->text) ||
-            strv_copy(rule->stubs, &op->stubs) < 0)
+            strv_copy(rule->stubs, &op->stubs) < 0 ||
+            (op->origin == PLAN_BY_AGENT && add_kept_layer(s, op) < 0))
                 return -ENOMEM;
         STRV_FOREACH (alias, rule->aliases)
                 entries_add_symlink(e, ENTRY_ALIAS, target, *alias);
@@ -178,7 +192,7 @@ static int plan_collect(struct entries *e, const struct resolved *s, struct nsru
                 return r == -ENOMEM ? error_oom(err) : r;
         r = collect_etc(e, s, err);
         for (size_t i = 0; i < s->files.n_rules && r >= 0; i++) {
-                r = collect_rule(e, &s->files.rules[i], s->files.overlay_size);
+                r = collect_rule(e, s, &s->files.rules[i]);
                 if (r < 0)
                         return error_oom(err);
         }

@@ -88,8 +88,9 @@ static void plan_print_add_details(struct strbuf *b, const struct plan_op *op) {
                 }
                 return;
         case PLAN_OVERLAY:
-                strbuf_add(b, op->base_dev > 0 ? "read-write, writes are the session's"
-                                               : "read-write, writes are thrown away");
+                strbuf_add(b, op->base_dev > 0              ? "read-write, writes are the session's"
+                              : op->origin == PLAN_BY_AGENT ? "read-write, writes are for the next run here"
+                                                            : "read-write, writes are thrown away");
                 if (!streq(op->source, op->target)) {
                         strbuf_add(b, ", from ");
                         add_visible(b, op->source);

@@ -32,6 +32,8 @@ static void print_json_add_op(struct json_document *d, struct json_value *parent
         }
         if (op->kind == PLAN_FILE || op->kind == PLAN_SYMLINK || op->kind == PLAN_OVERLAY)
                 json_add_string(d, o, op->kind == PLAN_OVERLAY ? "layer" : "text", op->text);
+        if (op->layers)
+                json_add_strings(d, o, "kept", op->layers);
         if (op->kind == PLAN_DIR || op->kind == PLAN_FILE || op->kind == PLAN_TMPFS)
                 json_add_string(d, o, "mode", mode);
         if (op->kind == PLAN_TMPFS) {

@@ -175,6 +175,14 @@ static bool is_what_lies_there(const struct plan_op *op) {
                streq(there, op->source);
 }
 
+/* Whether an agent's overlay has the one layer that earlier runs in the project have left of it. */
+static bool is_kept_layer(const struct verifying *v, const struct plan_op *op) {
+        const char *base = v->own[OWN_RUNS], *project = v->plan->project;
+        _cleanup_free_ char *path = base && project ? rundir_rest(base, project, op->text) : NULL;
+
+        return path && op->origin == PLAN_BY_AGENT && streq(op->layers[0], path) && !op->layers[1];
+}
+
 static int verify_source(const struct verifying *v, const struct plan_op *op, const struct plan_op *ground) {
         static const char *const kernel[] = {"/dev", "/proc", NULL};
         static const char *const whole[] = {"/boot", "/etc", "/home", "/root", "/run", "/srv", "/var", NULL};
@@ -188,6 +196,8 @@ static int verify_source(const struct verifying *v, const struct plan_op *op, co
         is_named = !op_is_writable(op) && (MAY_BE_READ & BIT(op->origin));
         if (op->kind == PLAN_OVERLAY && !(MAY_BE_OVERLAY & BIT(op->origin)))
                 return verify_fail(v, op, "is an overlay, and nobody asked for that");
+        if (op->layers && !is_kept_layer(v, op))
+                return verify_fail(v, op, "has a layer that isn't the project's");
         if (op->is_device)
                 return is_known_device(op) ? 0 : verify_fail(v, op, "shows a device that nobody may have");
         if (is_in_one_of(op->source, kernel) && !is_scratch_folder)
@@ -225,9 +235,10 @@ static bool is_well_made(const struct plan_op *op) {
         bool is_in_proc = path_is_beneath(op->target, "/proc"), is_left_out = op->proc != POLICY_PROC_UNSAID;
         bool is_of_bind = op->is_device || op->makes_on_host || op->is_in_rundir || op->stubs;
 
-        if (op->layers || op->work || op->is_own_link || op->has_source_fd || op->is_optional ||
-            op->is_ephemeral || op->mount_flags || op->attributes || op->propagation || op->is_shallow ||
-            op->parent_mode || (is_of_bind && op->kind != PLAN_BIND) || op->kind >= PLAN_DATA)
+        if ((op->layers && op->kind != PLAN_OVERLAY) || op->work || op->is_own_link || op->has_source_fd ||
+            op->is_optional || op->is_ephemeral || op->mount_flags || op->attributes || op->propagation ||
+            op->is_shallow || op->parent_mode || (is_of_bind && op->kind != PLAN_BIND) ||
+            op->kind >= PLAN_DATA)
                 return false;
         switch ((int)op->kind) {
         case PLAN_BIND:

@@ -129,7 +129,7 @@ static bool is_state(const struct row *row, const char *line) {
         return false;
 }
 
-static void expect_row(const struct site *s, const struct row *row) {
+static void expect_row(const struct site *s, const struct row *row, bool is_first) {
         const char *readable = row->readable ? row->readable : "/dev/null";
         _cleanup_free_ char *script =
                 text_of("OVERLAYS='%s' STATE='%s' READABLE=%s KEY=$%s OTHER=$%s\n%s", row->overlays,
@@ -145,7 +145,8 @@ static void expect_row(const struct site *s, const struct row *row) {
         expect_in(o.out, "key=key-\n");
         if (row->readable)
                 expect_in(o.out, "mine\nclosed\n");
-        expect_in(o.err, "nsrun: note: the host gets nothing of ");
+        if (is_first)
+                expect_in(o.err, "nsrun: note: the host gets nothing of ");
         after = sums_of_home(s);
         for (char *line = strtok_r(after, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
                 if (!strstr(before, line) && !is_state(row, line))
@@ -184,8 +185,8 @@ TEST(of_each_rows_folders_its_state_comes_to_the_host_and_nothing_else) {
                 }
                 if (rows[i].readable)
                         lay_file(s->home, rows[i].readable, "mine\n");
-                expect_row(s, &rows[i]);
-                expect_row(s, &rows[i]);
+                expect_row(s, &rows[i], true);
+                expect_row(s, &rows[i], false);
         }
 }
 
@@ -239,8 +240,7 @@ TEST(what_is_carried_is_a_plain_file_and_no_newer_one_is_lost) {
         RUN(s, &o, "--agent", "codex", "--", "sh", "-c",
             "cd ~/.codex; ln -s ../secret auth.json; mkfifo history.jsonl; mkdir installation_id");
         expect_status(&o, 0);
-        expect_in(o.err,
-                  "nsrun: note: what the command wrote here can't be carried to the host, and is dropped: ");
+        expect_in(o.err, "nsrun: note: what the command wrote here can't be carried to the host: ");
         assert_int_equal(lstat(auth, &st), -1);
         expect_home_file(s, "secret", "secret\n");
         /* By another name the host's file is written meanwhile. */
@@ -251,14 +251,49 @@ TEST(what_is_carried_is_a_plain_file_and_no_newer_one_is_lost) {
         expect_status(&race, 0);
         expect_in(race.err,
                   "nsrun: note: the host has changed this file meanwhile: what the command wrote to it is "
-                  "dropped: ");
+                  "the next run's here: ");
         expect_home_file(s, ".gemini/tmp/a/logs.json", "newer\n");
+}
+
+/* What isn't state is there again for the agent, in this project alone; a file that the user changes
+ * meanwhile is the user's. */
+TEST(the_rest_is_there_again_in_the_next_run_of_the_project) {
+        static const char look[] = "cd ~/.codex; cat config.toml skills/new/SKILL.md; ls old gone; cat $f";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0}, again = {0}, second = {0}, other = {0}, mine = {0};
+        _cleanup_free_ char *config = path_of(s->home, ".codex/config.toml");
+
+        lay_file(s->home, ".codex/config.toml", "mine\n");
+        lay_file(s->home, ".codex/old/x", "x\n");
+        lay_file(s->home, ".codex/gone", "x\n");
+        RUN(s, &o, "--agent", "codex", "--", "sh", "-c",
+            "cd ~/.codex; echo trust >>config.toml; mkdir -p skills/new; echo s >skills/new/SKILL.md; rm gone; "
+            "rm -r old; mkdir old; chmod 500 skills");
+        expect_status(&o, 0);
+        expect_in(o.err,
+                  "nsrun: note: the host gets nothing of config.toml, old, skills (the next run in this "
+                  "project does): ");
+        expect_home_file(s, ".codex/config.toml", "mine\n");
+        expect_home_file(s, ".codex/old/x", "x\n");
+        RUN(s, &again, "--agent", "codex", "--", "sh", "-c", look);
+        expect_out(&again, "mine\ntrust\ns\nold:\n");
+        RUN(s, &second, "--agent", "codex", "--", "sh", "-c",
+            "cd ~/.codex; echo more >>config.toml; chmod 700 skills; rm -r skills; mkdir skills; echo x >gone; cat config.toml");
+        assert_string_equal(second.err, "");
+        expect_out(&second, "mine\ntrust\nmore\n");
+        nsrun_agent(s, &other,
+                    (const char *const[]){program(), "run", "--project", s->outside, "--agent", "codex",
+                                          "--", "cat", config, NULL});
+        expect_out(&other, "mine\n");
+        lay_file(s->home, ".codex/config.toml", "newer\n");
+        RUN(s, &mine, "--agent", "codex", "--", "sh", "-c", look);
+        expect_out(&mine, "newer\ngone\n\nold:\n");
 }
 
 TEST(of_claudes_own_file_the_host_gets_members_that_name_no_program) {
         const struct site *s = *state;
         _cleanup_free_ char *file = path_of(s->home, ".claude.json"), *text = NULL, *script = NULL;
-        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_outcome_ struct outcome o = {0}, again = {0};
 
         lay_file(
                 s->home, ".claude.json",
@@ -285,6 +320,11 @@ TEST(of_claudes_own_file_the_host_gets_members_that_name_no_program) {
         expect_not_in(text, "evil");
         expect_not_in(text, "Trust");
         expect_not_in(text, "hooks");
+        /* Inside there is what was said there. */
+        RUN(s, &again, "--agent", "claude", "--", "sh", "-c", "cat ~/.claude.json");
+        expect_in(again.out, "Trust");
+        expect_in(again.out, "apiKeyHelper");
+        expect_not_in(again.out, "Bash");
 }
 
 TEST(what_is_named_wins_over_the_row) {
