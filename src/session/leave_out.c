@@ -18,7 +18,7 @@ struct obeyed_view {
 
 /* 1, 0, -ENOMEM, as all of these. */
 static int is_protected_name(const struct obeyed_view *view, const char *path) {
-        _cleanup_free_ char *full = str_concat(view->above, "/", path);
+        _cleanup_free_ char *full = str_concat(view->above, *view->above ? "/" : "", path);
 
         return full ? protect_covers(full) : -ENOMEM;
 }
