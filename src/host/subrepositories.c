@@ -48,7 +48,7 @@ static int take_path(struct nested_search *s, const char *path, bool is_reposito
                        : strv_add(&s->found, path);
 }
 
-static int take_index_entry(void *data, const char *path, bool is_repository) {
+static int nested_take_entry(void *data, const char *path, bool is_repository) {
         struct nested_search *s = data;
         size_t n = !is_repository && s->places->folder_of ? s->places->folder_of(path) : 0;
         _cleanup_free_ char *folder = n > 0 ? strndup(path, n) : NULL;
@@ -88,7 +88,8 @@ static int read_modules(struct nested_search *s) {
 
 /* `shared`: as gitindex_parse() has it. */
 static int read_index(struct nested_search *s, const char *name, char *shared) {
-        int r = gitindex_read(s->places->git_dir, name, s->places->index_limit, take_index_entry, s, shared);
+        int r = gitindex_read(s->places->git_dir, name, s->places->index_limit, nested_take_entry, s,
+                              shared);
 
         return r == -ENOMEM ? r : 0;
 }

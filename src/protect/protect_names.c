@@ -108,5 +108,10 @@ size_t protect_folder_of(const char *path) {
 }
 
 bool protect_covers(const char *path) {
-        return begins_with_name(path) || protect_folder_of(path) > 0;
+        for (const char *at = path; at; at = strchr(at, '/')) {
+                at += *at == '/';
+                if (begins_with_name(at))
+                        return true;
+        }
+        return false;
 }

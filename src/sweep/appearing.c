@@ -56,7 +56,7 @@ int appearing_fd(const struct appearing *a) {
         return a ? a->fd : -EBADF;
 }
 
-static struct place *place_of(struct appearing *a, size_t folder, const char *name, size_t length) {
+static struct place *appearing_place(struct appearing *a, size_t folder, const char *name, size_t length) {
         struct place p = {.folder = folder, .wd = -1};
 
         for (size_t i = 0; i < a->n; i++)
@@ -90,7 +90,7 @@ static bool watch_place(struct appearing *a, struct place *p, int root) {
 }
 
 void appearing_watch(struct appearing *a, size_t folder, int fd, char *const *globs) {
-        struct place *p = place_of(a, folder, "", 0);
+        struct place *p = appearing_place(a, folder, "", 0);
 
         a->round++;
         if (!p || !watch_place(a, p, fd))
@@ -99,7 +99,7 @@ void appearing_watch(struct appearing *a, size_t folder, int fd, char *const *gl
                 for (const char *slash = strchr(*glob, '/'); slash; slash = strchr(slash + 1, '/')) {
                         if (strcspn(*glob, "*?[\\") < (size_t)(slash - *glob))
                                 break;
-                        p = place_of(a, folder, *glob, (size_t)(slash - *glob));
+                        p = appearing_place(a, folder, *glob, (size_t)(slash - *glob));
                         if (!p || (p->round == a->round ? p->wd < 0 : !watch_place(a, p, fd)))
                                 break;
                 }

@@ -201,86 +201,6 @@ TEST(what_is_moved_aside_is_no_protected_name_or_the_note_says_so) {
         expect_out(&o, "conf.d:\nevil.aside-0\n\nskills:\n.evil.aside-0\n");
 }
 
-/* Each is gone while the command runs that made it: the host's programs look at any time. */
-TEST_WITH(what_is_made_is_gone_at_once, setup, site_teardown) {
-        static const char script[] =
-                "gone() { while [ -e $1 ] || [ -L $1 ]; do :; done; echo $1; }\n"
-                "echo evil >.envrc; gone .envrc; mkdir -p .vscode; gone .vscode\n"
-                "echo evil >x; mv x .npmrc; gone .npmrc; echo evil >x; ln x .npmrc; gone .npmrc\n"
-                "mkdir -m 300 .hg; echo evil >.hg/hgrc; gone .hg/hgrc; chmod 700 .hg\n"
-                "mv .hg hg; mkdir .hg; echo evil >.hg/hgrc; gone .hg/hgrc\n"
-                "rm -r .hg; ln -s hg .hg; gone .hg; mkdir -p t/repo; >t/repo/config.toml; mv t .jj\n"
-                "gone .jj/repo/config.toml; mkdir .git/sl; ln -s ../x .git/commondir; gone .git/commondir\n"
-                ">.git/sl/config; gone .git/sl/config; mkdir -p refs objects; >HEAD; gone HEAD\n";
-        const struct site *s = *state;
-        _cleanup_outcome_ struct outcome o = {0};
-
-        for (enum way way = BY_RUN; way < N_WAYS; way++) {
-                make_repository(s, "rm -rf * .[a-z]*; git init -q . && mkdir .yarn");
-                run_by(s, way, script, &o);
-                expect_status(&o, 0);
-                expect_in(o.out, ".envrc\n.vscode\n.npmrc\n.npmrc\n.hg/hgrc\n.hg/hgrc\n.hg\n"
-                                 ".jj/repo/config.toml\n.git/commondir\n.git/sl/config\nHEAD\n");
-                expect_in(o.err, "/.npmrc.aside-1; --no-protect .npmrc lets it stay\n");
-                expect_in(o.err, "a symlink that the command left in a git dir is removed: ");
-        }
-        /* The control, which waits for nothing. */
-        RUN(s, &o, "--no-protect", "*", "--", "sh", "-c", "echo 1 >.envrc; >go; cat .envrc");
-        expect_out(&o, "1\n");
-}
-
-TEST(a_flood_of_names_is_counted) {
-        const struct site *s = *state;
-        _cleanup_outcome_ struct outcome o = {0};
-
-        RUN(s, &o, "--", "sh", "-c",
-            "for i in $(seq 30); do echo $i >.envrc; while [ -e .envrc ]; do :; done; done");
-        expect_status(&o, 0);
-        expect_in(o.err, "nsrun: note: 10 more protected names that the command made are moved aside\n");
-        on_host(s, "cat .envrc.aside-* | sort -n | tail -n 1", &o);
-        expect_out(&o, "30\n");
-}
-
-/* The user's inotify instances are used up: it is found when the command has ended. */
-TEST(without_a_watch_it_is_moved_aside_in_the_end) {
-        const struct site *s = *state;
-        _cleanup_free_ char *script = text_of(
-                "echo 0 >/proc/sys/user/max_inotify_instances && exec '%s' run --project '%s' -- sh -c '>.envrc; ls -A'",
-                program(), s->project);
-        const char *const argv[] = {"unshare", "-Ur", "sh", "-c", script, NULL};
-        _cleanup_outcome_ struct outcome o = {0};
-
-        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
-        expect_status(&o, 0);
-        expect_out(&o, ".envrc\n");
-        expect_in(o.err, "/.envrc.aside-0; --no-protect .envrc lets it stay\n");
-}
-
-/* What a session's last process makes is found by its monitor, and told by the session's end. */
-TEST_WITH(what_is_made_behind_a_sessions_commands_is_moved_aside, setup, site_teardown) {
-        const struct site *s = *state;
-        _cleanup_free_ char *id = START_PLAIN(s), *note = NULL;
-        _cleanup_outcome_ struct outcome o = {0};
-
-        JOIN_SCRIPT(s, id, &o,
-                    "setsid sh -c 'until [ -e go ]; do sleep 0.01; done; echo evil >.envrc; >made' "
-                    ">/dev/null 2>&1 </dev/null &");
-        expect_status(&o, 0);
-        on_host(s, ">go; until [ -e made ] && [ -e .envrc.aside-0 ]; do sleep 0.01; done; ! [ -e .envrc ]",
-                &o);
-        expect_status(&o, 0);
-        SESSION(s, &o, "stop", id);
-        expect_status(&o, 0);
-        note = text_of(
-                "nsrun: note: a protected name that the command made is moved aside: %s/.envrc.aside-0; "
-                "--no-protect .envrc lets it stay\n",
-                s->project);
-        assert_string_equal(o.err, note);
-        collect_orphans();
-        on_host(s, "ls -A; cat .envrc.aside-0", &o);
-        expect_out(&o, ".envrc.aside-0\ngo\nmade\nevil\n");
-}
-
 TEST(a_symlink_on_the_way_is_no_way_around) {
         static const struct {
                 const char *before, *script, *said, *after;
@@ -328,29 +248,6 @@ TEST(a_symlink_on_the_way_is_no_way_around) {
                 on_host(s, cases[i].after, &o);
                 expect_out(&o, "../evil\n");
         }
-}
-
-/* A mount point goes with the name that somebody on the host replaces: the command can write it then. */
-TEST(a_name_that_changes_meanwhile_is_told) {
-        const struct site *s = *state;
-        _cleanup_free_ char *line = text_of(
-                "nsrun: note: a protected name was changed while the command ran, by it or by others: %s/.npmrc\n",
-                s->project);
-        const char *const arguments[] = {
-                "--", "sh", "-c", "echo ready; until [ -e go ]; do sleep 0.01; done; echo more >>.npmrc",
-                NULL};
-        const char **argv = nsrun_argv(s, arguments);
-        _cleanup_outcome_ struct outcome o = {0}, host = {0};
-        struct running running;
-
-        make_repository(s, "echo mine >.npmrc");
-        spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
-        free(argv);
-        free(read_line(running.out));
-        on_host(s, "echo new >n; mv n .npmrc; >go", &host);
-        expect_status(&host, 0);
-        finish(&running, &o);
-        assert_string_equal(o.err, line);
 }
 
 TEST(what_is_protected_is_the_users_to_say) {

@@ -446,7 +446,7 @@ TEST(the_plan_and_a_configuration_know_it) {
         on_host(s, &o, strict);
         expect_in(o.out, "protected   77 names: read-only where they are, can't be made where they aren't "
                          "(strict)\n");
-        expect_in(o.out, "read-write, 59 names in it can't be made\n");
+        expect_in(o.out, "read-write, 60 names in it can't be made\n");
         on_host(s, &o, usual);
         expect_in(o.out, "read-only where they are, moved aside where they are made\n");
         expect_not_in(o.out, "can't be made");

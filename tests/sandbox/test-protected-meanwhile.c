@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Protected names while a command runs, and behind a session's commands: what it makes is gone at once, and
+ * what changes is told. */
+#include "bash.h"
+#include "session.h"
+
+static void on_host(const struct site *s, const char *script, struct outcome *o) {
+        _cleanup_free_ char *text = text_of("cd '%s'\n%s", s->project, script);
+
+        run_outside(s, o, text);
+}
+
+static void make_repository(const struct site *s, const char *script) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, script, &o);
+        expect_status(&o, 0);
+}
+
+/* Each is gone while the command runs that made it: the host's programs look at any time. */
+TEST(what_is_made_is_gone_at_once) {
+        static const char script[] =
+                "gone() { while [ -e $1 ] || [ -L $1 ]; do :; done; echo $1; }\n"
+                "echo evil >.envrc; gone .envrc; mkdir -p .vscode; gone .vscode\n"
+                "echo evil >x; mv x .npmrc; gone .npmrc; echo evil >x; ln x .npmrc; gone .npmrc\n"
+                "mkdir -m 300 .hg; echo evil >.hg/hgrc; gone .hg/hgrc; chmod 700 .hg\n"
+                "mv .hg hg; mkdir .hg; echo evil >.hg/hgrc; gone .hg/hgrc\n"
+                "rm -r .hg; ln -s hg .hg; gone .hg; mkdir -p t/repo; >t/repo/config.toml; mv t .jj\n"
+                "gone .jj/repo/config.toml; mkdir .git/sl; ln -s ../x .git/commondir; gone .git/commondir\n"
+                ">.git/sl/config; gone .git/sl/config; mkdir -p refs objects; >HEAD; gone HEAD\n";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (unsigned way = 0; way < 3; way++) {
+                make_repository(s, "rm -rf * .[a-z]*; git init -q . && mkdir .yarn");
+                if (way == 0)
+                        RUN(s, &o, "--", "sh", "-c", script);
+                if (way == 1)
+                        BASH(s, &o, "--", script);
+                if (way == 2) {
+                        _cleanup_free_ char *id = START_PLAIN(s);
+
+                        JOIN_SCRIPT(s, id, &o, script);
+                        end_session(s, id, "stop");
+                }
+                expect_status(&o, 0);
+                expect_in(o.out, ".envrc\n.vscode\n.npmrc\n.npmrc\n.hg/hgrc\n.hg/hgrc\n.hg\n"
+                                 ".jj/repo/config.toml\n.git/commondir\n.git/sl/config\nHEAD\n");
+                expect_in(o.err, "/.npmrc.aside-1; --no-protect .npmrc lets it stay\n");
+                expect_in(o.err, "a symlink that the command left in a git dir is removed: ");
+        }
+        /* The control, which waits for nothing. */
+        RUN(s, &o, "--no-protect", "*", "--", "sh", "-c", "echo 1 >.envrc; >go; cat .envrc");
+        expect_out(&o, "1\n");
+}
+
+TEST(a_flood_of_names_is_counted) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--", "sh", "-c",
+            "for i in $(seq 30); do echo $i >.envrc; while [ -e .envrc ]; do :; done; done");
+        expect_status(&o, 0);
+        expect_in(o.err, "nsrun: note: 10 more protected names that the command made are moved aside\n");
+        on_host(s, "cat .envrc.aside-* | sort -n | tail -n 1", &o);
+        expect_out(&o, "30\n");
+}
+
+/* The user's inotify instances are used up: it is found when the command has ended. */
+TEST(without_a_watch_it_is_moved_aside_in_the_end) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script = text_of(
+                "echo 0 >/proc/sys/user/max_inotify_instances && exec '%s' run --project '%s' -- sh -c '>.envrc; ls -A'",
+                program(), s->project);
+        const char *const argv[] = {"unshare", "-Ur", "sh", "-c", script, NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_status(&o, 0);
+        expect_out(&o, ".envrc\n");
+        expect_in(o.err, "/.envrc.aside-0; --no-protect .envrc lets it stay\n");
+}
+
+/* What a session's last process makes is found by its monitor, and told by the session's end. */
+TEST(what_is_made_behind_a_sessions_commands_is_moved_aside) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s), *note = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        JOIN_SCRIPT(s, id, &o,
+                    "setsid sh -c 'until [ -e go ]; do sleep 0.01; done; echo evil >.envrc; >made' "
+                    ">/dev/null 2>&1 </dev/null &");
+        expect_status(&o, 0);
+        on_host(s, ">go; until [ -e made ] && [ -e .envrc.aside-0 ]; do sleep 0.01; done; ! [ -e .envrc ]",
+                &o);
+        expect_status(&o, 0);
+        SESSION(s, &o, "stop", id);
+        expect_status(&o, 0);
+        note = text_of(
+                "nsrun: note: a protected name that the command made is moved aside: %s/.envrc.aside-0; "
+                "--no-protect .envrc lets it stay\n",
+                s->project);
+        assert_string_equal(o.err, note);
+        collect_orphans();
+        on_host(s, "ls -A; cat .envrc.aside-0", &o);
+        expect_out(&o, ".envrc.aside-0\ngo\nmade\nevil\n");
+}
+
+/* A mount point goes with the name that somebody on the host replaces: the command can write it then. */
+TEST(a_name_that_changes_meanwhile_is_told) {
+        const struct site *s = *state;
+        _cleanup_free_ char *line = text_of(
+                "nsrun: note: a protected name was changed while the command ran, by it or by others: %s/.npmrc\n",
+                s->project);
+        const char *const arguments[] = {
+                "--", "sh", "-c", "echo ready; until [ -e go ]; do sleep 0.01; done; echo more >>.npmrc",
+                NULL};
+        const char **argv = nsrun_argv(s, arguments);
+        _cleanup_outcome_ struct outcome o = {0}, host = {0};
+        struct running running;
+
+        make_repository(s, "echo mine >.npmrc");
+        spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
+        free(argv);
+        free(read_line(running.out));
+        on_host(s, "echo new >n; mv n .npmrc; >go", &host);
+        expect_status(&host, 0);
+        finish(&running, &o);
+        assert_string_equal(o.err, line);
+}
+
+int main(void) {
+        return run_all_tests();
+}
