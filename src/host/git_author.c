@@ -36,6 +36,8 @@ void identity_clear(struct identity *id) {
         free(id->settings);
         free(id->hooks);
         strv_free(id->included);
+        free(id->signing.key);
+        free(id->signing.format);
         free(id->ignores);
         *id = (struct identity){0};
 }
@@ -56,8 +58,10 @@ struct reading {
         struct strbuf settings;
         char *excludes, *hooks; /* core.excludesFile, core.hooksPath */
         bool is_safe;           /* safe.directory has the top level */
-        char **included;        /* whatever the user's files include, and under any condition */
-        bool is_cut;            /* an included file couldn't be read whole: git would stop there */
+        struct identity_signing signing;
+        bool is_unsigned; /* the repository's commit.gpgSign is false */
+        char **included;  /* whatever the user's files include, and under any condition */
+        bool is_cut;      /* an included file couldn't be read whole: git would stop there */
 };
 
 static void reading_clear(struct reading *c) {
@@ -70,8 +74,20 @@ static void reading_clear(struct reading *c) {
         strv_free(c->urls);
         free(c->excludes);
         free(c->hooks);
+        free(c->signing.key);
+        free(c->signing.format);
         strv_free(c->included);
         free(strbuf_finish(&c->settings));
+}
+
+/* One line, of a bounded length: it goes into environment variables, commits and a configuration. */
+static bool identity_is_line(const char *value) {
+        if (strlen(value) > VALUE_MAX)
+                return false;
+        for (const char *c = value; *c; c++)
+                if ((unsigned char)*c < 0x20 || *c == 0x7f)
+                        return false;
+        return true;
 }
 
 /* A later entry for a key replaces an earlier one. */
@@ -95,6 +111,8 @@ static int take_plain(void *data, const struct gitconfig_entry *entry) {
 
         if (streq(entry->name, "extensions.worktreeconfig"))
                 c->has_worktree_config = gitconfig_is_true(entry->value);
+        if (streq(entry->name, "commit.gpgsign"))
+                c->is_unsigned = !gitconfig_is_true(entry->value);
         if (gitconfig_is_in(entry->name, "remote", "url", &remote, &n) && entry->value)
                 return strv_length(c->urls) < URLS_MAX ? strv_add(&c->urls, entry->value) : 0;
         return take_value(c->repositorys, entry->name, entry->value);
@@ -300,11 +318,38 @@ static int take_safe(struct reading *c, const char *value) {
         return r == -ENOMEM ? r : 0;
 }
 
+/* 1: it was an entry of these.  A file that a command may have written doesn't name a key's file. */
+static int take_signing(struct reading *c, const struct gitconfig_entry *entry) {
+        struct identity_signing *signing = &c->signing;
+        char **text = streq(entry->name, "user.signingkey") ? &signing->key
+                      : streq(entry->name, "gpg.format")    ? &signing->format
+                                                            : NULL;
+        bool *flag = streq(entry->name, "commit.gpgsign") ? &signing->commits
+                     : streq(entry->name, "tag.gpgsign")  ? &signing->tags
+                                                          : NULL;
+
+        if (!text && !flag)
+                return 0;
+        if (flag) {
+                *flag = gitconfig_is_true(entry->value);
+                return 1;
+        }
+        if (entry->value && identity_is_line(entry->value) && may_include(c)) {
+                free(*text);
+                *text = strdup(entry->value);
+                return *text ? 1 : -ENOMEM;
+        }
+        return 1;
+}
+
 static int identity_take_entry(void *data, const struct gitconfig_entry *entry) {
         struct reading *c = data;
         const char *condition;
         size_t n;
+        int r = take_signing(c, entry);
 
+        if (r != 0)
+                return r < 0 ? r : 0;
         if (streq(entry->name, "include.path"))
                 return include(c, entry->value, true);
         if (gitconfig_is_in(entry->name, "includeif", "path", &condition, &n))
@@ -455,15 +500,9 @@ int identity_to_environment(const struct identity *id, char ***v) {
         return r;
 }
 
-/* Whether a name or address can be used.  It goes into environment variables and commits: so it
- * must be one line, and have no angle brackets, which git would remove. */
+/* Whether a name or address can be used: git would remove angle brackets. */
 static bool identity_is_fit(const char *value) {
-        if (!*value || strlen(value) > VALUE_MAX)
-                return false;
-        for (const char *c = value; *c; c++)
-                if ((unsigned char)*c < 0x20 || *c == 0x7f || *c == '<' || *c == '>')
-                        return false;
-        return true;
+        return *value && identity_is_line(value) && !strpbrk(value, "<>");
 }
 
 static int identity_fill(char *const values[ARRAY_SIZE(keys)], struct identity *ret) {
@@ -496,12 +535,16 @@ int identity_find(const struct identity_request *request, struct identity *ret) 
         r = r < 0 ? r : users;
         ret->hooks = TAKE_PTR(c.hooks);
         ret->included = TAKE_PTR(c.included);
+        ret->has_repository = c.dirs.git_dir != NULL;
         if (r < 0 && r != -ENOMEM)
                 return 0;
         if (r >= 0)
                 r = identity_fill(c.values, ret);
         if (r >= 0)
                 r = read_ignores(&c, &ret->ignores);
+        ret->signing = c.signing;
+        ret->signing.commits &= !c.is_unsigned;
+        c.signing = (struct identity_signing){0};
         if (c.is_safe && c.top)
                 gitconfig_write(&c.settings, &(struct gitconfig_entry){"safe.directory", c.top});
         if (r >= 0 && c.settings.length > 0 && !(ret->settings = strbuf_finish(&c.settings)))

@@ -8,12 +8,21 @@
 #define IDENTITY_N_VARIABLES 4
 extern const char *const identity_variables[IDENTITY_N_VARIABLES]; /* GIT_AUTHOR_NAME and so on */
 
+/* How the user's files have commits signed.  What the repository's say is git's to read inside, but for a
+ * commit.gpgSign that is false. */
+struct identity_signing {
+        char *key, *format; /* user.signingKey, gpg.format; or NULL */
+        bool commits, tags; /* commit.gpgSign, tag.gpgSign */
+};
+
 /* What git would use. */
 struct identity {
         char *values[IDENTITY_N_VARIABLES]; /* of these; NULL where git would have none */
         char *settings;  /* the user's harmless ones (gitorders.h), as a file of configuration; or NULL */
         char *hooks;     /* what the user's files have for core.hooksPath; or NULL */
         char **included; /* paths of what they include, under any condition, absolute; some of many */
+        struct identity_signing signing;
+        bool has_repository; /* the project is in one */
         char *ignores; /* the text of core.excludesFile, or of the file that git reads without it; or NULL */
 };
 

@@ -327,6 +327,7 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                      {s->git.trees, &plan->git_trees},
                      {s->environment.left_out, &plan->left_out},
                      {s->tools.unseen, &plan->unseen},
+                     {s->git.lacks, &plan->lacks},
                      {s->environment.secrets, &plan->secrets},
                      {s->grants.gives, &plan->gives},
                      {s->grants.dbus, &plan->dbus},

@@ -92,6 +92,7 @@ struct nsrun_plan {
         char **env;
         char **left_out;
         char **unseen;   /* what the environment points at that isn't visible inside, a line each */
+        char **lacks;    /* of git: as in struct resolved */
         char **secrets;  /* as in struct resolved */
         char **gives;    /* what --kvm and its like give away, a line each */
         char *ssh_agent; /* the host's socket of the SSH agent, canonical; NULL: without --ssh-agent */
@@ -163,6 +164,7 @@ struct nsrun_plan {
         M(TEXTS, env)              \
         M(TEXTS, left_out)         \
         M(UNSTORED_TEXTS, unseen)  \
+        M(UNSTORED_TEXTS, lacks)   \
         M(TEXTS, secrets)          \
         M(TEXTS, gives)            \
         M(TEXT, ssh_agent)         \

@@ -15,6 +15,7 @@
 #include "policy/refusal.h"
 #include "policy/withheld.h"
 #include "rules/rules.h"
+#include "signing.h"
 
 static const char option[] = "the project's git dir";
 
@@ -108,6 +109,8 @@ int git_find_identity(const struct resolved *s, struct resolved_git *git, struct
                 r = identity_to_environment(&id, &git->identity);
         git->settings = TAKE_PTR(id.settings);
         git->ignores = TAKE_PTR(id.ignores);
+        if (r >= 0)
+                r = git_find_signing(s, &id, git);
         return r < 0 ? error_oom(err) : 0;
 }
 

@@ -77,6 +77,7 @@ void resolved_clear(struct resolved *s) {
         free(s->git.hooks);
         strv_free(s->git.included);
         free(s->git.settings);
+        strv_free(s->git.lacks);
         free(s->git.ignores);
         for (size_t i = 0; i < s->tools.n_settings; i++) {
                 free(s->tools.settings[i].path);

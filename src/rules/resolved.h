@@ -109,6 +109,7 @@ struct resolved_git {
         char *hooks;      /* the user's core.hooksPath; NULL: none */
         char **included;  /* files that the user's configuration of git includes: absolute paths */
         char *settings;   /* of the user's; NULL: none */
+        char **lacks;     /* what of the user's git inside goes without, a note each */
         char *ignores;    /* the text of the user's own list of names that git ignores; NULL: none */
         char **identity;  /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */
         char **worktrees; /* the .git files of linked worktrees, as the repositories name them */

@@ -61,17 +61,15 @@ static int note_secrets(struct run *run, const struct nsrun_plan *plan, struct n
         return take_note(run, &note, err);
 }
 
-/* Says what the environment points at that the command doesn't find. */
-static int note_unseen(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err) {
+/* Notes, a line each. */
+static int note_lines(struct run *run, char *const *lines, enum nsrun_stage stage, struct nsrun_error *err) {
         int r = 0;
 
-        STRV_FOREACH (line, plan->unseen) {
+        STRV_FOREACH (line, lines) {
                 struct nsrun_error note = {0};
 
-                (void)error_set(&note, NSRUN_STAGE_PLAN, 0, NULL, *line, NULL);
-                r = take_note(run, &note, err);
-                if (r < 0)
-                        return r;
+                (void)error_set(&note, stage, 0, NULL, *line, NULL);
+                r = r < 0 ? r : take_note(run, &note, err);
         }
         return r;
 }
@@ -116,7 +114,10 @@ static int note_own_programs(struct run *run, const struct nsrun_plan *plan, str
 int run_note_environment(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err) {
         int r = note_secrets(run, plan, err);
 
-        return r < 0 ? r : note_unseen(run, plan, err);
+        /* What the environment points at that the command doesn't find. */
+        if (r >= 0)
+                r = note_lines(run, plan->unseen, NSRUN_STAGE_PLAN, err);
+        return r < 0 ? r : note_lines(run, plan->lacks, NSRUN_STAGE_POLICY, err);
 }
 
 /* In a session other commands' processes may have gone on since the last sweep: what they left is this

@@ -401,6 +401,12 @@ TEST(gpg_agent_is_its_extra_socket_and_the_public_keyring) {
                   "with no question but its own pinentry's; and the public keyring\n");
         RUN(s, &o, "--gpg-agent", "--profile=instance", "--", "true");
         assert_int_equal(o.status, 125);
+        /* Whose commits are signed has them signed. */
+        make_file(s->home, ".gitconfig", "[commit]\ngpgSign\n[user]\nsigningKey=ABC!\n[gpg]\nprogram=x\n");
+        RUN(s, &o, "--gpg-agent", "--", "cat", "/etc/gitconfig");
+        expect_in(o.out, "\n[user]\n\tsigningkey = \"ABC!\"\n[commit]\n\tgpgsign = \"true\"\n");
+        expect_not_in(o.out, "program =");
+        assert_string_equal(o.err, "");
 }
 
 /* The keyring as a link that leads elsewhere, and one that a command has planted. */
@@ -427,6 +433,9 @@ FULL_TEST(gnupg_signs, site_setup, site_teardown) {
         static const char script[] =
                 "cd $HOME && mkdir -m 700 .gnupg && gpg -q --batch --passphrase '' --quick-gen-key a@b.c ed25519 sign "
                 "2>/dev/null && cd $ROOT/project && echo text >text && "
+                "git init -q . && git config --global user.email a@b.c && git config --global user.name A && git config --global user.signingKey a@b.c && git config "
+                "--global commit.gpgsign true && $NSRUN run --gpg-agent -- git commit -q --allow-empty -m x && git log "
+                "-1 --format=%G? && "
                 "$NSRUN run --gpg-agent -- sh -c 'gpg -q --batch --yes -o text.sig -b text && echo signed; "
                 "gpg -q --batch --export-secret-keys 2>/dev/null | wc -c; ls ~/.gnupg/private-keys-v1.d 2>/dev/null | "
                 "wc -l; gpg -q --batch --list-keys --with-colons | grep -c ^pub'; "
@@ -443,7 +452,7 @@ FULL_TEST(gnupg_signs, site_setup, site_teardown) {
         run(&(struct request){.argv = (const char *const[]){"sh", "-c", whole, NULL}, .cwd = s->root}, &o);
         collect_orphans();
         expect_status(&o, 0);
-        expect_out(&o, "signed\n0\n0\n1\ngood\noutside\n");
+        expect_out(&o, "G\nsigned\n0\n0\n1\ngood\noutside\n");
 }
 
 TEST(alsa_stands_in_where_there_is_no_server) {

@@ -515,6 +515,73 @@ FULL_TEST(openssh_lists_and_signs, site_setup, site_teardown) {
         expect_out(&o, "one (ED25519)\nthree (RSA)\nk1\nk3\nkept\nkept\ngood k1\ngood k3\n3\noutside\n");
 }
 
+/* A user who has commits signed: by the agent and the key's public half; else a note, in a repository alone.
+ */
+TEST(commits_are_signed_by_an_agent) {
+        static const char script[] =
+                "set -e; cd ~/project; git init -q .; mkdir -p ~/.ssh; ssh-keygen -q -t ed25519 -N '' -C me -f ~/.ssh/k\n"
+                "eval \"$(ssh-agent)\" >/dev/null; trap 'ssh-agent -k >/dev/null' EXIT; ssh-add -q ~/.ssh/k\n"
+                "git config --global user.name J; git config --global user.email j@x; git config --global gpg.format ssh\n"
+                "git config --global commit.gpgSign true; git config --global tag.gpgSign true\n"
+                "git config --global gpg.ssh.allowedSignersFile ~/signers; echo \"j@x $(cat ~/.ssh/k.pub)\" >~/signers\n"
+                "for key in '~/.ssh/k' ~/.ssh/k.pub \"key::$(cat ~/.ssh/k.pub)\" \"$(cat ~/.ssh/k.pub)\"; do\n"
+                "  git config --global user.signingKey \"$key\"\n"
+                "  \"$NSRUN_PROGRAM\" run --ssh-agent=all -- sh -c 'git commit -q --allow-empty -m x; git tag -m t t; "
+                "test ! -e ~/.ssh' 2>&1\n"
+                "  git log -1 --format=%G?; git tag -v t >/dev/null 2>&1; git tag -d t >/dev/null\n"
+                "done";
+        static const struct {
+                const char *config, *option, *note;
+        } cases[] = {
+                {"[gpg]\nformat=ssh\n", NULL, "no agent: --ssh-agent"},
+                {"", NULL, "no agent: --gpg-agent"},
+                {"[gpg]\nformat=ssh\n", "--ssh-agent=all", "user.signingKey isn't"},
+                {"[gpg]\nformat=ssh\n[user]\nsigningKey=~/k\n", "--ssh-agent=all",
+                 "user.signingKey names no public key"},
+                {"[gpg]\nformat=x509\n", "--ssh-agent=all", "gpg.format is neither ssh nor openpgp"},
+        };
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *said = NULL, *whole = NULL;
+        struct desk d;
+
+        make_folder(s->project, ".git");
+        make_file(s->home, "k", "-----BEGIN OPENSSH PRIVATE KEY-----\nsecret\n");
+        make_file(s->home, "k.pub", "ssh-ed25519 secret\n");
+        agent_begin(&d, s, "plain");
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+                for (unsigned j = 0; j < 3; j++) {
+                        _cleanup_free_ char *config = text_of("%s[commit]\ngpgSign=true\n", cases[i].config),
+                                            *note = text_of("nsrun: note: commits are not signed here: "
+                                                            "commit.gpgsign is set, and %s\n",
+                                                            cases[i].note);
+
+                        make_file(s->home, ".gitconfig", config);
+                        make_file(s->project, ".git/config", j == 1 ? "[commit]\ngpgSign=false\n" : "");
+                        if (j == 2)
+                                RUN(s, &o, "--no-project", "--", "cat", "/etc/gitconfig");
+                        else if (cases[i].option)
+                                RUN(s, &o, cases[i].option, "--", "cat", "/etc/gitconfig");
+                        else
+                                RUN(s, &o, "--", "cat", "/etc/gitconfig");
+                        expect_not_in(o.out, "sign");
+                        expect_not_in(o.out, "secret");
+                        (j == 0 ? expect_in : expect_not_in)(o.err, j == 0 ? note : "not signed");
+                }
+        said = agent_end(&d);
+
+        if (!has_program("git") || !has_program("ssh-keygen") || !has_program("ssh-agent"))
+                skip_because("there is no git, or no ssh");
+        whole = text_of(
+                "HOME='%s'; export HOME; rm -rf ~/.gitconfig ~/project; mkdir ~/project; NSRUN_PROGRAM='%s'; "
+                "export NSRUN_PROGRAM; %s",
+                s->home, program(), script);
+        run_outside(s, &o, whole);
+        collect_orphans();
+        expect_status(&o, 0);
+        expect_out(&o, "G\nG\nG\nG\n");
+}
+
 int main(void) {
         return run_all_tests();
 }
