@@ -13,9 +13,14 @@ struct carried {
         struct carried_folder *folders;
         size_t n;
         char *project;
+        char **made; /* folders in the project, those around others first: removed at the end if they are
+                        empty */
         struct timespec since;
 };
 
+/* Makes the agent's folders that aren't there yet, before anybody looks at the project: what it writes to
+ * them, as its login, is to stay.  Fills ret->made. */
+int carried_make(const struct nsrun_plan *plan, struct carried *ret, struct nsrun_error *err);
 /* Puts the command's copies of files of JSON where the overlays' upper folders will be.  -ENOMEM, or what
  * the run directory's file system said, with *err filled. */
 int carried_begin(const struct nsrun_plan *plan, const struct rundir *u, struct carried *ret,

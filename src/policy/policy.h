@@ -97,7 +97,8 @@ struct agent_move {
 /* A folder or file of an agent's: agents.inc says what each access means. */
 struct agent_folder {
         enum policy_access access;
-        const char *path; /* absolute, or "~/…"; a slash at the end of a writable one: a folder */
+        const char *path; /* absolute, "~/…", or else of the project; with a slash at the end of a writable
+                             one: a folder */
         struct agent_move moved[AGENT_MOVES_MOST];
         const char *const *members; /* of a file of JSON those that are state, "a/b"; "@" is the project's
                                        path. NULL: all of it is what `access` says */

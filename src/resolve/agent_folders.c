@@ -18,6 +18,56 @@ struct agent_place {
         const char *source; /* canonical, the rule's; NULL: somebody else's rule decides what is there */
 };
 
+/* Whether an option or a configuration shows something at that place or around it. */
+static bool is_shown_by_name(const struct resolved *s, const char *path) {
+        for (size_t i = 0; i < s->files.n_rules; i++)
+                if (!policy_is_default(s->files.rules[i].origin) &&
+                    path_is_beneath(path, s->files.rules[i].target))
+                        return true;
+        return false;
+}
+
+/* Adds an overlay, or a writable folder in one, which the run makes where it is missing. */
+static int agent_add_folder(struct resolved *s, enum policy_access access, const char *path,
+                            struct nsrun_error *err) {
+        const struct rule_request request = {.access = access,
+                                             .origin = POLICY_BY_DEFAULT,
+                                             .giver = access == POLICY_RW ? PLAN_BY_STATE : PLAN_BY_AGENT,
+                                             .option = of_agent,
+                                             .source = path,
+                                             .is_to_be_made = true};
+
+        return resolve_rule(s, &request, err);
+}
+
+/* A place of the agent's in a protected folder of the project.  Where that folder is missing the run makes
+ * it, so that the command can't. */
+static int add_place(struct resolved *s, const char *below, struct nsrun_error *err) {
+        _cleanup_free_ char *first = strndup(below, strcspn(below, "/")), *path = NULL, *canonical = NULL,
+                            *around = NULL;
+        struct rule_request request = {.access = POLICY_RO,
+                                       .origin = POLICY_BY_DEFAULT,
+                                       .giver = PLAN_BY_PROTECTED,
+                                       .option = of_agent,
+                                       .is_to_be_made = true};
+        int r = 0;
+
+        if (!s->project)
+                return 0;
+        path = path_join(s->project, below);
+        request.source = around = first ? path_join(s->project, first) : NULL;
+        if (!path || !around || path_canonical_to_be(path, &canonical) < 0)
+                return error_oom(err);
+        if (!streq(path, canonical) || is_shown_by_name(s, path))
+                return 0;
+        if (access(around, F_OK) < 0) {
+                if (strv_consume(&s->protection.present, str_concat(s->project, "//", first)) < 0)
+                        return error_oom(err);
+                r = resolve_rule(s, &request, err);
+        }
+        return r < 0 ? r : agent_add_folder(s, POLICY_RW, path, err);
+}
+
 /* Where a folder is: a variable's place, if the command gets that variable.  A value
  * that is no absolute path moves nothing.  1: *ret, normalised; 0: nobody knows the home; -ENOMEM. */
 static int place_folder(const struct resolved *s, const struct agent_folder *folder, char **ret) {
@@ -40,28 +90,6 @@ static int place_folder(const struct resolved *s, const struct agent_folder *fol
                 return 0;
         *ret = path_join(base, *below ? below : ".");
         return *ret ? 1 : -ENOMEM;
-}
-
-/* Whether an option or a configuration shows something at that place or around it. */
-static bool is_shown_by_name(const struct resolved *s, const char *path) {
-        for (size_t i = 0; i < s->files.n_rules; i++)
-                if (!policy_is_default(s->files.rules[i].origin) &&
-                    path_is_beneath(path, s->files.rules[i].target))
-                        return true;
-        return false;
-}
-
-/* Adds an overlay, or a writable folder in one, which the run makes where it is missing. */
-static int agent_add_folder(struct resolved *s, enum policy_access access, const char *path,
-                            struct nsrun_error *err) {
-        const struct rule_request request = {.access = access,
-                                             .origin = POLICY_BY_DEFAULT,
-                                             .giver = access == POLICY_RW ? PLAN_BY_STATE : PLAN_BY_AGENT,
-                                             .option = of_agent,
-                                             .source = path,
-                                             .is_to_be_made = true};
-
-        return resolve_rule(s, &request, err);
 }
 
 static int agent_add_overlay(struct resolved *s, const char *path, struct agent_place *place,
@@ -164,6 +192,10 @@ int agent_add_rules(struct resolved *s, struct nsrun_error *err) {
         for (; folder && folder->path && r >= 0; folder++) {
                 _cleanup_free_ char *path = NULL;
 
+                if (!strchr("~/", folder->path[0])) {
+                        r = add_place(s, folder->path, err);
+                        continue;
+                }
                 r = place_folder(s, folder, &path);
                 if (r == 0)
                         continue;

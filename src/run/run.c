@@ -140,6 +140,9 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
                 return error_oom(err);
         if (strv_copy(plan->degraded, &run->degraded) < 0)
                 return error_oom(err);
+        r = carried_make(plan, &run->carried, err);
+        if (r < 0)
+                return r;
         r = gitdirs_begin(plan, &run->gitdirs);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, plan->git_dir, "a git dir can't be opened",

@@ -50,25 +50,6 @@ static int make_instance(const struct nsrun_plan *plan, struct nsrun_error *err)
         return r;
 }
 
-/* The folders of an agent that aren't there yet: what it writes to them, as its login, is to stay. */
-static int make_agents_folders(const struct nsrun_plan *plan, struct nsrun_error *err) {
-        int r = 0;
-
-        for (size_t i = 0; i < plan->n_ops && r >= 0; i++) {
-                const struct plan_op *op = &plan->ops[i];
-
-                if ((op->origin != PLAN_BY_AGENT && op->origin != PLAN_BY_STATE) || !op->is_directory ||
-                    access(op->source, F_OK) == 0)
-                        continue;
-                r = rundir_make_folders(op->source);
-                if (r < 0)
-                        return error_set(err, NSRUN_STAGE_WORKSPACE, r, op->source,
-                                         "a folder of the agent's can't be made",
-                                         "make it, or leave --agent out");
-        }
-        return r;
-}
-
 /* Whether default caches' overlays are all that a run directory would be for: launch/ can have their layers
  * in memory. */
 static bool can_do_without_rundir(const struct nsrun_plan *plan) {
@@ -115,8 +96,6 @@ int disk_prepare(const struct nsrun_plan *plan, struct rundir *u, struct launch_
                 records_touch(plan->join->folder.activity_fd);
         if (r >= 0 && !plan->join)
                 r = exposed_add(plan->exposes, err);
-        if (r >= 0 && !plan->join)
-                r = make_agents_folders(plan, err);
         if (r >= 0 && !plan->join)
                 r = make_hidden_bases(plan, err);
         if (r >= 0 && plan_needs_rundir(plan))

@@ -290,6 +290,48 @@ TEST(the_rest_is_there_again_in_the_next_run_of_the_project) {
         expect_out(&mine, "newer\ngone\n\nold:\n");
 }
 
+/* A command of a person's in the project. */
+static void outside(const struct site *s, const char *script) {
+        _cleanup_free_ char *whole = text_of("cd %s && %s", s->project, script);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_outside(s, &o, whole);
+        expect_status(&o, 0);
+}
+
+/* .claude/worktrees is a place like any other, and what is around it protected, there or not. */
+TEST(a_worktree_of_claudes_stays) {
+        static const char make[] =
+                "git worktree add -q .claude/worktrees/w; echo evil >.claude/settings.json; mkdir "
+                ".claude/hooks; echo f >.claude/worktrees/w/f && cat .claude/worktrees/w/f";
+        const struct site *s = *state;
+        _cleanup_free_ char *folder = path_of(s->project, ".claude"), *text = NULL,
+                            *file = path_of(s->project, ".claude/worktrees/w/f");
+        _cleanup_outcome_ struct outcome none = {0}, made = {0}, there = {0}, strict = {0};
+
+        outside(s, "git init -q . && git -c user.name=u -c user.email=u@u commit -q --allow-empty -m x");
+        RUN(s, &none, "--agent", "claude", "--", "true");
+        expect_status(&none, 0);
+        assert_int_equal(access(folder, F_OK), -1);
+        for (unsigned i = 0; i < 2; i++) {
+                struct outcome *o = i > 0 ? &there : &made;
+
+                RUN(s, o, "--agent", "claude", "--", "sh", "-c", make);
+                expect_out(o, "f\n");
+                expect_in(o->err, ".claude/settings.json: Read-only file system");
+                text = file_text(file);
+                assert_string_equal(text, "f\n");
+                outside(s,
+                        "test \"$(git worktree list | wc -l)\" = 2 && git -C .claude/worktrees/w log -1 -q && "
+                        "test \"$(ls -A .claude)\" = worktrees && rm -r .claude/worktrees/w && git worktree prune && "
+                        "git branch -D w -q");
+                free(TAKE_PTR(text));
+        }
+        outside(s, "rm -r .claude");
+        RUN(s, &strict, "--agent", "claude", "--protect=strict", "--", "sh", "-c", make);
+        expect_out(&strict, "f\n");
+}
+
 TEST(of_claudes_own_file_the_host_gets_members_that_name_no_program) {
         const struct site *s = *state;
         _cleanup_free_ char *file = path_of(s->home, ".claude.json"), *text = NULL, *script = NULL;
