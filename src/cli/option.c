@@ -51,10 +51,24 @@ int option_usage_error(const struct command *command, const char *word, const ch
         return r;
 }
 
+const char *option_fd_number(const char *value) {
+        static const char *const paths[] = {"/dev/fd/", "/proc/self/fd/", ""};
+        const char *number = streq(value, "/dev/stdout") ? "1" : streq(value, "/dev/stderr") ? "2" : NULL;
+
+        for (size_t i = 0; i < ARRAY_SIZE(paths) && !number; i++) {
+                const char *rest = startswith(value, paths[i]);
+
+                if (rest && *rest && rest[strspn(rest, "0123456789")] == '\0')
+                        number = rest;
+        }
+        return number;
+}
+
 int option_fd(int *to, const struct option_spec *spec, const char *value, struct nsrun_error *err) {
+        const char *number = option_fd_number(value);
         uint64_t fd;
 
-        if (str_parse_number(value, false, &fd) < 0 || fd > INT32_MAX)
+        if (!number || str_parse_number(number, false, &fd) < 0 || fd > INT32_MAX)
                 return option_refuse(spec, value, "not the number of a file descriptor", NULL, err);
         *to = (int)fd;
         return 0;

@@ -141,7 +141,10 @@ struct passed_fds {
 int option_pass_fd(struct passed_fds *to, const struct option_spec *spec, const char *value,
                    struct nsrun_error *err);
 
-/* The number of a descriptor. */
+/* The digits in what names a descriptor: its number, /dev/fd/NUMBER and the like (a shell's <(…)),
+ * /dev/stderr; NULL: it names none. */
+const char *option_fd_number(const char *value);
+/* The number of a descriptor, named so. */
 int option_fd(int *to, const struct option_spec *spec, const char *value, struct nsrun_error *err);
 
 /* --timeout where a command may take days, and where it may not: any whole number of seconds. */

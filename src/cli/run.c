@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/str.h"
 #include "base/sys.h"
 #include "option.h"
 #include "plan/plan.h"
@@ -46,7 +47,7 @@ static int cli_run_apply_report(void *target, const struct option_spec *spec, co
         struct stat st;
         int fd;
 
-        if (*value && value[strspn(value, "0123456789")] == '\0') {
+        if (option_fd_number(value)) {
                 options->report_fd = -1;
                 return apply_descriptor(&options->report_fd, spec, value, err);
         }
@@ -204,6 +205,26 @@ int run_sandbox(const struct nsrun_policy *policy, const struct run_options *opt
         return r;
 }
 
+/* A pipe that the command's words name was made for it by the shell: cat <(echo), tee >(wc). */
+static int pass_named_pipes(char *const *argv, struct run_options *options, struct nsrun_error *err) {
+        static const struct option_spec spec = {.name = "pass-fd"};
+        int r = 0;
+
+        STRV_FOREACH (word, argv) {
+                const char *number = **word == '/' ? option_fd_number(*word) : NULL;
+                uint64_t fd = 0;
+                int flags = -1;
+                struct stat st;
+
+                if (number && r >= 0 && str_parse_number(number, false, &fd) >= 0 && fd > 2 &&
+                    fd <= INT32_MAX)
+                        flags = fcntl((int)fd, F_GETFD);
+                if (flags >= 0 && !(flags & FD_CLOEXEC) && fstat((int)fd, &st) == 0 && S_ISFIFO(st.st_mode))
+                        r = option_pass_fd(&options->passed, &spec, number, err);
+        }
+        return r;
+}
+
 /* What nsrun itself writes to is not the command's to write to. */
 static int check_passed(const struct command *command, const struct run_options *options,
                         struct nsrun_error *err) {
@@ -232,6 +253,8 @@ static int report_to_status_fd(struct invocation *i, struct nsrun_error *err) {
 static int set_and_run(struct invocation *i, struct nsrun_error *err) {
         int r = command_set(i, err);
 
+        if (r == 0)
+                r = pass_named_pipes(i->policy->argv, i->options, err);
         if (r == 0)
                 r = check_passed(i->command, i->options, err);
         return r < 0 ? report_to_status_fd(i, err) : run_sandbox(i->policy, i->options, &i->status, err);

@@ -74,6 +74,27 @@ TEST(run_and_bash_pass_it) {
         expect_text(ends[0], "through\nthrough\nthrough\n");
 }
 
+/* As a shell names what it makes of <(…). */
+TEST(a_pipe_that_the_command_line_names_is_passed) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        int ends[2];
+
+        make_pipe(ends);
+        RUN_WITH(s, ends[1], &o, "run", "--project", s->project, "--", "tee", "/dev/fd/7");
+        expect_status(&o, 0);
+        RUN_WITH(s, ends[1], &o, "run", "--project", s->project, "--", "sh", "-c",
+                 "echo 1 >&7; test -e /dev/fd/8", "/proc/self/fd/7", "/dev/fd/8", "/dev/fd/99999999999");
+        expect_status(&o, 1);
+        RUN_WITH(s, ends[1], &o, "run", "--report=/dev/fd/7", "--project", s->project, "--", "sh", "-c",
+                 "echo 2 >&7");
+        assert_true(o.status != 0);
+        RUN_WITH(s, ends[1], &o, "run", "--report=/dev/stderr", "--project", s->project, "--", "true");
+        expect_status(&o, 0);
+        (void)close(ends[1]);
+        expect_text(ends[0], "1\n");
+}
+
 TEST_IN_BOTH_MODES(a_session_passes_it) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
