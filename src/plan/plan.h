@@ -59,6 +59,7 @@ struct plan_join {
         char *stored;           /* the session's record, for plan_load_operations() */
         size_t n_stored;
         uint64_t n_processes; /* the session's bound on processes (RLIMIT_NPROC); 0: none */
+        char *rundir;         /* the session's run directory; NULL: it has none */
 };
 
 struct nsrun_plan {
@@ -111,6 +112,7 @@ struct nsrun_plan {
         char **git_dirs;      /* git dirs that are swept when the command has ended: as in struct resolved */
         char **git_links;     /* the symlinks in them: as in struct resolved */
         bool links_are_cut;
+        char **private;   /* as in struct resolved: each is inside at PLAN_PRIVATE/NUMBER/NAME */
         char **protected; /* what is looked at before and after the run, as in struct resolved */
         char **present;   /* as in struct resolved, too */
         char **exposes;   /* lines for exposed_add(), before the command starts */
@@ -177,6 +179,7 @@ struct nsrun_plan {
         M(TEXTS, git_dirs)         \
         M(TEXTS, git_links)        \
         M(BOOL, links_are_cut)     \
+        M(TEXTS, private)          \
         M(TEXTS, protected)        \
         M(TEXTS, present)          \
         M(TEXTS, hide)             \

@@ -5,6 +5,7 @@
  * signals and no globals. */
 #pragma once
 
+#include "carry/carry.h"
 #include "desktop.h"
 #include "explain/denials.h"
 #include "launch/reopen.h"
@@ -49,6 +50,7 @@ struct run {
         struct gitdirs gitdirs;
         struct protected_names protected;
         struct marks marks;
+        struct carry carry;
         struct dropped dropped;
         struct network network;
         struct desktop desktop;
@@ -71,11 +73,12 @@ struct run {
         int status;                    /* the command's, as wait(2) has it */
 };
 
-#define RUN_INIT                                                                              \
-        (struct run) {                                                                        \
-                .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT,          \
-                .memory = OOM_WATCH_INIT, .streams = REOPENED_INIT, .network = NETWORK_INIT,  \
-                .desktop = DESKTOP_INIT, .listener = -EBADF, .shown = -EBADF, .is_gone = true \
+#define RUN_INIT                                                                                       \
+        (struct run) {                                                                                 \
+                .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT,                   \
+                .memory = OOM_WATCH_INIT, .carry = CARRY_INIT, .streams = REOPENED_INIT,               \
+                .network = NETWORK_INIT, .desktop = DESKTOP_INIT, .listener = -EBADF, .shown = -EBADF, \
+                .is_gone = true                                                                        \
         }
 
 /* Makes what the plan needs on disk and of cgroups, and launches it.  What goes wrong in the child
