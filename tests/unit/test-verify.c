@@ -623,6 +623,7 @@ TEST(a_joining_plan_joins_something_and_a_plain_one_has_no_sandbox) {
         plan.ops = NULL;
         plan.n_ops = 0;
         plan.has_overlays = false;
+        plan.rundir = NULL;
         plan.join = &join;
         assert_int_equal(plan_verify(&plan, NULL), 0);
         join.init.pid = 0;
