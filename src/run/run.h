@@ -8,6 +8,7 @@
 #include "carry/agent_state.h"
 #include "desktop.h"
 #include "explain/denials.h"
+#include "head_moved.h"
 #include "launch/reopen.h"
 #include "network.h"
 #include "oom.h"
@@ -50,6 +51,7 @@ struct run {
         struct gitdirs gitdirs;
         struct protected_names protected;
         struct marks marks;
+        struct head_moved head;
         struct carried carried;
         struct dropped dropped;
         struct network network;
