@@ -157,8 +157,8 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, plan->git_dir, "a git dir can't be opened",
                                  NULL);
-        if (protected_begin(plan, &run->protected) < 0 || marks_begin(plan, &run->marks) < 0 ||
-            dropped_begin(plan, &run->dropped) < 0)
+        if (protected_begin(plan, &run->protected) < 0 || head_begin(plan, &run->head) < 0 ||
+            marks_begin(plan, &run->marks) < 0 || dropped_begin(plan, &run->dropped) < 0)
                 return error_oom(err);
         if (plan->join)
                 look_back(run, plan->join);
@@ -407,6 +407,7 @@ int run_wait(struct run *run) {
         close_fdp(&run->shown);
         tell_network(run);
         look_at_leavings(run);
+        (void)head_end(&run->head, take_finding, run);
         marks_end(&run->marks);
         carried_end(&run->carried, &run->rundir, take_finding, run);
         (void)hidden_end(run->hidden, take_finding, run);
@@ -435,6 +436,7 @@ void run_end(struct run *run) {
         rundir_remove(&run->rundir);
         gitdirs_clear(&run->gitdirs);
         protected_clear(&run->protected);
+        head_clear(&run->head);
         marks_clear(&run->marks);
         carried_clear(&run->carried);
         carry_clear(&run->carry);

@@ -9,6 +9,7 @@
 #include "carry/carry.h"
 #include "desktop.h"
 #include "explain/denials.h"
+#include "head_moved.h"
 #include "launch/reopen.h"
 #include "network.h"
 #include "oom.h"
@@ -51,6 +52,7 @@ struct run {
         struct gitdirs gitdirs;
         struct protected_names protected;
         struct marks marks;
+        struct head_moved head;
         struct carried carried;
         struct carry carry;
         struct dropped dropped;
