@@ -25,6 +25,7 @@ struct protecting {
         char *git_dir;    /* where its git dir is, if that is known; or NULL */
         int git_fd;       /* of that, O_PATH; or -EBADF */
         unsigned *n_repositories;
+        char *const *targets; /* of symlinks of the home */
         struct nsrun_error *err;
 };
 

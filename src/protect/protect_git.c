@@ -318,6 +318,13 @@ static int protect_path(const struct protecting *p, const char *path, char **ret
         return *ret_below ? 1 : -ENOMEM;
 }
 
+int protect_target(const struct protecting *p, const char *path) {
+        _cleanup_free_ char *below = NULL;
+        int r = protect_path(p, path, &below);
+
+        return r < 0 ? r : 0;
+}
+
 /* Protects what a configuration names, as it is spelled and where its links lead; `folder` is what a
  * relative path is relative to.  1: *ret_path, *ret_below, for the caller to free, are where. */
 static int protect_named(const struct protecting *p, const char *value, const char *folder, char **ret_path,

@@ -42,7 +42,7 @@ static int agent_add_folder(struct resolved *s, enum policy_access access, const
 
 /* A place of the agent's in a protected folder of the project.  Where that folder is missing the run makes
  * it, so that the command can't. */
-static int add_place(struct resolved *s, const char *below, struct nsrun_error *err) {
+static int agent_add_place(struct resolved *s, const char *below, struct nsrun_error *err) {
         _cleanup_free_ char *first = strndup(below, strcspn(below, "/")), *path = NULL, *canonical = NULL,
                             *around = NULL;
         struct rule_request request = {.access = POLICY_RO,
@@ -193,7 +193,7 @@ int agent_add_rules(struct resolved *s, struct nsrun_error *err) {
                 _cleanup_free_ char *path = NULL;
 
                 if (!strchr("~/", folder->path[0])) {
-                        r = add_place(s, folder->path, err);
+                        r = agent_add_place(s, folder->path, err);
                         continue;
                 }
                 r = place_folder(s, folder, &path);

@@ -329,6 +329,7 @@ static const struct {
         {.fill = instance_find_workspace, .is_for = FOR_INSTANCE},
         {.fill = resolve_project},
         {.refuse = project_refuse_other},
+        {.fill = agent_homes_judge, .is_for = FOR_CODE},
         {.fill = resolve_tmp},
 
         {.fill = add_asked_rules},

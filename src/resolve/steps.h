@@ -9,6 +9,12 @@
 /* Adds rules for the agent's folders, and fills s->files.carried.  Nothing without --agent. */
 int agent_add_rules(struct resolved *s, struct nsrun_error *err);
 
+/* ---- agent_homes.c: the folders of all agents, and the project */
+
+/* Refuses a project that is the folder of an agent's, lies in it or has it in it; but where a symlink of the
+ * home leads into the project, hides what the agent keeps there for itself. */
+int agent_homes_judge(struct resolved *s, struct nsrun_error *err);
+
 /* ---- git.c: the git dirs outside the project that its .git file leads to, and the name to commit under */
 
 /* Adds nsrun's rules for the git dirs of a worktree or a submodule.  s->project must be known.

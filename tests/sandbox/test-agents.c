@@ -332,6 +332,57 @@ TEST(a_worktree_of_claudes_stays) {
         expect_out(&strict, "f\n");
 }
 
+/* As ~/.ssh is none; a repository of the home's files may be one, in which they are the user's. */
+TEST(an_agents_folder_is_no_project_and_no_command_writes_what_the_homes_links_lead_to) {
+        static const char *const folders[] = {".claude/skills", ".codex", ".qwen", ".local/share/opencode"};
+        static const char try[] =
+                "cat claude/.credentials.json; for f in zshrc claude/settings.json nvim/init.lua; do "
+                "echo evil >$f || cat $f; done; echo ok >plain && cat plain";
+        const struct site *s = *state;
+        _cleanup_free_ char *link = path_of(s->home, ".claude"), *zshrc = path_of(s->home, ".zshrc"),
+                            *nvim = path_of(s->home, ".config/nvim"),
+                            *claude = path_of(s->project, "claude"), *target = path_of(s->project, "zshrc"),
+                            *config = path_of(s->project, "nvim"),
+                            *around = path_of(s->home, ".local/share"), *line = NULL;
+        _cleanup_outcome_ struct outcome o = {0}, above = {0}, agent = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+                _cleanup_free_ char *file = text_of("%s/x", folders[i]),
+                                    *path = path_of(s->home, folders[i]);
+                _cleanup_free_ char *end =
+                        text_of("'s settings and login can't be the project: %s; choose a folder "
+                                "with --project DIR, or use --no-project\n",
+                                path);
+                _cleanup_outcome_ struct outcome refused = {0};
+
+                lay_file(s->home, file, "x\n");
+                run(&(struct request){.argv = (const char *const[]){program(), "run", "--", "cat", "x",
+                                                                    NULL},
+                                      .cwd = path},
+                    &refused);
+                expect_status(&refused, 125);
+                expect_out(&refused, "");
+                expect_in(refused.err, end);
+        }
+        run(&(struct request){.argv = (const char *const[]){program(), "run", "--", "true", NULL},
+                              .cwd = around},
+            &above);
+        line = text_of(
+                "nsrun: the folder of opencode's settings and login can't be in the project: %s/opencode; choose "
+                "a folder with --project DIR, or use --no-project",
+                around);
+        expect_refusal(&above, 125, line);
+        outside(s, "rm -r $HOME/.claude && mkdir -p $HOME/.config claude nvim && echo z >zshrc && echo c "
+                   ">claude/settings.json && echo login >claude/.credentials.json && echo n >nvim/init.lua");
+        assert_return_code(symlink(claude, link) | symlink(target, zshrc) | symlink(config, nvim), errno);
+        RUN(s, &o, "--", "sh", "-c", try);
+        expect_out(&o, "z\nc\nn\nok\n");
+        expect_in(o.err, "claude/.credentials.json: Permission denied");
+        RUN(s, &agent, "--agent", "claude", "--", "sh", "-c", try);
+        expect_out(&agent, "login\nz\nn\nok\n");
+        expect_home_file(s, ".claude/settings.json", "c\n");
+}
+
 TEST(of_claudes_own_file_the_host_gets_members_that_name_no_program) {
         const struct site *s = *state;
         _cleanup_free_ char *file = path_of(s->home, ".claude.json"), *text = NULL, *script = NULL;
