@@ -96,6 +96,17 @@ const struct degraded degraded[N_DEGRADED] = {
                         .fix = "let yourself read the folder (chmod u+rwx)",
                         .test = "a_cache_that_is_degraded_is_listed_and_strict_refuses_it",
                 },
+        [DEGRADED_GIT_CONFIG] =
+                {
+                        .error = NSRUN_ERROR_DEGRADED_GIT_CONFIG,
+                        .name = "git-config-read-only",
+                        .when = "No run directory can be made, in which the command's version of git's "
+                                "configuration would be.",
+                        .lack = "the command can have no version of its own of git's configuration",
+                        .instead = "it is read-only",
+                        .fix = "point XDG_CACHE_HOME at a folder of your own that can be written",
+                        .test = "without_a_run_directory_the_configuration_is_read_only",
+                },
         [DEGRADED_PIDS] =
                 {
                         .error = NSRUN_ERROR_DEGRADED_PIDS,

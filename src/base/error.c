@@ -307,6 +307,7 @@ static const char *const error_names[NSRUN_ERROR_COUNT] = {
         [NSRUN_ERROR_DEGRADED_CACHE_READ_ONLY] = "degraded-cache-read-only",
         [NSRUN_ERROR_DEGRADED_CACHE_EMPTY] = "degraded-cache-empty",
         [NSRUN_ERROR_DEGRADED_PIDS] = "degraded-pids",
+        [NSRUN_ERROR_DEGRADED_GIT_CONFIG] = "degraded-git-config",
         [NSRUN_ERROR_DEGRADED_LEFTOVERS] = "degraded-leftovers",
         [NSRUN_ERROR_BIND] = "bind",
         [NSRUN_ERROR_MOUNT_POINT_KIND] = "mount-point-kind",

@@ -49,7 +49,7 @@ static int spawn_files(const struct spawn *s, posix_spawn_file_actions_t *files)
         int r = s->folder ? posix_spawn_file_actions_addchdir_np(files, s->folder) : 0;
 
         for (int fd = 0; fd < SPAWN_FIRST_FD && r == 0; fd++)
-                r = posix_spawn_file_actions_adddup2(files, s->null_fd, fd);
+                r = posix_spawn_file_actions_adddup2(files, s->streams ? s->streams[fd] : s->null_fd, fd);
         for (size_t i = 0; i < s->n_fds && r == 0; i++)
                 if (s->fds[i] >= 0)
                         r = posix_spawn_file_actions_adddup2(files, s->fds[i], SPAWN_FIRST_FD + (int)i);

@@ -10,15 +10,16 @@ const char *program_init(void);
 const char *program_net(void);
 const char *program_monitor(void);
 
-/* A program of nsrun's own, started on the host's side: with default signals, in a session of its own and
- * with no stream of the caller's. */
+/* A program of nsrun's own, or git, started on the host's side: with default signals, in a session of its
+ * own and with no stream of the caller's. */
 #define SPAWN_FIRST_FD 3
 
 struct spawn {
         const char *program; /* its path */
         char *const *argv, *const *env;
         const char *folder; /* it starts there; NULL: where the caller is */
-        int null_fd;        /* its standard streams */
+        int null_fd;        /* its standard streams, */
+        const int *streams; /* unless these are: three; NULL: none */
         /* The descriptor that becomes number SPAWN_FIRST_FD + i; negative: none does.  Each is above all of
          * those numbers. */
         const int *fds;

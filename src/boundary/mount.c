@@ -189,6 +189,25 @@ int mount_attach(struct mounting *m, const struct plan_op *op, int source, int t
         return 0;
 }
 
+/* Puts a symlink of the sandbox's own over a file of the host's, which leads to the command's version of it:
+ * git, which makes a new file beside the old one and renames it, does so where that is.  The link itself
+ * can't be renamed or removed (EBUSY).  It has a name until it is cloned: what has none can't be. */
+static int mount_private_link(struct mounting *m, const struct plan_op *op) {
+        static const char name[] = ".nsrun-link";
+        _cleanup_close_ int link = -EBADF, target = -EBADF;
+        int r = sys_symlinkat(op->text, m->new_root, name);
+
+        link = r < 0 ? r : sys_open(m->new_root, name, O_PATH | O_NOFOLLOW, 0);
+        if (link < 0)
+                return error_set(m->error, NSRUN_STAGE_MOUNT, link, op->target,
+                                 "a symlink of the sandbox can't be made",
+                                 FILTER_HINT_FOR(link, "symlinkat"));
+        target = mount_point(m, op);
+        r = target < 0 ? target : mount_attach(m, op, link, target, ATTRIBUTES_COVER, false);
+        (void)sys_unlinkat(m->new_root, name);
+        return r;
+}
+
 /* The plan's sources are canonical: a symlink on the way means that somebody
  * changed the tree since the policy was checked. */
 static int mount_bind(struct mounting *m, const struct plan_op *op) {
@@ -196,6 +215,10 @@ static int mount_bind(struct mounting *m, const struct plan_op *op) {
 
         if (op->stubs)
                 return mount_with_stubs(m, op);
+        if (op->text && m->b->rundir_path)
+                return mount_private_link(m, op);
+        if (op->is_in_rundir && !m->b->rundir_path)
+                return 0;
         source = op->is_in_rundir ? mount_open_scratch(m, op)
                                   : beneath_open(m->old_root, op->source + 1, mount_open_flags(op), 0);
         if (source == -ELOOP)

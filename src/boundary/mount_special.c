@@ -46,9 +46,9 @@ int mount_name_rundir(struct mounting *m) {
         size_t n = planned ? strlen(planned) : 0,
                named = planned ? (size_t)(path_basename(planned) - planned) : 0;
 
-        if (!planned)
+        if (!planned || !path)
                 return 0;
-        if (!path || strlen(path) != n || memcmp(path, planned, named) != 0)
+        if (strlen(path) != n || memcmp(path, planned, named) != 0)
                 return error_set(m->error, NSRUN_STAGE_WORKSPACE, -ESTALE, planned,
                                  "the cache folder is not where it was when the plan was made",
                                  "make the plan anew");

@@ -61,6 +61,11 @@ enum plan_op_kind {
         PLAN_SYSCTL,     /* a path beneath /proc/sys, of the new namespaces: it becomes text */
 };
 
+/* Where the sandbox has a private version of what it may not change on the host: the run directory's folder,
+ * and its place inside. */
+#define PLAN_PRIVATE_FOLDER "private"
+#define PLAN_PRIVATE        "/.nsrun"
+
 /* Whose a PLAN_SOCKET is: its text. */
 #define PLAN_SOCKET_SSH     "ssh-agent"
 #define PLAN_SOCKET_WAYLAND "wayland"
@@ -77,7 +82,8 @@ struct plan_op {
         mode_t mode;
         uint64_t size; /* bytes, of PLAN_TMPFS, PLAN_DATA and a raw plan's PLAN_FILE */
         char *text; /* PLAN_FILE's bytes, PLAN_SYMLINK's text, PLAN_OVERLAY's slug, or a raw plan's options
-                       of overlayfs */
+                       of overlayfs; of a PLAN_BIND what stands in source's place: a symlink with this text,
+                       or, without a run directory, source itself, read-only */
         bool was_asked_for; /* PLAN_OVERLAY: the user named it, nsrun didn't choose it */
         bool can_be_empty;  /* PLAN_OVERLAY that nsrun chose: its mount point is made, and nothing lies on it
                              */
@@ -93,7 +99,8 @@ struct plan_op {
                                slash at the end where it is a folder's.  NULL: none */
         bool is_git_dir;    /* PLAN_BIND with stubs: source is a git dir, or in one, where stubs are empty;
                                elsewhere files of theirs can't be opened */
-        bool is_in_rundir;  /* PLAN_BIND: source is the scratch folder of the plan's run directory */
+        bool is_in_rundir;  /* PLAN_BIND: source is the scratch folder of the plan's run directory, or its
+                               private one, which is left out where there is no run directory */
         bool makes_target;  /* the mount point is on a tmpfs of the plan's and is made */
         bool makes_on_host; /* PLAN_BIND: target is the host's, in the instance, and the run makes what
                                    is missing of it */

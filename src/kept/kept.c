@@ -88,6 +88,10 @@ void kept_clear(struct kept *k) {
         *k = (struct kept){0};
 }
 
+bool kept_is_old(const struct kept *k) {
+        return time(NULL) - k->time > KEPT_DAYS * (time_t)86400;
+}
+
 void kept_free(struct kept *list, size_t n) {
         for (size_t i = 0; i < n; i++)
                 kept_clear(&list[i]);
@@ -353,7 +357,7 @@ int kept_drop_old(const char *project, void (*dropped)(void *data, const struct 
         int r = fd == -ENOENT ? 0 : fd < 0 ? fd : list_in(fd, &list);
 
         for (size_t i = 0; i < list.n && r >= 0; i++) {
-                if (time(NULL) - list.items[i].time <= KEPT_DAYS * (time_t)86400)
+                if (!kept_is_old(&list.items[i]))
                         continue;
                 r = drop_in(fd, list.items[i].number);
                 if (r >= 0 && dropped)

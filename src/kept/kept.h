@@ -47,6 +47,8 @@ int kept_find(const char *project, const char *path, struct kept *ret);
 int kept_open(const char *project, unsigned number, struct kept *ret);
 void kept_clear(struct kept *k);
 
+/* Whether it has been there for more than KEPT_DAYS. */
+bool kept_is_old(const struct kept *k);
 /* Removes one; 0 also where there is none. */
 int kept_drop(const char *project, unsigned number);
 /* Removes those that are older than KEPT_DAYS; `dropped` (may be NULL) is called for each. */

@@ -93,6 +93,7 @@ static int join_read(const char *id, struct plan_record *record, struct nsrun_er
         join->is_nested = record->is_nested;
         join->cgroup = TAKE_PTR(record->cgroup);
         join->n_processes = record->n_processes;
+        join->rundir = TAKE_PTR(record->rundir);
         join->stored = TAKE_PTR(bytes);
         join->n_stored = n;
         memcpy(join->namespace_inodes, record->namespace_inodes, sizeof(join->namespace_inodes));

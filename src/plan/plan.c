@@ -53,6 +53,7 @@ void plan_free(struct nsrun_plan *plan) {
         if (plan->join) {
                 records_close(&plan->join->folder);
                 free(plan->join->cgroup);
+                free(plan->join->rundir);
                 free(plan->join->stored);
         }
         free(plan->join);
@@ -184,6 +185,36 @@ static void collect_worktrees(struct entries *e, const struct resolved *s) {
         }
 }
 
+/* The command's versions of what it may not change: a folder of the run directory's, and in place of each
+ * file a symlink to there. */
+static int collect_private(struct entries *e, const struct resolved *s) {
+        size_t n = e->n;
+        struct plan_op *op;
+
+        if (!s->protection.private)
+                return 0;
+        for (size_t i = 0; i < n; i++) {
+                struct plan_op *cover = &e->items[i].op;
+                size_t k = 0;
+
+                if (cover->origin != PLAN_BY_PROTECTED || cover->is_directory || cover->is_link)
+                        continue;
+                while (s->protection.private[k] && !streq(s->protection.private[k], cover -> source))
+                        k++;
+                if (s->protection.private[k] &&
+                    asprintf(&cover->text, PLAN_PRIVATE "/%zu/%s", k, path_basename(cover->source)) < 0) {
+                        cover->text = NULL;
+                        return -ENOMEM;
+                }
+        }
+        op = entries_add(e, ENTRY_OWN, PLAN_BIND, PLAN_PRIVATE);
+        op->origin = PLAN_BY_RUNDIR;
+        op->is_directory = true;
+        op->is_in_rundir = true;
+        op->source = path_join(s->own[OWN_RUNDIRS], RUNDIR_NAME "/" PLAN_PRIVATE_FOLDER);
+        return op->source ? 0 : -ENOMEM;
+}
+
 static int plan_collect(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
         int r;
 
@@ -206,6 +237,8 @@ static int plan_collect(struct entries *e, const struct resolved *s, struct nsru
         for (size_t i = 0; i < s->files.n_tmpfs && r >= 0; i++)
                 if (collect_tmpfs(e, &s->files.tmpfs[i]) < 0)
                         return error_oom(err);
+        if (r >= 0 && collect_private(e, s) < 0)
+                return error_oom(err);
         if (r >= 0) {
                 collect_granted(e, s);
                 collect_beside(e, s);
@@ -317,6 +350,7 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                 char ***to;
         } lists[] = {{s->argv, &plan->argv},
                      {s->net.rules, &plan->network},
+                     {s->protection.private, &plan->private},
                      {s->protection.names, &plan->protected},
                      {s->protection.present, &plan->present},
                      {s->files.carried, &plan->carried},

@@ -59,6 +59,7 @@ struct plan_join {
         char *stored;           /* the session's record, for plan_load_operations() */
         size_t n_stored;
         uint64_t n_processes; /* the session's bound on processes (RLIMIT_NPROC); 0: none */
+        char *rundir;         /* the session's run directory; NULL: it has none */
 };
 
 struct nsrun_plan {
@@ -115,6 +116,7 @@ struct nsrun_plan {
         char **git_links;     /* the symlinks in them: as in struct resolved */
         char **git_trees;     /* folders in the common git dir that aren't git's: as in struct resolved */
         bool links_are_cut;
+        char **private;   /* as in struct resolved: each is inside at PLAN_PRIVATE/NUMBER/NAME */
         char **protected; /* what is looked at before and after the run, as in struct resolved */
         char **present;   /* as in struct resolved, too */
         char **carried; /* of the overlay over FOLDER what comes to the host: "FOLDER//GLOB", a folder where
@@ -187,6 +189,7 @@ struct nsrun_plan {
         M(TEXTS, git_links)        \
         M(TEXTS, git_trees)        \
         M(BOOL, links_are_cut)     \
+        M(TEXTS, private)          \
         M(TEXTS, protected)        \
         M(TEXTS, present)          \
         M(TEXTS, hide)             \

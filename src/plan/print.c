@@ -75,7 +75,10 @@ static void plan_print_add_details(struct strbuf *b, const struct plan_op *op) {
                 add_visible(b, op->text);
                 return;
         case PLAN_BIND:
-                strbuf_add(b, op->is_device ? "device" : op->is_read_only ? "read-only" : "read-write");
+                strbuf_add(b, op->text        ? "read-write, what is harmless of it is carried to the host"
+                              : op->is_device ? "device"
+                              : op->is_read_only ? "read-only"
+                                                 : "read-write");
                 if (op->is_in_rundir)
                         strbuf_add(b, ", on disk, gone at the end");
                 if (op->is_link)

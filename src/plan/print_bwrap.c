@@ -106,8 +106,10 @@ static void print_bwrap_add_op(struct printing *p, const struct plan_op *op) {
                 ADD(p, "--symlink", op->text, op->target);
                 return;
         case PLAN_BIND:
+                /* Without the command's own versions what these stand for is read-only. */
                 if (op->is_in_rundir) {
-                        print_bwrap_add_tmpfs(p, op);
+                        if (!streq(op->target, PLAN_PRIVATE))
+                                print_bwrap_add_tmpfs(p, op);
                         return;
                 }
                 ADD(p,

@@ -23,6 +23,8 @@ static void print_json_add_op(struct json_document *d, struct json_value *parent
                 json_add_bool(d, o, "directory", op->is_directory);
                 if (op->is_in_rundir)
                         json_add_bool(d, o, "in_run_directory", true);
+                if (op->text)
+                        json_add_string(d, o, "private", op->text);
                 if (op->is_link)
                         json_add_bool(d, o, "link", true);
                 if (op->stubs)

@@ -142,6 +142,10 @@ static void add_bind_mount(struct oci_writer *w, const struct plan_op *op) {
                 leave_unsaid(w, "--protect=strict: names that don't exist can be made");
         if (op->makes_on_host)
                 leave_unsaid(w, "folders of the instance that are missing must be made before");
+        if (op->is_in_rundir && streq(op->target, PLAN_PRIVATE)) {
+                leave_unsaid(w, "git's configuration is read-only");
+                return;
+        }
         if (op->is_in_rundir) {
                 if (!w->plan->rundir || !path_is_beneath(op->target, w->plan->rundir))
                         add_tmpfs_mount(w, op->target, 01777, 0, false);

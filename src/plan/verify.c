@@ -128,7 +128,9 @@ static bool is_scratch(const struct verifying *v, const struct plan_op *op) {
         const char *below = rundir ? path_below(op->source, rundir) : NULL;
 
         if (op->is_in_rundir || !below)
-                return below && op->origin == PLAN_BY_RUNDIR && streq(below, RUNDIR_SCRATCH);
+                return below && op->origin == PLAN_BY_RUNDIR &&
+                       (streq(below, RUNDIR_SCRATCH) ||
+                        (streq(below, PLAN_PRIVATE_FOLDER) && streq(op->target, PLAN_PRIVATE)));
         return op->origin == PLAN_BY_WRITABLE && startswith(below, "workspace-") &&
                streq(below + strcspn(below, "/"), "/" RUNDIR_SCRATCH);
 }
@@ -230,8 +232,24 @@ static bool has_usual_options(const struct plan_op *op) {
                !(op->mode & 06000);
 }
 
+/* Whether what stands in a bind's place is what may: for a protected file a symlink to the command's own
+ * version of it, of this file and no other. */
+static bool has_usual_link(const struct verifying *v, const struct plan_op *op) {
+        const struct plan_op *folder = seen_at(v, PLAN_PRIVATE);
+        char *const *files = v->plan->private;
+        const char *at = startswith(op->text, PLAN_PRIVATE "/");
+        size_t n = strspn(at ? at : "", "0123456789"), k = 0;
+
+        while (files && op->source && files[k] && !streq(files[k], op->source))
+                k++;
+        return op->source && op->origin == PLAN_BY_PROTECTED && op->is_read_only && !op->is_directory &&
+               !op->is_link && folder && folder->is_in_rundir && streq(folder->target, PLAN_PRIVATE) &&
+               files && files[k] && n > 0 && n < 8 && strtoul(at, NULL, 10) == k && at[n] == '/' &&
+               streq(at + n + 1, path_basename(op->source));
+}
+
 /* Whether an operation's fields are such as nsrun's own plans have for its kind. */
-static bool is_well_made(const struct plan_op *op) {
+static bool is_well_made(const struct verifying *v, const struct plan_op *op) {
         bool is_in_proc = path_is_beneath(op->target, "/proc"), is_left_out = op->proc != POLICY_PROC_UNSAID;
         bool is_of_bind = op->is_device || op->makes_on_host || op->is_in_rundir || op->stubs;
 
@@ -243,6 +261,7 @@ static bool is_well_made(const struct plan_op *op) {
         switch ((int)op->kind) {
         case PLAN_BIND:
                 return (!is_left_out || (op->is_device && is_in_proc)) &&
+                       (!op->text || has_usual_link(v, op)) &&
                        (!op->stubs || (op_is_writable(op) && op->is_directory));
         case PLAN_OVERLAY:
                 return op->text && startswith(op->text, "overlay-") && !strchr(op->text, '/');
@@ -279,7 +298,7 @@ static int verify_operations(struct verifying *v) {
         for (size_t i = 0; i < v->plan->n_ops; i++) {
                 const struct plan_op *op = &v->plan->ops[i], *ground = ground_of(v, op);
                 bool has_source = op->kind == PLAN_BIND || op->kind == PLAN_OVERLAY;
-                int r = is_well_made(op) ? 0 : verify_fail(v, op, "is not as nsrun makes them");
+                int r = is_well_made(v, op) ? 0 : verify_fail(v, op, "is not as nsrun makes them");
 
                 if (r >= 0)
                         r = verify_ground(v, op, ground);

@@ -55,6 +55,18 @@ static int protect_linked(const struct protecting *p, const char *source) {
                                               : 0;
 }
 
+/* Whether it is git's configuration, of which the command gets a version of its own; what carry/ wouldn't
+ * read it can't change. */
+static bool has_own_version(const struct protecting *p, const char *name, const struct stat *st) {
+        const char *base = path_basename(name);
+        bool is_bare = p->git_dir && streq(p->git_dir, p->path);
+
+        return S_ISREG(st->st_mode) && st->st_size <= PROTECT_PRIVATE_SIZE &&
+               p->resolved->own[OWN_RUNDIRS] && (streq(base, "config") || streq(base, "config.worktree")) &&
+               (startswith(name, ".git/") || is_bare) &&
+               strv_length(p->resolved->protection.private) < PROTECT_PRIVATE_MOST;
+}
+
 static int protect_found(void *data, const char *name, const struct stat *st) {
         struct protecting *p = data;
         struct resolved *s = p->resolved;
@@ -66,6 +78,8 @@ static int protect_found(void *data, const char *name, const struct stat *st) {
         if (!source || strv_consume(&s->protection.present, str_concat(p->path, "//", name)) < 0)
                 return -ENOMEM;
         if (s->policy->protects_strictly && strv_add(&p->found, name) < 0)
+                return -ENOMEM;
+        if (has_own_version(p, name, st) && strv_add(&s->protection.private, source) < 0)
                 return -ENOMEM;
         /* A repository's folder is the command's to write. */
         if (streq(name, ".git") && !S_ISREG(st->st_mode))

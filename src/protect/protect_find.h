@@ -6,6 +6,8 @@
 
 enum {
         PROTECT_REPOSITORIES_MAX = 500, /* with submodules' git dirs */
+        PROTECT_PRIVATE_MOST = 64, /* files of which the command has a version of its own: the rest are */
+        PROTECT_PRIVATE_SIZE = 1 << 20, /* read-only, and so are larger ones */
 };
 
 /* A repository, or a writable folder that is none. */

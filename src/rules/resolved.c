@@ -90,6 +90,7 @@ void resolved_clear(struct resolved *s) {
         free(s->files.hidden);
         strv_free(s->protection.names);
         strv_free(s->protection.present);
+        strv_free(s->protection.private);
         strv_free(s->protection.git_dirs);
         strv_free(s->protection.git_links);
         free(s->git.dir);

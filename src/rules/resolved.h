@@ -97,6 +97,7 @@ struct resolved_files {
 struct resolved_protection {
         char **names;       /* "FOLDER//GLOB": a name that may not be made or changed; no "//" in FOLDER */
         char **present;     /* "FOLDER//NAME": of these names those that are there */
+        char **private;     /* canonical: of these files the command gets a version of its own */
         char **git_dirs;    /* git dirs in which the command may write, canonical */
         char **git_links;   /* "PATH -> TEXT": the symlinks in them */
         bool links_are_cut; /* that list is not complete */

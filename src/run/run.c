@@ -39,6 +39,16 @@ static int note_rlimit(struct run *run, struct nsrun_error *err) {
         return take_note(run, &note, err);
 }
 
+/* That the command has no version of its own of what it would have one of. */
+static int note_no_version(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err) {
+        struct nsrun_error note;
+
+        if (!plan->private || plan->join || plan->plain || run->rundir.path)
+                return 0;
+        degraded_note(&note, DEGRADED_GIT_CONFIG, plan->private[0]);
+        return take_note(run, &note, err);
+}
+
 /* Says which variables the command doesn't get.  Of a session's that was said at its start. */
 static int note_secrets(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err) {
         _cleanup_strbuf_ struct strbuf names = {0};
@@ -163,6 +173,10 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
                 r = disk_prepare(plan, &run->rundir, params, err);
         if (r >= 0)
                 r = carried_begin(plan, &run->rundir, &run->carried, err);
+        if (r >= 0)
+                r = note_no_version(run, plan, err);
+        if (r >= 0)
+                r = versions_begin(plan, &run->rundir, &run->versions, err);
         if (r >= 0)
                 r = cgroup_prepare(plan, may_move, &run->cgroup, params, err);
         run->n_processes = params->n_processes;
@@ -396,6 +410,7 @@ int run_wait(struct run *run) {
         marks_end(&run->marks);
         carried_end(&run->carried, &run->rundir, take_finding, run);
         (void)hidden_end(run->hidden, take_finding, run);
+        (void)versions_end(&run->versions, take_finding, run);
         return status;
 }
 
@@ -422,6 +437,7 @@ void run_end(struct run *run) {
         protected_clear(&run->protected);
         marks_clear(&run->marks);
         carried_clear(&run->carried);
+        versions_clear(&run->versions);
         dropped_clear(&run->dropped);
         strv_freep(&run->hidden);
         strv_freep(&run->notes);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "carry/agent_state.h"
+#include "carry/versions.h"
 #include "desktop.h"
 #include "explain/denials.h"
 #include "launch/reopen.h"
@@ -51,6 +52,7 @@ struct run {
         struct protected_names protected;
         struct marks marks;
         struct carried carried;
+        struct versions versions;
         struct dropped dropped;
         struct network network;
         struct desktop desktop;
@@ -73,11 +75,12 @@ struct run {
         int status;                    /* the command's, as wait(2) has it */
 };
 
-#define RUN_INIT                                                                              \
-        (struct run) {                                                                        \
-                .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT,          \
-                .memory = OOM_WATCH_INIT, .streams = REOPENED_INIT, .network = NETWORK_INIT,  \
-                .desktop = DESKTOP_INIT, .listener = -EBADF, .shown = -EBADF, .is_gone = true \
+#define RUN_INIT                                                                                       \
+        (struct run) {                                                                                 \
+                .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT,                   \
+                .memory = OOM_WATCH_INIT, .versions = VERSIONS_INIT, .streams = REOPENED_INIT,         \
+                .network = NETWORK_INIT, .desktop = DESKTOP_INIT, .listener = -EBADF, .shown = -EBADF, \
+                .is_gone = true                                                                        \
         }
 
 /* Makes what the plan needs on disk and of cgroups, and launches it.  What goes wrong in the child

@@ -50,17 +50,24 @@ static int make_instance(const struct nsrun_plan *plan, struct nsrun_error *err)
         return r;
 }
 
-/* Whether default caches' overlays are all that a run directory would be for: launch/ can have their layers
- * in memory. */
+static bool has_scratch(const struct nsrun_plan *plan) {
+        for (size_t i = 0; i < plan->n_ops; i++)
+                if (plan->ops[i].is_in_rundir && !streq(plan->ops[i].target, PLAN_PRIVATE))
+                        return true;
+        return false;
+}
+
+/* Whether default caches' overlays and git's configuration are all that a run directory would be for:
+ * launch/ can have the layers of the ones in memory, and the other is read-only then. */
 static bool can_do_without_rundir(const struct nsrun_plan *plan) {
         for (size_t i = 0; i < plan->n_ops; i++)
                 if (plan->ops[i].kind == PLAN_OVERLAY &&
                     (plan->ops[i].was_asked_for || plan->ops[i].origin == PLAN_BY_AGENT))
                         return false;
-        return !plan->rundir && !plan->has_stubs;
+        return !has_scratch(plan) && !plan->has_stubs;
 }
 
-/* --strict: the first default cache whose overlay would be in memory, and why. */
+/* --strict: the first default cache whose overlay would be in memory, or what else is lacking, and why. */
 static int refuse_memory(const struct nsrun_plan *plan, const struct nsrun_error *why,
                          struct nsrun_error *err) {
         _cleanup_free_ char *hint = nsrun_error_format(why);
@@ -70,6 +77,8 @@ static int refuse_memory(const struct nsrun_plan *plan, const struct nsrun_error
                 return error_oom(err);
         while (i + 1 < plan->n_ops && plan->ops[i].kind != PLAN_OVERLAY)
                 i++;
+        if (plan->ops[i].kind != PLAN_OVERLAY)
+                return degraded_refuse(err, DEGRADED_GIT_CONFIG, plan->private[0], hint);
         return degraded_refuse(err, DEGRADED_CACHE_IN_MEMORY, plan->ops[i].target, hint);
 }
 
@@ -100,7 +109,7 @@ int disk_prepare(const struct nsrun_plan *plan, struct rundir *u, struct launch_
                 r = make_hidden_bases(plan, err);
         if (r >= 0 && plan_needs_rundir(plan))
                 r = disk_make_rundir(plan, u, err);
-        if (r >= 0 && plan->rundir)
+        if (r >= 0 && plan->rundir && has_scratch(plan))
                 r = rundir_make_scratch(u, err);
         params->rundir_fd = u->dir_fd;
         params->rundir_path = u->path;

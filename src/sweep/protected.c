@@ -64,6 +64,7 @@ void protected_clear(struct protected_names *names) {
                 clear_folder(&names->folders[i]);
         free(names->folders);
         strv_free(names->git_dirs);
+        strv_free(names->private);
         free(names->project);
         free(names->moved);
         (void)appearing_free(names->appearing);
@@ -160,6 +161,8 @@ int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret) 
                         r = add_present(&names, *entry);
         if (r >= 0)
                 r = strv_copy(plan->git_dirs, &names.git_dirs);
+        if (r >= 0)
+                r = strv_copy(plan->private, &names.private);
         if (r >= 0 && plan->project && !(names.project = strdup(plan->project)))
                 r = -ENOMEM;
         if (r < 0) {
@@ -269,6 +272,16 @@ static bool is_same_entry(const struct stat *a, const struct stat *b) {
                a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
+/* Of what it has a version of its own a command changes nothing, unless somebody has put another file there
+ * meanwhile: then the kernel has taken the link to that version away. */
+static bool is_private_still(const struct look *l, const char *name, const struct stat *was,
+                             const struct stat *st) {
+        _cleanup_free_ char *path = str_concat(l->folder->path, "/", name);
+
+        return path && strv_contains(l->all->private, path) && was->st_ino == st->st_ino &&
+               was->st_dev == st->st_dev;
+}
+
 static const struct protected_name *find_name_in(const struct protected_folder *f, const char *name) {
         for (size_t i = 0; i < f->n_names; i++)
                 if (streq(f->names[i].name, name))
@@ -298,7 +311,8 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
                 return link && streq(link, was->link) ? 0 : put_aside(l, name, was);
         }
         /* What a session's earlier command changed, that one has told. */
-        if (is_same_entry(&was->st, st) || time_is_before(&st->st_ctim, &l->all->since))
+        if (is_same_entry(&was->st, st) || time_is_before(&st->st_ctim, &l->all->since) ||
+            is_private_still(l, name, &was->st, st))
                 return 0;
         return say(l, name, "a protected name was changed while the command ran, by it or by others", NULL);
 }

@@ -336,6 +336,34 @@ TEST(a_cache_that_is_degraded_is_listed_and_strict_refuses_it) {
         }
 }
 
+TEST(without_a_run_directory_the_configuration_is_read_only) {
+        static const char lack[] = "the command can have no version of its own of git's configuration";
+        const struct site *s = *state;
+        _cleanup_free_ char *config = path_of(s->project, ".git/config"),
+                            *out = text_of("degraded    %s: it is read-only: %s\n", lack, config),
+                            *start = text_of("nsrun: --strict: %s: %s; the cache folder can't be made: ",
+                                             lack, config);
+        struct host host = {.text = ""};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->project, ".git");
+        make_folder(s->project, ".git/objects");
+        make_folder(s->project, ".git/refs");
+        make_file(s->project, ".git/HEAD", "ref: refs/heads/main\n");
+        make_file(s->project, ".git/config", "[core]\nbare=false\n");
+        run_script(s, stage_read_only_cache, &host, "\"$0\" plan --project \"$1\" -- true | grep ^degraded",
+                   &o);
+        expect_out(&o, out);
+        run_script(s, stage_read_only_cache, &host, "\"$0\" run --project \"$1\" --strict -- echo never",
+                   &o);
+        expect_status(&o, 125);
+        expect_out(&o, "");
+        assert_ptr_equal(strstr(o.err, start), o.err);
+        run_script(s, stage_read_only_cache, &host,
+                   "\"$0\" run --project \"$1\" -- sh -c 'echo x >>.git/config' 2>&1 | tail -n 1", &o);
+        expect_out(&o, "sh: 1: cannot create .git/config: Read-only file system\n");
+}
+
 TEST(a_session_remembers_what_is_degraded) {
         const struct site *s = *state;
         _cleanup_free_ char *npm = path_of(s->home, ".npm"), *below = path_of(npm, "below"),

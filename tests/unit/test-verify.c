@@ -620,7 +620,7 @@ TEST(a_joining_plan_joins_something_and_a_plain_one_has_no_sandbox) {
         struct nsrun_plan plan = *w->plans[0];
         char why[] = "why", none[] = "none";
 
-        plan.ops = NULL;
+        plan.rundir = (char *)(plan.ops = NULL);
         plan.n_ops = 0;
         plan.has_overlays = false;
         plan.join = &join;

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See git_config.h. */
+#include "git_config.h"
+
+#include <fcntl.h>
+#include <poll.h>
+
+#include "base/file.h"
+#include "base/str.h"
+#include "base/sys.h"
+#include "host/gitconfig.h"
+#include "in_place.h"
+#include "kept/kept.h"
+
+enum {
+        CHANGES_MOST = 1000, /* keys that are carried in one go */
+        TRIES = 200,         /* while others write the file, or have its lock: two seconds */
+        KEYS_SHOWN = 8,
+};
+
+/* A file of our own with these bytes, at a path that git can be told: *ret_path, for the caller to free. */
+static int make_draft(const char *rundir, const char *bytes, size_t n, char **ret_path) {
+        _cleanup_free_ char *path = str_concat(rundir, "/", "draft-XXXXXX");
+        _cleanup_close_ int fd = path ? mkostemp(path, O_CLOEXEC) : -EBADF;
+        int r = !path ? -ENOMEM : fd < 0 ? -errno : write_full(fd, bytes, n);
+
+        if (fd >= 0 && r < 0)
+                (void)unlink(path);
+        if (r >= 0)
+                *ret_path = TAKE_PTR(path);
+        return r;
+}
+
+static void remove_draft(char **path) {
+        if (*path)
+                (void)unlink(*path);
+        free(*path);
+}
+#define _cleanup_draft_ _cleanup_(remove_draft)
+
+/* Whether git reads of the new text what it read of the old one, but for the changes. */
+static int check_result(const char *host, size_t n_host, const char *text, size_t n_text,
+                        const struct git_change *changes, size_t n) {
+        _cleanup_git_list_ struct git_list old = {0}, new = {0};
+        _cleanup_free_ struct git_change *found = NULL;
+        size_t n_found = 0, at = 0;
+        int r = git_list_read(host, n_host, &old);
+
+        if (r >= 0)
+                r = git_list_read(text, n_text, &new);
+        if (r >= 0)
+                r = git_merge(&old, &new, &old, &found, &n_found);
+        for (size_t i = 0; i < n && r >= 0; i++)
+                if (changes[i].fate == GIT_CARRIED &&
+                    (at == n_found || !git_change_is_same(&found[at++], &changes[i])))
+                        r = -EBADMSG;
+        return r < 0 ? r : at == n_found ? 0 : -EBADMSG;
+}
+
+/* `bytes` with the changes that are carried: *ret. */
+static int change_bytes(const char *rundir, const char *bytes, size_t n_bytes,
+                        const struct git_change *changes, size_t n, char **ret, size_t *ret_n) {
+        _cleanup_draft_ char *draft = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        int r = make_draft(rundir, bytes, n_bytes, &draft);
+
+        for (size_t i = 0; i < n && r >= 0; i++)
+                if (changes[i].fate == GIT_CARRIED)
+                        r = git_file_change(draft, changes[i].key, changes[i].values, changes[i].n);
+        fd = r < 0 ? r : sys_open(AT_FDCWD, draft, O_RDONLY, 0);
+        return fd < 0 ? fd : read_bytes_fd(fd, INT32_MAX, ret, ret_n);
+}
+
+int git_config_apply(const char *rundir, const char *path, const char *host, size_t n_host,
+                     const struct git_change *changes, size_t n) {
+        _cleanup_free_ char *text = NULL;
+        size_t n_text = 0;
+        int r = change_bytes(rundir, host, n_host, changes, n, &text, &n_text);
+
+        if (r >= 0)
+                r = check_result(host, n_host, text, n_text, changes, n);
+        return r < 0 ? r : in_place_replace(path, host, n_host, text, n_text);
+}
+
+static size_t count_fate(const struct git_change *changes, size_t n, enum git_fate fate) {
+        size_t count = 0;
+
+        for (size_t i = 0; i < n; i++)
+                count += changes[i].fate == fate;
+        return count;
+}
+
+static void keep_all(struct git_change *changes, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (changes[i].fate == GIT_CARRIED)
+                        changes[i].fate = GIT_KEPT;
+}
+
+/* What is kept, as configuration. */
+static char *text_to_keep(const struct git_change *changes, size_t n) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        for (size_t i = 0; i < n; i++) {
+                struct gitconfig_entry entry = {.name = changes[i].key};
+
+                if (changes[i].fate == GIT_CARRIED || streq(changes[i].key, GIT_CONFIG_UNSET))
+                        continue;
+                for (size_t j = 0; j < changes[i].n; j++) {
+                        entry.value = changes[i].values[j].value;
+                        gitconfig_write(&b, &entry);
+                }
+                if (changes[i].n == 0)
+                        gitconfig_write(&b, &(struct gitconfig_entry){GIT_CONFIG_UNSET, changes[i].key});
+        }
+        strbuf_add(&b, "");
+        return strbuf_finish(&b);
+}
+
+/* Keeps the text, or drops what was kept of the file.  1: the same is kept already. */
+static int keep_text(struct git_config_carry *g, const char *text) {
+        struct kept about = {.path = (char *)(uintptr_t)g->path,
+                             .reason = (char *)(uintptr_t)GIT_CONFIG_REASON,
+                             .command = (char *)(uintptr_t)g->command,
+                             .run = (char *)(uintptr_t)g->session},
+                    old = {0};
+        _cleanup_close_ int found = kept_find(g->project, g->path, &old);
+        _cleanup_free_ char *before = NULL;
+        _cleanup_draft_ char *draft = NULL;
+        unsigned number = old.number;
+        int r;
+
+        kept_clear(&old);
+        g->has_kept = *text;
+        if (!*text)
+                return found < 0 ? 0 : kept_drop(g->project, number);
+        if (found >= 0 && read_small_file(found, KEPT_ENTRY, O_NOFOLLOW, INT32_MAX, &before) >= 0 &&
+            streq(before, text))
+                return 1;
+        r = make_draft(g->rundir, text, strlen(text), &draft);
+        return r < 0 ? r : kept_put(g->project, &about, AT_FDCWD, draft, NULL);
+}
+
+static char *describe_kept(const struct git_change *changes, size_t n, bool is_lost) {
+        size_t shown = 0, kept = n - count_fate(changes, n, GIT_CARRIED);
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        if (kept == 0)
+                return NULL;
+        strbuf_add(&b, is_lost ? "what the command wrote to it can't be kept aside, and is lost: "
+                               : "what the command wrote to it is kept aside: ");
+        for (size_t i = 0; i < n; i++) {
+                _cleanup_free_ char *key = str_visible(changes[i].key);
+
+                if (changes[i].fate == GIT_CARRIED || shown == KEYS_SHOWN)
+                        continue;
+                strbuf_add(&b, shown++ > 0 ? ", " : "");
+                strbuf_addf(&b, "%.60s%s", key ? key : "?",
+                            changes[i].fate == GIT_CONFLICT ? " (the host has changed it, too)" : "");
+        }
+        if (kept > shown)
+                strbuf_addf(&b, " and %zu more", kept - shown);
+        return strbuf_finish(&b);
+}
+
+/* One try: -EAGAIN, -EBUSY. */
+static int carry_once(struct git_config_carry *g, const struct git_list *base, const struct git_list *inside,
+                      bool is_last, char **ret_words) {
+        _cleanup_free_ char *host = NULL, *text = NULL;
+        _cleanup_free_ struct git_change *changes = NULL;
+        _cleanup_git_list_ struct git_list hosts = {0};
+        size_t n_host = 0, n = 0, carried;
+        int read = version_read_host(g->path, &host, &n_host), r;
+
+        if (read >= 0)
+                read = git_list_read(host, n_host, &hosts);
+        r = read == -ENOMEM ? read : git_merge(base, inside, &hosts, &changes, &n);
+        carried = r < 0 ? 0 : count_fate(changes, n, GIT_CARRIED);
+        if (r >= 0 && carried > 0)
+                r = read < 0 ? read
+                    : carried > CHANGES_MOST
+                            ? -E2BIG
+                            : git_config_apply(g->rundir, g->path, host, n_host, changes, n);
+        if (r == -ENOMEM || (!is_last && (r == -EAGAIN || r == -EBUSY)))
+                return r;
+        if (r < 0)
+                keep_all(changes, n);
+        else if (carried > 0 && g->wants_base)
+                r = change_bytes(g->rundir, g->base, g->n_base, changes, n, &g->new_base, &g->n_new_base);
+        text = r == -ENOMEM ? NULL : text_to_keep(changes, n);
+        r = text ? keep_text(g, text) : -ENOMEM;
+        if (r <= 0 && r != -ENOMEM)
+                *ret_words = describe_kept(changes, n, r < 0);
+        return r == -ENOMEM ? r : 0;
+}
+
+int git_config_carry(struct git_config_carry *g, char **ret_words) {
+        _cleanup_git_list_ struct git_list base = {0}, inside = {0};
+        int r = git_list_read(g->inside, g->n_inside, &inside);
+
+        if (r >= 0)
+                r = git_list_read(g->base, g->n_base, &base);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0) {
+                *ret_words = strdup(
+                        r == -EBADMSG
+                                ? "git can't read the command's version of it: nothing of it is carried"
+                        : r == -E2BIG
+                                ? "the command's version of it says too much: nothing of it is carried"
+                                : "there is no git of the system's that could read it: nothing of it is carried");
+                return *ret_words ? 0 : -ENOMEM;
+        }
+        r = -EAGAIN;
+        for (unsigned i = 1; i <= TRIES && (r == -EAGAIN || r == -EBUSY); i++) {
+                r = carry_once(g, &base, &inside, i == TRIES, ret_words);
+                if (r == -EBUSY)
+                        (void)poll(NULL, 0, 10);
+        }
+        return r;
+}

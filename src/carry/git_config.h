@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One file of git's configuration, when a command has changed its version of it. */
+#pragma once
+
+#include "git_merge.h"
+
+#define GIT_CONFIG_REASON "git-config" /* struct kept's */
+/* In what is kept: a key that was taken out.  git knows no such key. */
+#define GIT_CONFIG_UNSET "nsrun.unset"
+
+struct git_config_carry {
+        const char *rundir;                      /* a folder that no command sees */
+        const char *path;                        /* of the host's file */
+        const char *project, *command, *session; /* as kept_put() wants them */
+        const char *base, *seen, *inside; /* what the command got of the host's; that with what was kept
+                                             aside, or what it had at the last look; what it has now */
+        size_t n_base, n_seen, n_inside;
+        bool wants_base;
+        bool has_kept;  /* the result: something is kept aside; */
+        char *new_base; /* if it is wanted, `base` with what was carried, for the caller to free; NULL: as it
+                         * was
+                         */
+        size_t n_new_base;
+};
+
+/* Carries to the host what may be; keeps the rest aside in place of what was.  *ret_words is what is to be
+ * said, for the caller to free; NULL: nothing. */
+int git_config_carry(struct git_config_carry *g, char **ret_words);
+/* versions.c: the host's file as it is. */
+int version_read_host(const char *path, char **ret, size_t *ret_n);
+/* Makes `changes` in the host's file: those of them that are GIT_CARRIED.  -EAGAIN: it isn't `host` any
+ * more.
+ */
+int git_config_apply(const char *rundir, const char *path, const char *host, size_t n_host,
+                     const struct git_change *changes, size_t n);

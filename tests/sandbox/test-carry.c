@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* git's configuration inside is the command's own: what git writes there works, and what is known to be
+ * harmless of it reaches the host. */
+#include "harness.h"
+#include "session.h"
+
+#define NEED_GIT()                                                \
+        do {                                                      \
+                if (!has_program("git"))                          \
+                        skip_because("skipped: there is no git"); \
+        } while (0)
+
+static void on_host(const struct site *s, const char *script, struct outcome *o) {
+        _cleanup_free_ char *text = text_of("cd '%s'\n%s", s->project, script);
+
+        run_outside(s, o, text);
+        expect_status(o, 0);
+}
+
+static int setup(void **state) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        if (site_setup(state) != 0)
+                return -1;
+        if (has_program("git"))
+                on_host(*state,
+                        "git init -q -b main . && git config user.name J && git config user.email j@example.org && "
+                        "git commit -q --allow-empty -m first",
+                        &o);
+        return 0;
+}
+
+/* What is kept aside in the store. */
+static void expect_kept(const struct site *s, const char *text) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, "cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry 2>/dev/null || true", &o);
+        expect_out(&o, text);
+}
+
+TEST_WITH(what_git_writes_works_and_what_is_harmless_comes_out, setup, site_teardown) {
+        static const char script[] =
+                "set -e; git remote add up https://example.org/up.git; git checkout -q -b topic\n"
+                "git branch -q --set-upstream-to=main; git config user.name Inside; git sparse-checkout init --cone\n"
+                "git config core.hooksPath .husky; git config alias.st status; git config core.hooksPath\n"
+                "mv .git/config .git/c 2>/dev/null && echo moved; rm .git/config 2>/dev/null && echo removed; true";
+        const struct site *s = *state;
+        _cleanup_free_ char *note =
+                text_of("nsrun: note: what the command wrote to it is kept aside: alias.st, core.hookspath: "
+                        "%s/.git/config; 'nsrun review' shows it\n",
+                        s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        RUN(s, &o, "--", "sh", "-c", script);
+        expect_status(&o, 0);
+        expect_out(&o, ".husky\n");
+        expect_in(o.err, note);
+        on_host(s,
+                "git config --local --list | LC_ALL=C sort | "
+                "grep -v '^core.\\(bare\\|filemode\\|logallrefupdates\\|repositoryformatversion\\)='",
+                &o);
+        expect_out(
+                &o,
+                "branch.topic.merge=refs/heads/main\nbranch.topic.remote=.\n"
+                "extensions.worktreeconfig=true\n"
+                "remote.up.fetch=+refs/heads/*:refs/remotes/up/*\nremote.up.url=https://example.org/up.git\n"
+                "user.email=j@example.org\nuser.name=Inside\n");
+        expect_kept(s, "[alias]\n\tst = \"status\"\n[core]\n\thookspath = \".husky\"\n");
+        /* It is there again in the next run, and not outside; what is taken back is kept no longer. */
+        RUN(s, &o, "--", "sh", "-c", "git config core.hooksPath; git st -s; git config --unset alias.st");
+        expect_status(&o, 0);
+        expect_out(&o, ".husky\n");
+        expect_kept(s, "[core]\n\thookspath = \".husky\"\n");
+        on_host(s, "git config core.hooksPath || echo none", &o);
+        expect_out(&o, "none\n");
+        RUN(s, &o, "--", "git", "config", "--unset", "core.hooksPath");
+        assert_string_equal(o.err, "");
+        expect_kept(s, "");
+}
+
+/* Whatever it makes of its own version. */
+TEST_WITH(a_version_that_is_no_file_leaves_the_hosts_as_it_was, setup, site_teardown) {
+        static const struct {
+                const char *script, *said;
+        } cases[] = {
+                {"ln -s /etc/passwd", "is no plain file"},
+                {"mkfifo", "is no plain file"},
+                {"mkdir", "is no plain file"},
+                {"truncate -s 70M", "has more than 1 MiB"},
+                {"echo '[evil' | tee", "git can't read the command's version of it"},
+        };
+        const struct site *s = *state;
+        _cleanup_free_ char *config = path_of(s->project, ".git/config"), *before = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        before = file_text(config);
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *after = NULL,
+                                    *script = text_of("f=$(readlink .git/config) && rm $f && %s $f",
+                                                      cases[i].script);
+
+                RUN(s, &o, "--", "sh", "-c", script);
+                expect_status(&o, 0);
+                expect_in(o.err, cases[i].said);
+                expect_in(o.err, ": nothing of it is carried: ");
+                after = file_text(config);
+                assert_string_equal(after, before);
+        }
+        /* A hard link is a file. */
+        RUN(s, &o, "--", "sh", "-c", "f=$(readlink .git/config); ln $f $f.2; git config user.name Linked");
+        assert_string_equal(o.err, "");
+        on_host(s, "git config user.name", &o);
+        expect_out(&o, "Linked\n");
+}
+
+/* A session's commands carry one by one, and what is carried uncovers nothing. */
+TEST_WITH(after_a_carry_the_hosts_file_is_covered_still, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        id = START(s, "--no-config");
+        for (int i = 0; i < 3; i++) {
+                _cleanup_free_ char *set = text_of("git config branch.b%d.description d", i),
+                                    *get = text_of("git config branch.b%d.description", i);
+
+                JOIN_SCRIPT(s, id, &o, set);
+                /* What is kept aside of an earlier command is told once. */
+                assert_string_equal(o.err, "");
+                on_host(s, get, &o);
+                expect_out(&o, "d\n");
+                JOIN_SCRIPT(s, id, &o, "readlink .git/config; git config core.fsmonitor evil");
+                expect_out(&o, "/.nsrun/0/config\n");
+                on_host(s, "git config core.fsmonitor || echo none; ls .git | grep lock || true", &o);
+                expect_out(&o, "none\n");
+        }
+        /* What a person changes outside isn't taken back by what the session has. */
+        on_host(s, "git config branch.b1.description host", &o);
+        JOIN_SCRIPT(s, id, &o, "git config branch.b3.description d");
+        on_host(s, "git config branch.b1.description; git config branch.b3.description", &o);
+        expect_out(&o, "host\nd\n");
+        end_session(s, id, "stop");
+}
+
+/* Two at once, and the host, too. */
+TEST_WITH(whoever_writes_at_once_loses_no_key, setup, site_teardown) {
+        static const char inside[] =
+                "git config branch.r$0.description x; : >ready$0; until [ -e go ]; do :; done";
+        const struct site *s = *state;
+        struct running running[4];
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        for (size_t i = 0; i < ARRAY_SIZE(running); i++) {
+                char name[] = {(char)('0' + i), '\0'};
+                const char **argv =
+                        nsrun_argv(s, (const char *const[]){"--", "sh", "-c", inside, name, NULL});
+
+                spawn(&(struct request){.argv = argv, .cwd = s->project}, &running[i]);
+                free(argv);
+        }
+        on_host(s,
+                "for i in 0 1 2 3; do until [ -e ready$i ]; do :; done; done; : >go\n"
+                "for i in $(seq 20); do until git config branch.h$i.description x 2>/dev/null; do :; done; done",
+                &o);
+        for (size_t i = 0; i < ARRAY_SIZE(running); i++) {
+                _cleanup_outcome_ struct outcome end = {0};
+
+                finish(&running[i], &end);
+                expect_status(&end, 0);
+        }
+        on_host(s,
+                "git config --get-regexp 'branch.[rh][0-9]*.description' | wc -l; ls .git/*.lock 2>/dev/null || true",
+                &o);
+        expect_out(&o, "24\n");
+}
+
+int main(void) {
+        return run_all_tests();
+}
