@@ -169,7 +169,7 @@ static int carry_once(struct git_config_carry *g, const struct git_list *base, c
         _cleanup_free_ struct git_change *changes = NULL;
         _cleanup_git_list_ struct git_list hosts = {0};
         size_t n_host = 0, n = 0, carried;
-        int read = carry_read_host(g->path, &host, &n_host), r;
+        int read = version_read_host(g->path, &host, &n_host), r;
 
         if (read >= 0)
                 read = git_list_read(host, n_host, &hosts);

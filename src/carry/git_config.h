@@ -26,8 +26,8 @@ struct git_config_carry {
 /* Carries to the host what may be; keeps the rest aside in place of what was.  *ret_words is what is to be
  * said, for the caller to free; NULL: nothing. */
 int git_config_carry(struct git_config_carry *g, char **ret_words);
-/* carry.c: the host's file as it is. */
-int carry_read_host(const char *path, char **ret, size_t *ret_n);
+/* versions.c: the host's file as it is. */
+int version_read_host(const char *path, char **ret, size_t *ret_n);
 /* Makes `changes` in the host's file: those of them that are GIT_CARRIED.  -EAGAIN: it isn't `host` any
  * more.
  */

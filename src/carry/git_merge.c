@@ -11,14 +11,14 @@ struct values {
         size_t n;
 };
 
-static bool is_same_value(const char *a, const char *b) {
+static bool is_git_value(const char *a, const char *b) {
         return a && b ? streq(a, b) : a == b;
 }
 
 static bool has_same_values(const struct git_entry *a, size_t n, const struct git_entry *b, size_t m) {
         size_t i = 0;
 
-        while (i < n && n == m && is_same_value(a[i].value, b[i].value))
+        while (i < n && n == m && is_git_value(a[i].value, b[i].value))
                 i++;
         return n == m && i == n;
 }

@@ -172,11 +172,11 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
         if (r >= 0)
                 r = disk_prepare(plan, &run->rundir, params, err);
         if (r >= 0)
+                r = carried_begin(plan, &run->rundir, &run->carried, err);
+        if (r >= 0)
                 r = note_no_version(run, plan, err);
         if (r >= 0)
-                r = carry_begin(plan, &run->rundir, &run->carry, err);
-        if (r >= 0)
-                r = carried_begin(plan, &run->rundir, &run->carried, err);
+                r = versions_begin(plan, &run->rundir, &run->versions, err);
         if (r >= 0)
                 r = cgroup_prepare(plan, may_move, &run->cgroup, params, err);
         run->n_processes = params->n_processes;
@@ -411,7 +411,7 @@ int run_wait(struct run *run) {
         marks_end(&run->marks);
         carried_end(&run->carried, &run->rundir, take_finding, run);
         (void)hidden_end(run->hidden, take_finding, run);
-        (void)carry_end(&run->carry, take_finding, run);
+        (void)versions_end(&run->versions, take_finding, run);
         return status;
 }
 
@@ -439,7 +439,7 @@ void run_end(struct run *run) {
         head_clear(&run->head);
         marks_clear(&run->marks);
         carried_clear(&run->carried);
-        carry_clear(&run->carry);
+        versions_clear(&run->versions);
         dropped_clear(&run->dropped);
         strv_freep(&run->hidden);
         strv_freep(&run->notes);

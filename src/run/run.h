@@ -6,7 +6,7 @@
 #pragma once
 
 #include "carry/agent_state.h"
-#include "carry/carry.h"
+#include "carry/versions.h"
 #include "desktop.h"
 #include "explain/denials.h"
 #include "head_moved.h"
@@ -54,7 +54,7 @@ struct run {
         struct marks marks;
         struct head_moved head;
         struct carried carried;
-        struct carry carry;
+        struct versions versions;
         struct dropped dropped;
         struct network network;
         struct desktop desktop;
@@ -80,7 +80,7 @@ struct run {
 #define RUN_INIT                                                                                       \
         (struct run) {                                                                                 \
                 .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT,                   \
-                .memory = OOM_WATCH_INIT, .carry = CARRY_INIT, .streams = REOPENED_INIT,               \
+                .memory = OOM_WATCH_INIT, .versions = VERSIONS_INIT, .streams = REOPENED_INIT,         \
                 .network = NETWORK_INIT, .desktop = DESKTOP_INIT, .listener = -EBADF, .shown = -EBADF, \
                 .is_gone = true                                                                        \
         }

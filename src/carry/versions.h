@@ -5,10 +5,10 @@
 #include "disk/rundir.h"
 #include "plan/plan.h"
 
-struct carried_file;
+struct version;
 
-struct carry {
-        struct carried_file *files; /* plan->private's */
+struct versions {
+        struct version *files; /* plan->private's */
         size_t n;
         int folder; /* the run directory's PLAN_PRIVATE_FOLDER */
         char *rundir;
@@ -20,16 +20,17 @@ struct carry {
                           */
 };
 
-#define CARRY_INIT               \
-        (struct carry) {         \
+#define VERSIONS_INIT            \
+        (struct versions) {      \
                 .folder = -EBADF \
         }
 
 /* Makes the command's versions in the run directory: the host's, and what is kept aside with it; in a
  * session that runs they are there.  -errno with *err filled. */
-int carry_begin(const struct nsrun_plan *plan, const struct rundir *rundir, struct carry *ret,
-                struct nsrun_error *err);
+int versions_begin(const struct nsrun_plan *plan, const struct rundir *rundir, struct versions *ret,
+                   struct nsrun_error *err);
 /* Carries to the host what may be, keeps the rest aside, and calls `found` for each file of which there is
- * something to be said: 0 or -errno.  Once; one that is CARRY_INIT has nothing to look at. */
-int carry_end(struct carry *carry, int (*found)(void *data, const struct nsrun_error *note), void *data);
-void carry_clear(struct carry *carry);
+ * something to be said: 0 or -errno.  Once; one that is VERSIONS_INIT has nothing to look at. */
+int versions_end(struct versions *versions, int (*found)(void *data, const struct nsrun_error *note),
+                 void *data);
+void versions_clear(struct versions *versions);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Versions of git's configuration.  All in the private folder is the command's: it is reached by
  * descriptors, bounded, and no symlink is followed. */
-#include "carry.h"
+#include "versions.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -24,34 +24,34 @@ enum {
         COMMAND_MOST = 4096,
 };
 
-struct carried_file {
+struct version {
         char *path; /* on the host */
         char *base, *seen;
         size_t n_base, n_seen;
 };
 
-void carry_clear(struct carry *carry) {
-        for (size_t i = 0; carry->files && i < carry->n; i++) {
-                free(carry->files[i].path);
-                free(carry->files[i].base);
-                free(carry->files[i].seen);
+void versions_clear(struct versions *versions) {
+        for (size_t i = 0; versions->files && i < versions->n; i++) {
+                free(versions->files[i].path);
+                free(versions->files[i].base);
+                free(versions->files[i].seen);
         }
-        free(carry->files);
-        free(carry->rundir);
-        free(carry->project);
-        free(carry->command);
-        free(carry->session);
-        close_fdp(&carry->folder);
-        *carry = CARRY_INIT;
+        free(versions->files);
+        free(versions->rundir);
+        free(versions->project);
+        free(versions->command);
+        free(versions->session);
+        close_fdp(&versions->folder);
+        *versions = VERSIONS_INIT;
 }
 
-static int carry_write_file(int folder, const char *name, const char *bytes, size_t n) {
+static int version_write(int folder, const char *name, const char *bytes, size_t n) {
         _cleanup_close_ int fd = sys_open(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644);
 
         return fd < 0 ? fd : write_full(fd, bytes, n);
 }
 
-int carry_read_host(const char *path, char **ret, size_t *ret_n) {
+int version_read_host(const char *path, char **ret, size_t *ret_n) {
         _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -EBADF;
 
         fd = root < 0 ? -errno : beneath_open(root, path + 1, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
@@ -59,9 +59,9 @@ int carry_read_host(const char *path, char **ret, size_t *ret_n) {
 }
 
 /* The host's file, and behind it what was kept aside of it: in git's configuration the last word counts. */
-static int make_given(struct carry *carry, struct carried_file *f) {
+static int make_given(struct versions *versions, struct version *f) {
         struct kept about = {0};
-        _cleanup_close_ int kept = kept_find(carry->project, f->path, &about);
+        _cleanup_close_ int kept = kept_find(versions->project, f->path, &about);
         _cleanup_free_ char *more = NULL;
         _cleanup_strbuf_ struct strbuf b = {0};
         size_t n = 0;
@@ -69,7 +69,7 @@ static int make_given(struct carry *carry, struct carried_file *f) {
         if (kept == -ENOMEM)
                 return -ENOMEM;
         if (kept >= 0 && kept_is_old(&about)) {
-                carry->has_old = true;
+                versions->has_old = true;
                 close_fdp(&kept);
         }
         kept_clear(&about);
@@ -84,30 +84,30 @@ static int make_given(struct carry *carry, struct carried_file *f) {
         return f->seen ? 0 : -ENOMEM;
 }
 
-static int make_version(struct carry *carry, int rundir, size_t k) {
-        struct carried_file *f = &carry->files[k];
+static int make_version(struct versions *versions, int rundir, size_t k) {
+        struct version *f = &versions->files[k];
         _cleanup_close_ int folder = -EBADF;
         char name[32];
-        int r = carry_read_host(f->path, &f->base, &f->n_base);
+        int r = version_read_host(f->path, &f->base, &f->n_base);
 
         /* It has gone since the policy was resolved: the mount says what is wrong. */
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
-        r = make_given(carry, f);
+        r = make_given(versions, f);
         (void)snprintf(name, sizeof(name), "%zu", k);
         if (r >= 0)
-                r = sys_mkdirat(carry->folder, name, 0700);
-        folder = r < 0 ? r : sys_open(carry->folder, name, O_PATH | O_DIRECTORY, 0);
-        r = folder < 0 ? folder : carry_write_file(folder, path_basename(f->path), f->seen, f->n_seen);
-        if (r < 0 || !carry->is_session)
+                r = sys_mkdirat(versions->folder, name, 0700);
+        folder = r < 0 ? r : sys_open(versions->folder, name, O_PATH | O_DIRECTORY, 0);
+        r = folder < 0 ? folder : version_write(folder, path_basename(f->path), f->seen, f->n_seen);
+        if (r < 0 || !versions->is_session)
                 return r;
         (void)snprintf(name, sizeof(name), BASE, k);
-        r = carry_write_file(rundir, name, f->base, f->n_base);
+        r = version_write(rundir, name, f->base, f->n_base);
         (void)snprintf(name, sizeof(name), SEEN, k);
-        return r < 0 ? r : carry_write_file(rundir, name, f->seen, f->n_seen);
+        return r < 0 ? r : version_write(rundir, name, f->seen, f->n_seen);
 }
 
-static int carry_name(const struct nsrun_plan *plan, struct carry *carry) {
+static int versions_name(const struct nsrun_plan *plan, struct versions *versions) {
         _cleanup_strbuf_ struct strbuf b = {0};
 
         STRV_FOREACH (word, plan->argv) {
@@ -121,103 +121,103 @@ static int carry_name(const struct nsrun_plan *plan, struct carry *carry) {
                         break;
         }
         strbuf_add(&b, "");
-        carry->command = strbuf_finish(&b);
-        carry->project = strdup(plan->project ? plan->project : "/");
-        carry->n = strv_length(plan->private);
-        carry->files = calloc(carry->n, sizeof(*carry->files));
-        if (!carry->command || !carry->project || !carry->files)
+        versions->command = strbuf_finish(&b);
+        versions->project = strdup(plan->project ? plan->project : "/");
+        versions->n = strv_length(plan->private);
+        versions->files = calloc(versions->n, sizeof(*versions->files));
+        if (!versions->command || !versions->project || !versions->files)
                 return -ENOMEM;
-        for (size_t i = 0; i < carry->n; i++)
-                if (!(carry->files[i].path = strdup(plan->private[i])))
+        for (size_t i = 0; i < versions->n; i++)
+                if (!(versions->files[i].path = strdup(plan->private[i])))
                         return -ENOMEM;
-        if (plan->join && !(carry->session = strdup(plan->join->folder.id)))
+        if (plan->join && !(versions->session = strdup(plan->join->folder.id)))
                 return -ENOMEM;
         return 0;
 }
 
 /* The private folder: a new one, or that of the session's. */
-static int open_versions(struct carry *carry, const struct nsrun_plan *plan) {
+static int open_versions(struct versions *versions, const struct nsrun_plan *plan) {
         _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), rundir = -EBADF;
         int r = 0;
 
-        rundir = root < 0 ? -errno : beneath_open(root, carry->rundir + 1, O_RDONLY | O_DIRECTORY, 0);
+        rundir = root < 0 ? -errno : beneath_open(root, versions->rundir + 1, O_RDONLY | O_DIRECTORY, 0);
         if (rundir < 0)
                 return rundir;
         if (!plan->join)
                 r = sys_mkdirat(rundir, PLAN_PRIVATE_FOLDER, 0700);
         if (r >= 0)
-                r = carry->folder = beneath_open(rundir, PLAN_PRIVATE_FOLDER, O_RDONLY | O_DIRECTORY, 0);
-        for (size_t k = 0; k < carry->n && r >= 0 && !plan->join; k++)
-                r = make_version(carry, rundir, k);
+                r = versions->folder = beneath_open(rundir, PLAN_PRIVATE_FOLDER, O_RDONLY | O_DIRECTORY, 0);
+        for (size_t k = 0; k < versions->n && r >= 0 && !plan->join; k++)
+                r = make_version(versions, rundir, k);
         return r < 0 ? r : 0;
 }
 
-int carry_begin(const struct nsrun_plan *plan, const struct rundir *rundir, struct carry *ret,
-                struct nsrun_error *err) {
+int versions_begin(const struct nsrun_plan *plan, const struct rundir *rundir, struct versions *ret,
+                   struct nsrun_error *err) {
         const char *path = plan->join ? plan->join->rundir : rundir->path;
-        struct carry carry = CARRY_INIT;
+        struct versions versions = VERSIONS_INIT;
         int r;
 
         if (!plan->private || plan->plain || !path)
                 return 0;
-        carry.is_session = plan->join || plan->is_session;
-        r = carry_name(plan, &carry);
-        if (r >= 0 && !(carry.rundir = strdup(path)))
+        versions.is_session = plan->join || plan->is_session;
+        r = versions_name(plan, &versions);
+        if (r >= 0 && !(versions.rundir = strdup(path)))
                 r = -ENOMEM;
         if (r >= 0)
-                r = open_versions(&carry, plan);
+                r = open_versions(&versions, plan);
         if (r < 0) {
-                carry_clear(&carry);
+                versions_clear(&versions);
                 return r == -ENOMEM ? error_oom(err)
                                     : error_set(err, NSRUN_STAGE_WORKSPACE, r, path,
                                                 "the command's version of git's configuration can't be made",
                                                 NULL);
         }
-        *ret = carry;
+        *ret = versions;
         return 0;
 }
 
 /* What the command has made of its version. */
-static int read_version(const struct carry *carry, size_t k, char **ret, size_t *ret_n) {
+static int read_version(const struct versions *versions, size_t k, char **ret, size_t *ret_n) {
         _cleanup_close_ int fd = -EBADF;
         char name[300];
 
-        (void)snprintf(name, sizeof(name), "%zu/%s", k, path_basename(carry->files[k].path));
-        fd = beneath_open(carry->folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+        (void)snprintf(name, sizeof(name), "%zu/%s", k, path_basename(versions->files[k].path));
+        fd = beneath_open(versions->folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
         return fd < 0 ? fd : read_bytes_fd(fd, SIZE_MOST, ret, ret_n);
 }
 
-static int say_of(const char *path, const char *what, const char *hint,
-                  int (*found)(void *data, const struct nsrun_error *note), void *data) {
+static int say_of_version(const char *path, const char *what, const char *hint,
+                          int (*found)(void *data, const struct nsrun_error *note), void *data) {
         struct nsrun_error note = {0};
 
         (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, path, what, hint);
         return found(data, &note);
 }
 
-static int look_at_version(struct carry *carry, size_t k,
+static int look_at_version(struct versions *versions, size_t k,
                            int (*found)(void *data, const struct nsrun_error *note), void *data) {
-        struct carried_file *f = &carry->files[k];
-        struct git_config_carry g = {.rundir = carry->rundir,
+        struct version *f = &versions->files[k];
+        struct git_config_carry g = {.rundir = versions->rundir,
                                      .path = f->path,
-                                     .project = carry->project,
-                                     .command = carry->command,
-                                     .session = carry->session,
-                                     .wants_base = carry->is_session,
+                                     .project = versions->project,
+                                     .command = versions->command,
+                                     .session = versions->session,
+                                     .wants_base = versions->is_session,
                                      .base = f->base,
                                      .n_base = f->n_base,
                                      .seen = f->seen,
                                      .n_seen = f->n_seen};
         _cleanup_free_ char *inside = NULL, *words = NULL;
         size_t n = 0;
-        int r = f->seen ? read_version(carry, k, &inside, &n) : -ENOENT;
+        int r = f->seen ? read_version(versions, k, &inside, &n) : -ENOENT;
 
         if (r == -ENOENT || (r >= 0 && n == f->n_seen && memcmp(inside, f->seen, n) == 0))
                 return 0;
         if (r == -ENOMEM)
                 return r;
         if (r < 0)
-                return say_of(
+                return say_of_version(
                         f->path,
                         r == -EFBIG
                                 ? "the command's version of it has more than 1 MiB: nothing of it is carried"
@@ -236,16 +236,17 @@ static int look_at_version(struct carry *carry, size_t k,
         free(f->seen);
         f->seen = TAKE_PTR(inside);
         f->n_seen = n;
-        return words ? say_of(f->path, words, g.has_kept ? "'nsrun review' shows it" : NULL, found, data)
+        return words ? say_of_version(f->path, words, g.has_kept ? "'nsrun review' shows it" : NULL, found,
+                                      data)
                      : 0;
 }
 
 /* One of a session's commands at a time. */
-static int look_in_session(struct carry *carry, size_t k,
+static int look_in_session(struct versions *versions, size_t k,
                            int (*found)(void *data, const struct nsrun_error *note), void *data) {
-        _cleanup_close_ int rundir = open(carry->rundir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        _cleanup_close_ int rundir = open(versions->rundir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         _cleanup_close_ int base = -EBADF, seen = -EBADF;
-        struct carried_file *f = &carry->files[k];
+        struct version *f = &versions->files[k];
         char name[32], seen_name[32];
         int r;
 
@@ -265,11 +266,11 @@ static int look_in_session(struct carry *carry, size_t k,
         seen = r < 0 ? r : sys_open(rundir, seen_name, O_RDONLY | O_NOFOLLOW, 0);
         r = seen < 0 ? seen : read_bytes_fd(seen, 2 * SIZE_MOST, &f->seen, &f->n_seen);
         if (r >= 0)
-                r = look_at_version(carry, k, found, data);
+                r = look_at_version(versions, k, found, data);
         /* The base first: of what was carried and isn't in it the host has the same. */
         if (r >= 0)
-                r = carry_write_file(rundir, name, f->base, f->n_base);
-        return r < 0 ? r : carry_write_file(rundir, seen_name, f->seen, f->n_seen);
+                r = version_write(rundir, name, f->base, f->n_base);
+        return r < 0 ? r : version_write(rundir, seen_name, f->seen, f->n_seen);
 }
 
 struct dropping {
@@ -280,18 +281,20 @@ struct dropping {
 static void say_dropped(void *data, const struct kept *k) {
         const struct dropping *d = data;
 
-        (void)say_of(k->path, "what was kept aside of it for 30 days is dropped", NULL, d->found, d->data);
+        (void)say_of_version(k->path, "what was kept aside of it for 30 days is dropped", NULL, d->found,
+                             d->data);
 }
 
-int carry_end(struct carry *carry, int (*found)(void *data, const struct nsrun_error *note), void *data) {
+int versions_end(struct versions *versions, int (*found)(void *data, const struct nsrun_error *note),
+                 void *data) {
         int r = 0;
 
-        if (carry->has_old)
-                (void)kept_drop_old(carry->project, say_dropped, &(struct dropping){found, data});
+        if (versions->has_old)
+                (void)kept_drop_old(versions->project, say_dropped, &(struct dropping){found, data});
 
-        for (size_t k = 0; k < carry->n && r >= 0; k++)
-                r = carry->is_session ? look_in_session(carry, k, found, data)
-                                      : look_at_version(carry, k, found, data);
-        carry_clear(carry);
+        for (size_t k = 0; k < versions->n && r >= 0; k++)
+                r = versions->is_session ? look_in_session(versions, k, found, data)
+                                         : look_at_version(versions, k, found, data);
+        versions_clear(versions);
         return r;
 }
