@@ -35,6 +35,7 @@ void identity_clear(struct identity *id) {
                 free(id->values[i]);
         free(id->settings);
         free(id->hooks);
+        free(id->repositorys_hooks);
         strv_free(id->included);
         free(id->signing.key);
         free(id->signing.format);
@@ -57,7 +58,9 @@ struct reading {
         char **urls;              /* its remote.*.url */
         struct strbuf settings;
         char *excludes, *hooks; /* core.excludesFile, core.hooksPath */
-        bool is_safe;           /* safe.directory has the top level */
+        bool hooks_are_users;   /* as in struct identity */
+        char *repositorys_hooks;
+        bool is_safe; /* safe.directory has the top level */
         struct identity_signing signing;
         bool is_unsigned; /* the repository's commit.gpgSign is false */
         char **included;  /* whatever the user's files include, and under any condition */
@@ -74,6 +77,7 @@ static void reading_clear(struct reading *c) {
         strv_free(c->urls);
         free(c->excludes);
         free(c->hooks);
+        free(c->repositorys_hooks);
         free(c->signing.key);
         free(c->signing.format);
         strv_free(c->included);
@@ -113,6 +117,11 @@ static int take_plain(void *data, const struct gitconfig_entry *entry) {
                 c->has_worktree_config = gitconfig_is_true(entry->value);
         if (streq(entry->name, "commit.gpgsign"))
                 c->is_unsigned = !gitconfig_is_true(entry->value);
+        if (streq(entry->name, "core.hookspath") && entry->value) {
+                free(c->repositorys_hooks);
+                c->repositorys_hooks = strdup(entry->value);
+                return c->repositorys_hooks ? 0 : -ENOMEM;
+        }
         if (gitconfig_is_in(entry->name, "remote", "url", &remote, &n) && entry->value)
                 return strv_length(c->urls) < URLS_MAX ? strv_add(&c->urls, entry->value) : 0;
         return take_value(c->repositorys, entry->name, entry->value);
@@ -288,7 +297,8 @@ static int take_excludes(struct reading *c, const char *value) {
         return c->excludes ? 0 : -ENOMEM;
 }
 
-static int take_hooks(struct reading *c, const char *value) {
+static int take_hooks(struct reading *c, const char *value, bool is_users) {
+        c->hooks_are_users = is_users;
         free(c->hooks);
         c->hooks = strdup(value ? value : "");
         return c->hooks ? 0 : -ENOMEM;
@@ -357,7 +367,7 @@ static int identity_take_entry(void *data, const struct gitconfig_entry *entry) 
         if (streq(entry->name, "core.excludesfile"))
                 return take_excludes(c, entry->value);
         if (streq(entry->name, "core.hookspath"))
-                return take_hooks(c, entry->value);
+                return take_hooks(c, entry->value, may_include(c));
         if (streq(entry->name, "safe.directory"))
                 return take_safe(c, entry->value);
         if (gitorders_is_harmless(entry) && c->settings.length < SETTINGS_MAX)
@@ -472,7 +482,7 @@ static int read_variables(struct reading *c) {
                 key = environment_get(c->request->environ, key_name);
                 value = environment_get(c->request->environ, value_name);
                 if (key && value && strcasecmp(key, "core.hookspath") == 0)
-                        r = take_hooks(c, value);
+                        r = take_hooks(c, value, true);
                 else if (key && value)
                         r = take_value(c->values, key, value);
         }
@@ -534,6 +544,8 @@ int identity_find(const struct identity_request *request, struct identity *ret) 
         users = read_variables(&c);
         r = r < 0 ? r : users;
         ret->hooks = TAKE_PTR(c.hooks);
+        ret->hooks_are_users = c.hooks_are_users;
+        ret->repositorys_hooks = TAKE_PTR(c.repositorys_hooks);
         ret->included = TAKE_PTR(c.included);
         ret->has_repository = c.dirs.git_dir != NULL;
         if (r < 0 && r != -ENOMEM)

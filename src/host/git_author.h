@@ -18,8 +18,10 @@ struct identity_signing {
 /* What git would use. */
 struct identity {
         char *values[IDENTITY_N_VARIABLES]; /* of these; NULL where git would have none */
-        char *settings;  /* the user's harmless ones (gitorders.h), as a file of configuration; or NULL */
-        char *hooks;     /* what the user's files have for core.hooksPath; or NULL */
+        char *settings; /* the user's harmless ones (gitorders.h), as a file of configuration; or NULL */
+        char *hooks;    /* what the user's files have for core.hooksPath; or NULL */
+        bool hooks_are_users;    /* the file that says so is no command's */
+        char *repositorys_hooks; /* what the repository's have; or NULL */
         char **included; /* paths of what they include, under any condition, absolute; some of many */
         struct identity_signing signing;
         bool has_repository; /* the project is in one */

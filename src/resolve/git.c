@@ -98,6 +98,9 @@ int git_find_identity(const struct resolved *s, struct resolved_git *git, struct
         if (r >= 0)
                 r = identity_find(&request, &id);
         git->hooks = TAKE_PTR(id.hooks);
+        git->hooks_are_users = id.hooks_are_users;
+        git->repositorys_hooks = TAKE_PTR(id.repositorys_hooks);
+        git->has_repository = id.has_repository;
         git->included = TAKE_PTR(id.included);
         if (r < 0 || !s->project || p->clean_env || (p->has_workspace && !is_wanted(s)))
                 return r < 0 ? error_oom(err) : 0;

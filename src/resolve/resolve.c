@@ -348,6 +348,7 @@ static const struct {
 
         /* All rules that were asked for are known. */
         {.fill = fill_by_git_find_identity, .is_for = FOR_CODE},
+        {.fill = git_add_hooks, .is_for = FOR_CODE},
         {.fill = protect_add_rules, .is_for = FOR_CODE},
         {.fill = fill_by_git_find_worktrees, .is_for = FOR_CODE},
         {.fill = protect_list_links, .is_for = FOR_CODE},

@@ -25,6 +25,10 @@ int git_add_rules(struct resolved *s, struct nsrun_error *err);
  * s->files.writable must be known. */
 int git_find_identity(const struct resolved *s, struct resolved_git *git, struct nsrun_error *err);
 
+/* hooks_path.c: adds a rule for the folder that the user's core.hooksPath names, and that to
+ * s->git.settings; or to s->git.lacks that hooks aren't run.  All other rules must be known. */
+int git_add_hooks(struct resolved *s, struct nsrun_error *err);
+
 /* Fills s->git.worktrees.  All rules and s->protection must be known.  -E2BIG with *err filled: there are
  * too many. */
 int git_find_worktrees(const struct resolved *s, struct resolved_git *git, struct nsrun_error *err);
@@ -39,6 +43,9 @@ int toolchain_rules_add(struct resolved *s, struct nsrun_error *err);
 /* Takes those rules out again whose folder is reached through a symlink that refuse_untrusted_link()
  * refuses.  s->files.writable must be filled. */
 int toolchain_rules_distrust(struct resolved *s, struct nsrun_error *err);
+
+/* Whether the sandbox shows something of the host at `path` (normalised). */
+bool resolved_shows(const struct resolved *s, const char *path);
 
 /* Fills s->tools.unseen.  The rules and s->environment.variables must be final. */
 int toolchain_rules_find_unseen(const struct resolved *s, struct resolved_tools *tools,

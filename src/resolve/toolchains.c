@@ -232,8 +232,7 @@ int toolchain_rules_distrust(struct resolved *s, struct nsrun_error *err) {
 
 /* ---------------------------------------------------------------- what isn't visible inside */
 
-/* Whether the sandbox shows something of the host at `path` (normalised). */
-static bool is_seen(const struct resolved *s, const char *path) {
+bool resolved_shows(const struct resolved *s, const char *path) {
         static const char *const roots[] = {"/usr", "/opt", "/bin", "/sbin", "/etc"};
 
         if (path_is_beneath_any(path, roots, ARRAY_SIZE(roots)) &&
@@ -260,13 +259,13 @@ static int is_unseen(const struct resolved *s, const char *path) {
 
         if (!normal)
                 return path_is_absolute(path) ? -ENOMEM : 0;
-        if (!is_seen(s, normal))
+        if (!resolved_shows(s, normal))
                 return access(normal, F_OK) == 0;
         if (path_is_beneath(normal, "/usr") || path_is_beneath(normal, "/bin") ||
             path_is_beneath(normal, "/sbin"))
                 return 0;
         r = path_canonical(normal, &real, NULL);
-        return r == -ENOMEM ? r : r >= 0 && !is_seen(s, real);
+        return r == -ENOMEM ? r : r >= 0 && !resolved_shows(s, real);
 }
 
 /* Why the toolchain that `variable` names isn't shown; NULL: no row of the table follows it. */

@@ -75,6 +75,7 @@ void resolved_clear(struct resolved *s) {
         strv_free(s->git.worktrees);
         strv_free(s->git.trees);
         free(s->git.hooks);
+        free(s->git.repositorys_hooks);
         strv_free(s->git.included);
         free(s->git.settings);
         strv_free(s->git.lacks);

@@ -105,16 +105,19 @@ struct resolved_protection {
 
 /* What git needs inside. */
 struct resolved_git {
-        char *dir;        /* the project's git dir, where the command may write to it; or NULL */
-        char *common_dir; /* a worktree's common git dir; or NULL */
-        char *hooks;      /* the user's core.hooksPath; NULL: none */
-        char **included;  /* files that the user's configuration of git includes: absolute paths */
-        char *settings;   /* of the user's; NULL: none */
-        char **lacks;     /* what of the user's git inside goes without, a note each */
-        char *ignores;    /* the text of the user's own list of names that git ignores; NULL: none */
-        char **identity;  /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */
-        char **worktrees; /* the .git files of linked worktrees, as the repositories name them */
-        char **trees;     /* of worktrees' folders those in the common git dir, the project's too */
+        char *dir;               /* the project's git dir, where the command may write to it; or NULL */
+        char *common_dir;        /* a worktree's common git dir; or NULL */
+        char *hooks;             /* the user's core.hooksPath; NULL: none */
+        bool hooks_are_users;    /* no command could write the file that says so */
+        char *repositorys_hooks; /* the repository's; NULL: none */
+        bool has_repository;     /* the project is in one */
+        char **included;         /* files that the user's configuration of git includes: absolute paths */
+        char *settings;          /* of the user's; NULL: none */
+        char **lacks;            /* what of the user's git inside goes without, a note each */
+        char *ignores;           /* the text of the user's own list of names that git ignores; NULL: none */
+        char **identity;         /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */
+        char **worktrees;        /* the .git files of linked worktrees, as the repositories name them */
+        char **trees;            /* of worktrees' folders those in the common git dir, the project's too */
 };
 
 /* What of the network can be reached, with --net=allow. */

@@ -302,6 +302,81 @@ TEST_WITH(addresses_and_a_safe_folder_are_gits_inside, setup, site_teardown) {
         }
 }
 
+/* The folder of hooks that the user's configuration names is shown; what else is named isn't, and that is
+ * told. */
+TEST_WITH(the_users_hooks_run_inside, setup, site_teardown) {
+        static const char commit[] =
+                "git commit -q --allow-empty -m x; ls ~/.githooks ~/.ssh ~/docs; echo x >~/.githooks/pre-commit";
+        static const struct {
+                const char *users, *repositorys; /* core.hooksPath; %s is the home */
+                const char *option;              /* --ro this */
+                const char *note;
+                bool runs;
+        } cases[] = {
+                {"~/.githooks", NULL, NULL, NULL, true},
+                {"%s/.githooks", NULL, NULL, NULL, true},
+                {"~/docs", "~/.githooks", NULL, "%s/.githooks: --ro %s/.githooks\n", false},
+                {"~/docs", "~/.githooks", ".githooks", NULL, true},
+                {NULL, "%s/docs", NULL, "%s/docs: --ro %s/docs\n", false},
+                {NULL, "%s/.ssh", NULL, "%s/.ssh, which isn't shown\n", false},
+                {NULL, "%s/.ssh\\n", NULL, "%s/.ssh\\x0a: --ro ", false},
+                {"~/link", NULL, NULL, "%s/link: --ro %s/link\n", false},
+                {"~/link", NULL, "link", NULL, true},
+                {"~/.ssh/hooks", NULL, NULL, "%s/.ssh/hooks, which isn't shown\n", false},
+                {"~/", NULL, NULL, "%s, which isn't shown\n", false},
+                {"/", NULL, NULL, "/, which isn't shown\n", false},
+                {"~/none", NULL, NULL, NULL, false},
+                {".githooks", NULL, NULL, NULL, false},
+        };
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *hook = path_of(s->home, ".githooks/pre-commit"),
+                            *dot_git = path_of(s->project, ".git");
+
+        NEED_GIT();
+        make_folder(s->home, ".githooks");
+        make_folder(s->home, ".ssh");
+        make_folder(s->home, ".ssh/hooks");
+        make_folder(s->home, "docs");
+        make_file(s->home, "docs/secret", "");
+        make_file(s->home, ".ssh/secret", "");
+        make_link(s->home, "link", ".githooks");
+        make_file(s->home, ".githooks/pre-commit", "#!/bin/sh\necho refused by the hook\nexit 1\n");
+        assert_int_equal(chmod(hook, 0755), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *users = replaced(cases[i].users ? cases[i].users : "", "%s", s->home),
+                                    *own = replaced(cases[i].repositorys ? cases[i].repositorys : "", "%s",
+                                                    s->home),
+                                    *option = path_of(s->home, cases[i].option ? cases[i].option : ""),
+                                    *noted = replaced(cases[i].note ? cases[i].note : "", "%s", s->home),
+                                    *note = text_of(
+                                            "nsrun: note: hooks are not run here: core.hooksPath names %s",
+                                            noted),
+                                    *global = text_of("[user]\nname=J\nemail=j@x\n%s%s%s",
+                                                      *users ? "[core]\nhooksPath=\"" : "", users,
+                                                      *users ? "\"\n" : ""),
+                                    *local = text_of("[core]\nbare=false\n%s%s%s",
+                                                     *own ? "hooksPath=\"" : "", own, *own ? "\"\n" : "");
+
+                make_file(s->home, ".gitconfig", global);
+                make_file(dot_git, "config", local);
+                if (cases[i].option)
+                        RUN(s, &o, "--ro", option, "--", "sh", "-c", commit);
+                else
+                        RUN(s, &o, "--", "sh", "-c", commit);
+                (cases[i].runs ? expect_in : expect_not_in)(o.err, "refused by the hook");
+                (cases[i].note ? expect_in : expect_not_in)(o.err, cases[i].note ? note : "nsrun:");
+                expect_not_in(o.out, "secret");
+                if (cases[i].runs)
+                        expect_in(o.err, "githooks/pre-commit: Read-only file system");
+        }
+        /* Without a repository it is nobody's business. */
+        make_file(s->home, ".gitconfig", "[core]\nhooksPath=~/docs\n");
+        RUN(s, &o, "--no-project", "--", "ls", s->home);
+        assert_string_equal(o.err, "");
+        expect_not_in(o.out, "docs");
+}
+
 int main(void) {
         return run_all_tests();
 }
