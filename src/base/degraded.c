@@ -100,11 +100,10 @@ const struct degraded degraded[N_DEGRADED] = {
                 {
                         .error = NSRUN_ERROR_DEGRADED_GIT_CONFIG,
                         .name = "git-config-read-only",
-                        .when = "No run directory can be made, in which the command's version of git's "
-                                "configuration would be.",
-                        .lack = "the command can have no version of its own of git's configuration",
+                        .when = "No run directory can be made.",
+                        .lack = "git's configuration can't be the command's own",
                         .instead = "it is read-only",
-                        .fix = "point XDG_CACHE_HOME at a folder of your own that can be written",
+                        .fix = "point XDG_CACHE_HOME at a folder of your own",
                         .test = "without_a_run_directory_the_configuration_is_read_only",
                 },
         [DEGRADED_PIDS] =

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
@@ -71,8 +72,9 @@ static int change_bytes(const char *rundir, const char *bytes, size_t n_bytes,
         return fd < 0 ? fd : read_bytes_fd(fd, INT32_MAX, ret, ret_n);
 }
 
-int git_config_apply(const char *rundir, const char *path, const char *host, size_t n_host,
-                     const struct git_change *changes, size_t n) {
+/* Makes the changes that are carried in the host's file.  -EAGAIN: it isn't `host` any more. */
+static int git_config_apply(const char *rundir, const char *path, const char *host, size_t n_host,
+                            const struct git_change *changes, size_t n) {
         _cleanup_free_ char *text = NULL;
         size_t n_text = 0;
         int r = change_bytes(rundir, host, n_host, changes, n, &text, &n_text);
@@ -217,4 +219,82 @@ int git_config_carry(struct git_config_carry *g, char **ret_words) {
                         (void)poll(NULL, 0, 10);
         }
         return r;
+}
+
+/* ------------------------------------------------------------------- what is kept */
+
+void git_review_clear(struct git_review *review) {
+        git_list_clear(&review->kept);
+        git_list_clear(&review->host);
+        free(review->text);
+        free(review->changes);
+        *review = (struct git_review){0};
+}
+
+static int compare_change_keys(const void *a, const void *b) {
+        const struct git_change *x = a, *y = b;
+
+        return strcmp(x->key, y->key);
+}
+
+static size_t count_values(const struct git_list *list, const char *key,
+                           const struct git_entry **ret_first) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < list->n; i++)
+                if (streq(list->entries[i].key, key) && n++ == 0)
+                        *ret_first = &list->entries[i];
+        return n;
+}
+
+/* A key and its n values, if the host has others. */
+static int add_change(struct git_review *review, const char *key, const struct git_entry *values, size_t n) {
+        struct git_change change = {.key = key, .values = values, .n = n, .fate = GIT_CARRIED},
+                          hosts = {.key = key};
+
+        hosts.n = count_values(&review->host, key, &hosts.values);
+        if (git_change_is_same(&change, &hosts))
+                return 0;
+        if (ARRAY_GROW(review->changes, review->n) < 0)
+                return -ENOMEM;
+        review->changes[review->n++] = change;
+        return 0;
+}
+
+int git_review(int kept, const char *path, struct git_review *ret) {
+        _cleanup_git_review_ struct git_review review = {0};
+        _cleanup_free_ char *text = NULL;
+        int r = read_small_file(kept, KEPT_ENTRY, O_NOFOLLOW, INT32_MAX, &text);
+
+        if (r >= 0)
+                r = version_read_host(path, &review.text, &review.n_text);
+        if (r >= 0)
+                r = git_list_read(text, strlen(text), &review.kept);
+        if (r >= 0)
+                r = git_list_read(review.text, review.n_text, &review.host);
+        for (size_t i = 0, n = 1; i < review.kept.n && r >= 0; i += n) {
+                const struct git_entry *first = &review.kept.entries[i];
+
+                n = count_values(&review.kept, first->key, &first);
+                for (size_t j = 0; j < n && streq(first->key, GIT_CONFIG_UNSET) && r >= 0; j++)
+                        r = add_change(&review, first[j].value, NULL, 0);
+                if (!streq(first->key, GIT_CONFIG_UNSET) && r >= 0)
+                        r = add_change(&review, first->key, first, n);
+        }
+        if (r < 0)
+                return r;
+        if (review.n > 0)
+                qsort(review.changes, review.n, sizeof(*review.changes), compare_change_keys);
+        *ret = review;
+        review = (struct git_review){0};
+        return 0;
+}
+
+int git_review_accept(const char *folder, int kept, const char *path) {
+        _cleanup_git_review_ struct git_review review = {0};
+        int r = git_review(kept, path, &review);
+
+        return r < 0 || review.n == 0 ? r
+                                      : git_config_apply(folder, path, review.text, review.n_text,
+                                                         review.changes, review.n);
 }

@@ -23,13 +23,24 @@ struct git_config_carry {
         size_t n_new_base;
 };
 
+/* What is kept of a configuration, as changes of the host's file: those that it hasn't, by their keys. */
+struct git_review {
+        struct git_list kept, host;
+        char *text; /* the host's file */
+        size_t n_text;
+        struct git_change *changes;
+        size_t n;
+};
+
+/* Reads it: `kept` is kept_open()'s folder, `path` the host's file. */
+int git_review(int kept, const char *path, struct git_review *ret);
+void git_review_clear(struct git_review *review);
+#define _cleanup_git_review_ _cleanup_(git_review_clear)
+/* Makes all of it so on the host.  `folder`: git_config_carry's rundir. */
+int git_review_accept(const char *folder, int kept, const char *path);
+
 /* Carries to the host what may be; keeps the rest aside in place of what was.  *ret_words is what is to be
  * said, for the caller to free; NULL: nothing. */
 int git_config_carry(struct git_config_carry *g, char **ret_words);
 /* versions.c: the host's file as it is. */
 int version_read_host(const char *path, char **ret, size_t *ret_n);
-/* Makes `changes` in the host's file: those of them that are GIT_CARRIED.  -EAGAIN: it isn't `host` any
- * more.
- */
-int git_config_apply(const char *rundir, const char *path, const char *host, size_t n_host,
-                     const struct git_change *changes, size_t n);

@@ -77,6 +77,8 @@ const struct command commands[] = {
          "proposal [--project DIR]",
          "show what the configuration and options come to, check or edit it, print its JSON schema",
          .words = "show|check|edit|schema|proposal", .tables = POLICY_AND(config), .run = config_main},
+        {"review", "[OPTIONS]", "show what is kept aside of commands' writing; take it over, or discard it",
+         .tables = OWN(review), .run = review_main},
         {"doctor", "[OPTIONS]",
          "try what nsrun needs of this host, and say what is missing and what mends it",
          .tables = POLICY_AND(doctor), .run = doctor_main},
@@ -84,7 +86,7 @@ const struct command commands[] = {
          .tables = COMMON, .run = completion_main},
         {"help", "[SUBCOMMAND|TOPIC]", "show help: a subcommand's, or some of the sandbox's options",
          .words =
-                 "run|shell|plan|learn|bash|resolve|toolchains|agents|net|seccomp|ps|inspect|stop|session|mcp|config|doctor|completion|project|filesystem|protection|"
+                 "run|shell|plan|learn|bash|resolve|toolchains|agents|net|seccomp|ps|inspect|stop|session|mcp|config|review|doctor|completion|project|filesystem|protection|"
                  "environment|network|desktop|limits|isolation|sessions|options",
          .tables = COMMON, .run = help_main},
 };

@@ -159,13 +159,11 @@ static void add_options(struct strbuf *b, const struct command *command) {
 static const struct {
         const char *page, *command;
 } pages[] = {
-        {"nsrun-run(1)", "run"},       {"nsrun-run(1)", "shell"},
-        {"nsrun-run(1)", "plan"},      {"nsrun-run(1)", "resolve"},
-        {"nsrun-run(1)", "agents"},    {"nsrun-run(1)", "seccomp"},
-        {"nsrun-bash(1)", "bash"},     {"nsrun-session(1)", "session"},
-        {"nsrun-mcp(1)", "mcp"},       {"nsrun-learn(1)", "learn"},
-        {"nsrun-doctor(1)", "doctor"}, {"nsrun.conf(5)", "config"},
-        {"nsrun-network(7)", "net"},   {"nsrun-toolchains(7)", "toolchains"},
+        {"nsrun-run(1)", "run"},     {"nsrun-run(1)", "shell"},       {"nsrun-run(1)", "plan"},
+        {"nsrun-run(1)", "resolve"}, {"nsrun-run(1)", "agents"},      {"nsrun-run(1)", "seccomp"},
+        {"nsrun-bash(1)", "bash"},   {"nsrun-session(1)", "session"}, {"nsrun-mcp(1)", "mcp"},
+        {"nsrun-learn(1)", "learn"}, {"nsrun-review(1)", "review"},   {"nsrun-doctor(1)", "doctor"},
+        {"nsrun.conf(5)", "config"}, {"nsrun-network(7)", "net"},     {"nsrun-toolchains(7)", "toolchains"},
 };
 
 const char *help_page(const struct command *command) {

@@ -46,7 +46,7 @@ static int open_or_make(int folder, const char *name, bool makes) {
 
 /* The folder of a project's entries. */
 static int open_project(const char *project, bool makes) {
-        _cleanup_free_ char *slug = path_slug(project), *base = NULL;
+        _cleanup_free_ char *slug = *project == '/' ? path_slug(project) : strdup(project), *base = NULL;
         _cleanup_close_ int state = -EBADF, all = -EBADF;
         int r = slug ? kept_find_base(&base) : -ENOMEM;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What commands wrote that programs on the host would obey, kept aside until a person has looked at it:
  * $XDG_STATE_HOME/nsrun/kept/PROJECT/N, with a copy of it as "entry" and what is known of it as
- * "about.json".  PROJECT is path_slug() of a folder, most often the project's. */
+ * "about.json".  PROJECT is path_slug() of a folder, most often the project's; both
+ * are taken for `project`. */
 #pragma once
 
 #include <time.h>

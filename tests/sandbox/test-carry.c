@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* git's configuration inside is the command's own: what git writes there works, and what is known to be
  * harmless of it reaches the host. */
+#include <pty.h>
+#include <sys/wait.h>
+
 #include "harness.h"
 #include "session.h"
 
@@ -76,6 +79,77 @@ TEST_WITH(what_git_writes_works_and_what_is_harmless_comes_out, setup, site_tear
         expect_out(&o, "none\n");
         RUN(s, &o, "--", "git", "config", "--unset", "core.hooksPath");
         assert_string_equal(o.err, "");
+        expect_kept(s, "");
+}
+
+/* Its exit status, when a person at a terminal has answered the question. */
+static int accept_first(const struct site *s, const char *answer) {
+        char text[4096] = "";
+        bool is_answered = false;
+        size_t n = 0;
+        int fd, status;
+        pid_t pid = forkpty(&fd, NULL, NULL, NULL);
+
+        assert_true(pid >= 0);
+        if (pid == 0) {
+                (void)execl(program(), "nsrun", "review", "--project", s->project, "--accept", "1", NULL);
+                _exit(127);
+        }
+        for (ssize_t got; n + 1 < sizeof(text) && (got = read(fd, text + n, sizeof(text) - 1 - n)) > 0;) {
+                n += (size_t)got;
+                text[n] = '\0';
+                if (is_answered || !strstr(text, "[y/N] "))
+                        continue;
+                assert_int_equal(write(fd, answer, strlen(answer)), strlen(answer));
+                is_answered = true;
+        }
+        (void)close(fd);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        return WEXITSTATUS(status);
+}
+
+/* A person's yes at a terminal, and nothing else, puts it on the host. */
+TEST_WITH(what_is_kept_aside_is_reviewed, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *listed = text_of(
+                                    "1  %s/.git/config\n"
+                                    "    by sh -c 'git config core.fsmonitor evil; git config --unset "
+                                    "user.email'\n"
+                                    "    + core.fsmonitor = evil    (git would execute it)\n"
+                                    "    - user.email = j@example.org\n",
+                                    s->project),
+                            *review = text_of("'%s' review", program()),
+                            *accept = text_of("%s --accept 1", review),
+                            *detached = text_of("setsid -w %s", accept),
+                            *discard = text_of("%s --discard 1; %s", review, review),
+                            *json = text_of("%s --all --json | grep -o '\"executed\": *[a-z]*'", review);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        RUN(s, &o, "--", "sh", "-c", "git config core.fsmonitor evil; git config --unset user.email");
+        expect_status(&o, 0);
+        on_host(s, review, &o);
+        expect_out(&o, listed);
+        on_host(s, json, &o);
+        expect_out(&o, "\"executed\": true\n\"executed\": false\n");
+        outcome_clear(&o);
+        run(&(struct request){.argv = (const char *const[]){"sh", "-c", detached, NULL}, .cwd = s->project},
+            &o);
+        expect_status(&o, 125);
+        assert_string_equal(
+                o.err,
+                "nsrun: nobody can be asked: a person takes over what is kept aside, at a terminal\n");
+        assert_int_equal(accept_first(s, "n\n"), 125);
+        on_host(s, "git config core.fsmonitor; git config user.email", &o);
+        expect_out(&o, "j@example.org\n");
+        assert_int_equal(accept_first(s, "y\n"), 0);
+        on_host(s, "git config core.fsmonitor; git config user.email || echo none", &o);
+        expect_out(&o, "evil\nnone\n");
+        on_host(s, review, &o);
+        expect_out(&o, "nothing is kept aside\n");
+        RUN(s, &o, "--", "git", "config", "core.hooksPath", "x");
+        on_host(s, discard, &o);
+        expect_out(&o, "nothing is kept aside\n");
         expect_kept(s, "");
 }
 

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `nsrun review`: what is kept aside of commands' writing, shown, taken over by a person, or discarded. */
+#include <time.h>
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "carry/git_config.h"
+#include "confirm.h"
+#include "disk/exposed.h"
+#include "host/gitorders.h"
+#include "host/project.h"
+#include "kept/kept.h"
+#include "option.h"
+
+struct review_options {
+        bool is_json, is_all;
+        const char *project, *accepted, *discarded;
+};
+
+OPTION_FLAG(apply_review_json, struct review_options, is_json);
+OPTION_FLAG(apply_review_all, struct review_options, is_all);
+OPTION_TEXT(apply_review_project, struct review_options, project);
+OPTION_TEXT(apply_review_accept, struct review_options, accepted);
+OPTION_TEXT(apply_review_discard, struct review_options, discarded);
+
+const struct option_spec review_options[] = {
+        {"project", 0, "DIR", OPTION_COMPLETES_FOLDER, "What is shown",
+         "of this project, not of the current folder's", apply_review_project},
+        {"all", 0, NULL, OPTION_COMPLETES_NOTHING, "What is shown", "of all projects", apply_review_all},
+        {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "What is shown", "print JSON", apply_review_json},
+        {"accept", 0, "N", OPTION_COMPLETES_NOTHING, "What is done",
+         "put number N on the host, when that is answered with yes at the terminal", apply_review_accept},
+        {"discard", 0, "N", OPTION_COMPLETES_NOTHING, "What is done", "remove number N",
+         apply_review_discard},
+};
+const size_t n_review_options = ARRAY_SIZE(review_options);
+
+/* One review; its document is open with --json. */
+struct reviewing {
+        struct json_document d;
+        struct json_value *rows;
+        size_t n;
+};
+
+/* What the host's git would do at a key's word. */
+static bool is_executed(const struct git_change *change) {
+        bool is = false;
+
+        for (size_t i = 0; i < change->n; i++)
+                is |= gitorders_names_program(
+                        &(struct gitconfig_entry){change->key, change->values[i].value});
+        return is;
+}
+
+static void review_print(const char *before, const char *text, const char *after) {
+        _cleanup_free_ char *visible = str_visible(text);
+
+        (void)printf("%s%s%s", before, visible ? visible : "?", after);
+}
+
+static void print_changes(const struct git_review *r) {
+        for (size_t i = 0; i < r->n; i++) {
+                const struct git_change *change = &r->changes[i];
+
+                for (size_t j = 0; j < r->host.n; j++) {
+                        const struct git_entry *entry = &r->host.entries[j];
+
+                        if (!streq(entry->key, change->key))
+                                continue;
+                        review_print("    - ", entry->key, " = ");
+                        review_print("", entry->value ? entry->value : "", "\n");
+                }
+                for (size_t j = 0; j < change->n; j++) {
+                        review_print("    + ", change->key, " = ");
+                        review_print("", change->values[j].value ? change->values[j].value : "",
+                                     is_executed(change) ? "    (git would execute it)\n" : "\n");
+                }
+        }
+}
+
+static void add_changes(struct json_document *d, struct json_value *o, const struct git_review *r) {
+        struct json_value *list = json_add_array(d, o, "changes");
+
+        for (size_t i = 0; i < r->n; i++) {
+                struct json_value *c = json_add_object(d, list, NULL), *values;
+
+                json_add_string(d, c, "key", r->changes[i].key);
+                values = json_add_array(d, c, "values");
+                for (size_t j = 0; j < r->changes[i].n; j++)
+                        json_add_string(d, values, NULL, r->changes[i].values[j].value);
+                json_add_bool(d, c, "executed", is_executed(&r->changes[i]));
+        }
+}
+
+static int review_one(struct reviewing *v, const char *project, const struct kept *k, bool is_json) {
+        _cleanup_git_review_ struct git_review review = {0};
+        _cleanup_close_ int fd = kept_open(project, k->number, NULL);
+        int r = fd < 0 ? fd : streq(k->reason, GIT_CONFIG_REASON) ? git_review(fd, k->path, &review) : 0;
+
+        if (r == -ENOMEM)
+                return r;
+        v->n++;
+        if (is_json) {
+                struct json_value *o = json_add_object(&v->d, v->rows, NULL);
+
+                json_add_number(&v->d, o, "number", k->number);
+                json_add_string(&v->d, o, "path", k->path);
+                json_add_string(&v->d, o, "reason", k->reason);
+                json_add_string(&v->d, o, "command", k->command);
+                json_add_string(&v->d, o, "session", *k->run ? k->run : NULL);
+                json_add_number(&v->d, o, "time", (uint64_t)k->time);
+                add_changes(&v->d, o, &review);
+                return 0;
+        }
+        (void)printf("%u ", k->number);
+        review_print(" ", k->path, "\n");
+        review_print("    by ", k->command, "\n");
+        print_changes(&review);
+        return 0;
+}
+
+static int review_project(struct reviewing *v, const char *project, bool is_json) {
+        struct kept *list = NULL;
+        size_t n = 0;
+        int r = kept_list(project, &list, &n);
+
+        for (size_t i = 0; i < n && r >= 0; i++)
+                r = review_one(v, project, &list[i], is_json);
+        kept_free(list, n);
+        return r;
+}
+
+static int review_fail(int r, const char *path, struct nsrun_error *err) {
+        return r == -ENOMEM ? error_oom(err)
+                            : error_set(err, NSRUN_STAGE_WORKSPACE, r, path,
+                                        "what is kept aside can't be read", NULL);
+}
+
+static int print_review(const struct review_options *o, const char *project, struct nsrun_error *err) {
+        struct reviewing v = {0};
+        _cleanup_strv_ char **projects = NULL;
+        int r = o->is_json ? json_open(&v.d, err) : 0;
+
+        if (r < 0)
+                return r;
+        if (o->is_json) {
+                json_add_number(&v.d, v.d.root, "version", 1);
+                v.rows = json_add_array(&v.d, v.d.root, "kept");
+        }
+        r = o->is_all ? kept_projects(&projects) : strv_add(&projects, project);
+        STRV_FOREACH (one, projects)
+                if (r >= 0)
+                        r = review_project(&v, *one, o->is_json);
+        if (r < 0)
+                r = review_fail(r, project, err);
+        else if (o->is_json)
+                r = option_print_json(&v.d, true, err);
+        else if (v.n == 0)
+                (void)puts("nothing is kept aside");
+        json_close(&v.d);
+        return r;
+}
+
+static int review_accept(const char *project, const struct kept *k, int fd, struct nsrun_error *err) {
+        struct reviewing v = {0};
+        _cleanup_free_ char *state = NULL;
+        int r;
+
+        if (!streq(k->reason, GIT_CONFIG_REASON))
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EOPNOTSUPP), k->path,
+                                 "this is taken over by hand alone", "copy it from nsrun's folder");
+        r = review_one(&v, project, k, false);
+        if (r < 0)
+                return review_fail(r, k->path, err);
+        (void)fflush(stdout);
+        r = confirm_on_terminal("Put this on the host? [y/N] ");
+        if (r < 0)
+                return error_set(
+                        err, NSRUN_STAGE_USAGE, UNSAID(r), NULL,
+                        "nobody can be asked: a person takes over what is kept aside, at a terminal", NULL);
+        if (r == 0)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ECANCELED), k->path, "nothing was changed",
+                                 NULL);
+        r = exposed_find_base(&state, err);
+        if (r >= 0)
+                r = git_review_accept(state, fd, k->path);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_WORKSPACE, r, k->path, "the host's file can't be changed",
+                                 "look at it, and try again");
+        return kept_drop(project, k->number) < 0 ? error_oom(err) : 0;
+}
+
+static int review_do(const struct review_options *o, const char *project, struct nsrun_error *err) {
+        const char *word = o->accepted ? o->accepted : o->discarded;
+        _cleanup_close_ int fd = -EBADF;
+        struct kept k = {0};
+        uint64_t n = 0;
+        int r = str_parse_number(word, false, &n);
+
+        r = fd = r < 0 || n > INT32_MAX ? -ENOENT : kept_open(project, (unsigned)n, &k);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), word,
+                                 "nothing of this number is kept aside", "'nsrun review' lists what is");
+        r = o->accepted                        ? review_accept(project, &k, fd, err)
+            : kept_drop(project, k.number) < 0 ? review_fail(-EIO, k.path, err)
+                                               : 0;
+        kept_clear(&k);
+        return r;
+}
+
+static int review(struct invocation *i, struct nsrun_error *err) {
+        const struct review_options *o = i->options;
+        _cleanup_free_ char *start = NULL, *project = NULL, *home = NULL;
+        int r = command_refuse_words(i, "no argument is expected", err);
+
+        if (r >= 0 && o->accepted && o->discarded)
+                return option_usage_error(i->command, "--discard", "it doesn't go with --accept", err);
+        if (r < 0)
+                return r;
+        r = path_canonical(o->project ? o->project : ".", &start, NULL);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_USAGE, r, o->project ? o->project : ".",
+                                 "there is no such folder", NULL);
+        if (getenv("HOME"))
+                (void)path_canonical(getenv("HOME"), &home, NULL);
+        r = o->project ? ((project = strdup(start)) ? 0 : -ENOMEM) : project_find(start, home, &project);
+        if (r < 0)
+                return error_oom(err);
+        (void)kept_drop_old(project, NULL, NULL);
+        return o->accepted || o->discarded ? review_do(o, project, err) : print_review(o, project, err);
+}
+
+int review_main(const struct command *command, char **argv) {
+        struct review_options options = {0};
+
+        return command_main(
+                &(struct invocation){.command = command, .argv = argv, .options = &options, .run = review});
+}
