@@ -38,7 +38,7 @@ static int find_root(const struct nsrun_policy *p, char **ret, struct nsrun_erro
         char *home = NULL;
         int r;
 
-        assert_int_equal(policy_find_home(environment_get(p->host_environ, "HOME"), &home), 0);
+        assert_int_equal(policy_find_home(environment_get(p->host_environ, "HOME"), &home, NULL), 0);
         r = instance_find_root(p->instance, p->host_environ, home, ret, NULL, err);
         free(home);
         return r;

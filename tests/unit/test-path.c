@@ -340,16 +340,19 @@ TEST(a_list_of_names_knows_what_is_in_a_folder) {
         char *through_link = scratch_path(*state, "to-a"), *missing = scratch_path(*state, "missing");
         _cleanup_name_list_ struct name_list l = {0}, linked = {0}, none = {0};
 
-        assert_int_equal(name_list_read(*state, &l), 0);
+        assert_int_equal(name_list_read(*state, NAME_LIST_USUAL, &l), 0);
         assert_true(l.is_canonical && !l.is_unknown);
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
                 assert_int_equal(name_list_find(&l, cases[i].name, strlen(cases[i].name)), cases[i].type);
         assert_int_equal(name_list_find(&l, "a/b", 1), DT_DIR);
-        assert_int_equal(name_list_read(through_link, &linked), 0);
+        assert_int_equal(name_list_read(through_link, NAME_LIST_USUAL, &linked), 0);
         assert_false(linked.is_canonical);
         assert_int_equal(name_list_find(&linked, "b", 1), DT_DIR);
-        assert_int_equal(name_list_read(missing, &none), 0);
+        assert_int_equal(name_list_read(missing, NAME_LIST_USUAL, &none), 0);
         assert_int_equal(name_list_find(&none, "b", 1), -1);
+        name_list_clear(&l);
+        assert_int_equal(name_list_read(*state, 1, &l), 0);
+        assert_true(l.is_unknown);
         free(through_link);
         free(missing);
 }
