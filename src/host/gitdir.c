@@ -131,25 +131,11 @@ static int read_config(int dir, struct config *ret) {
         return 0;
 }
 
-/* Doubts a git dir without a config.worktree if git would read one (is_used): a command could make
- * it, and git on the host would obey it. */
-static int check_worktree_config(struct finding *f, bool is_used) {
-        if (is_plain(f->git_fd, "config.worktree", S_IFREG))
-                return 0;
-        if (is_used)
-                return doubt(f, "extensions.worktreeConfig is on and its git dir has no config.worktree",
-                             "make it an empty file, so that it can be protected");
-        return is_missing(f->git_fd, "config.worktree")
-                       ? 0
-                       : doubt(f, "the config.worktree of its git dir is no plain file", repair_hint);
-}
-
 /* Judges the git dir of a linked worktree: it must be <common dir>/worktrees/NAME, and its file
  * "gitdir" must name the project's .git. */
 static int check_worktree(struct finding *f) {
         _cleanup_free_ char *common = NULL, *back = NULL, *folder = NULL, *canonical = NULL;
         _cleanup_close_ int common_fd = -EBADF;
-        struct config config = {0};
         const char *name;
         int r;
 
@@ -175,11 +161,7 @@ static int check_worktree(struct finding *f) {
         if (r < 0 || !streq(canonical, f->project))
                 return doubt(f, "it leads to the git dir of another worktree", repair_hint);
 
-        r = read_config(common_fd, &config);
-        free(config.worktree);
-        if (r < 0)
-                return r == -ENOMEM ? r : doubt(f, "its repository's config can't be read", repair_hint);
-        return check_worktree_config(f, config.has_worktree_config);
+        return 0;
 }
 
 /* Judges a git dir that is a whole repository, a submodule's: its core.worktree must name the
@@ -209,7 +191,7 @@ static int check_repository(struct finding *f) {
         if (!is_plain(f->git_fd, "hooks", S_IFDIR))
                 return doubt(f, "the hooks of its git dir are no plain folder",
                              "make it one, empty if need be, so that it can be protected");
-        return check_worktree_config(f, config.has_worktree_config);
+        return 0;
 }
 
 static int find_pointed(struct finding *f) {

@@ -66,6 +66,7 @@ void protected_clear(struct protected_names *names) {
         strv_free(names->git_dirs);
         strv_free(names->private);
         free(names->project);
+        free(names->git_dir);
         free(names->moved);
         (void)appearing_free(names->appearing);
         *names = (struct protected_names){0};
@@ -149,7 +150,8 @@ static int add_present(struct protected_names *names, const char *entry) {
 
 int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret) {
         struct protected_names names = {.is_strict = plan->is_strict};
-        int r = 0;
+        const char *git_dir = plan->git_common_dir ? plan->git_common_dir : plan->git_dir;
+        int r = git_dir && !(names.git_dir = strdup(git_dir)) ? -ENOMEM : 0;
 
         /* The coarse clock is the one by which the kernel stamps files. */
         (void)clock_gettime(CLOCK_REALTIME_COARSE, &names.since);
@@ -237,6 +239,8 @@ static int put_aside(const struct look *l, const char *name, const struct protec
                            "a protected symlink is put back; what the command made of it is moved aside",
                            NULL);
         below = l->all->project ? path_below(l->folder->path, l->all->project) : NULL;
+        if (l->all->git_dir && streq(l->folder->path, l->all->git_dir))
+                below = ".git";
         named = below && *below ? str_concat(below, "/", name) : strdup(name);
         quoted = named ? str_shell_quote(named) : NULL;
         /* A name that is a pattern would let others stay. */

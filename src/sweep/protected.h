@@ -15,6 +15,7 @@ struct protected_names {
         struct protected_folder *folders;
         size_t n;
         char *project;         /* what --no-protect names is named below it; NULL: there is none */
+        char *git_dir;         /* where it has ".git" for one that lies elsewhere; NULL: none does */
         char **private;        /* canonical paths: a command has its own version of these */
         char **git_dirs;       /* canonical paths: those whose parts are protected */
         bool is_strict;        /* what repositories carry is taken away */

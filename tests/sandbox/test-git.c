@@ -294,6 +294,26 @@ TEST_WITH(names_that_git_obeys_do_not_outlive_the_sandbox, setup, site_teardown)
         expect_host(s, "main", "git config x.y; ls .git/hooks | grep -v sample; true", "z\n");
 }
 
+/* A worktree's own configuration is a name as it is in a plain repository: moved aside, or left by the
+ * option that is named; and the next run starts. */
+TEST_WITH(a_worktree_has_a_configuration_of_its_own, setup, site_teardown) {
+        static const char option[] = "--no-protect .git/worktrees/work/config.worktree lets it stay\n";
+        const struct site *s = *state;
+        _cleanup_free_ char *work = path_of(s->root, "work");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        expect_host(s, "work", "git config extensions.worktreeConfig true", "");
+        run_in(s, &o, "work", "git config --worktree a.b c");
+        expect_status(&o, 0);
+        expect_in(o.err, option);
+        RUN(s, &o, "--project", work, "--no-protect", ".git/worktrees/work/config.worktree", "--", "sh",
+            "-c", "git -C ../work config --worktree a.b c");
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+        expect_host(s, "work", "git config a.b", "c\n");
+}
+
 /* Nothing of the main checkout but its repository is seen, nor of those that lie in the repository. */
 TEST_WITH(a_worktree_shows_no_other_checkout, setup, site_teardown) {
         const struct site *s = *state;

@@ -234,10 +234,6 @@ TEST_WITH(a_hole_in_the_protection_is_told, setup, teardown) {
         expect_doubt(root, "repo/sub", hooks_reason);
         scratch_link(root, "repo/.git/modules/sub/hooks", "../../../../work");
         expect_doubt(root, "repo/sub", hooks_reason);
-        scratch_file(root, "repo/.git/config", "[extensions]\nworktreeConfig=true\n");
-        expect_doubt(root, "work", "extensions.worktreeConfig is on and its git dir has no config.worktree");
-        scratch_file(root, "repo/.git/worktrees/work/config.worktree", "");
-        expect_found(root, "work", "repo/.git/worktrees/work", "repo/.git");
         free(hooks);
 }
 
