@@ -219,7 +219,9 @@ static const struct plan_op *writable_around(const struct nsrun_plan *plan, cons
                 _cleanup_free_ char *parent = path_parent(op->target);
 
                 op = parent ? explain_covering(plan, parent) : NULL;
-                if (!shows_the_host(op) || op->is_read_only)
+                /* A worktree may lie in its repository. */
+                if (!shows_the_host(op) || op->is_read_only ||
+                    (op->origin == PLAN_BY_GIT && found && path_is_beneath(found->target, plan->project)))
                         break;
                 found = op;
         }
@@ -229,8 +231,11 @@ static const struct plan_op *writable_around(const struct nsrun_plan *plan, cons
 static int explain_write(const struct nsrun_plan *plan, const char *path, char **ret) {
         const struct plan_op *op = explain_covering(plan, path), *around = writable_around(plan, op);
         const char *name = op && around ? path_below(op->target, around->target) : NULL;
-        _cleanup_free_ char *word = NULL;
+        _cleanup_free_ char *word = NULL, *in_git = NULL;
         int r;
+
+        if (name && around->origin == PLAN_BY_GIT && !(name = in_git = str_concat(".git", "/", name)))
+                return -ENOMEM;
 
         if (op && op->kind == PLAN_BIND && !op->is_read_only)
                 return 0;

@@ -312,6 +312,12 @@ TEST_WITH(a_worktree_has_a_configuration_of_its_own, setup, site_teardown) {
         expect_status(&o, 0);
         assert_string_equal(o.err, "");
         expect_host(s, "work", "git config a.b", "c\n");
+        RUN(s, &o, "--project", work, "--explain", "--", "sh", "-c", "echo x >../main/.git/hooks/x");
+        expect_in(o.err, "programs on the host obey it: --no-protect .git/hooks lifts that\n");
+        RUN(s, &o, "--project", work, "--no-protect", ".git/hooks", "--", "sh", "-c",
+            "echo x >../main/.git/hooks/x");
+        expect_status(&o, 0);
+        expect_host(s, "main", "cat .git/hooks/x; rm .git/hooks/x", "x\n");
 }
 
 /* Nothing of the main checkout but its repository is seen, nor of those that lie in the repository. */
