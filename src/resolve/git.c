@@ -14,6 +14,8 @@
 #include "host/gitdir.h"
 #include "policy/refusal.h"
 #include "policy/withheld.h"
+#include "protect/hide.h"
+#include "protect/protect_rules.h"
 #include "rules/rules.h"
 #include "signing.h"
 
@@ -125,8 +127,7 @@ enum {
 };
 
 struct listing_worktrees {
-        const struct resolved *resolved;
-        struct resolved_git *git;
+        struct resolved *resolved;
         const char *folder; /* a git dir's "worktrees" */
         size_t n_bytes;
 };
@@ -181,11 +182,12 @@ static int take_worktree(void *data, int folder, const struct dirent *entry) {
                 r = (path = path_normalise(named)) ? 0 : -ENOMEM;
         if (r == -ENOMEM)
                 return r;
-        if (r >= 0 && is_place_of_worktree(path) && !strv_contains(l->git->worktrees, path)) {
+        if (r >= 0 && is_place_of_worktree(path) && !strv_contains(l->resolved->git.worktrees, path)) {
                 l->n_bytes += strlen(path);
                 tree = path_parent(path);
-                if (!tree || (is_in_repository(l, tree) && strv_add(&l->git->trees, tree) < 0) ||
-                    strv_consume(&l->git->worktrees, TAKE_PTR(path)) < 0)
+                if (!tree || (is_in_repository(l, tree) && strv_add(&l->resolved->git.trees, tree) < 0) ||
+                    (hide_find(l->resolved, path) && protect_add_everywhere(l->resolved, base, true) < 0) ||
+                    strv_consume(&l->resolved->git.worktrees, TAKE_PTR(path)) < 0)
                         return -ENOMEM;
         }
         return l->n_bytes > WORKTREES_MAX ? -E2BIG : 0;
@@ -207,8 +209,8 @@ static int list_worktrees(struct listing_worktrees *l, const char *git_dir, stru
                               : 0;
 }
 
-int git_find_worktrees(const struct resolved *s, struct resolved_git *git, struct nsrun_error *err) {
-        struct listing_worktrees l = {.resolved = s, .git = git};
+int git_find_worktrees(struct resolved *s, struct nsrun_error *err) {
+        struct listing_worktrees l = {.resolved = s};
         int r = 0;
 
         STRV_FOREACH (git_dir, s->protection.git_dirs)

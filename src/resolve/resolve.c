@@ -308,7 +308,6 @@ FILLS(net, network_resolve)
 FILLS(seccomp, hardening_resolve)
 FILLS(grants, grants_resolve)
 FILLS(git, git_find_identity)
-FILLS(git, git_find_worktrees)
 FILLS(environment, environment_resolve)
 FILLS(tools, settings_resolve)
 FILLS(tools, toolchain_rules_find_unseen)
@@ -350,9 +349,9 @@ static const struct {
         {.fill = fill_by_git_find_identity, .is_for = FOR_CODE},
         {.fill = git_add_hooks, .is_for = FOR_CODE},
         {.fill = protect_add_rules, .is_for = FOR_CODE},
-        {.fill = fill_by_git_find_worktrees, .is_for = FOR_CODE},
-        {.fill = protect_list_links, .is_for = FOR_CODE},
         {.fill = hide_names},
+        {.fill = git_find_worktrees, .is_for = FOR_CODE},
+        {.fill = protect_list_links, .is_for = FOR_CODE},
         {.fill = list_writable},
         {.fill = list_exposes},
         {.fill = toolchain_rules_distrust},

@@ -29,9 +29,10 @@ int git_find_identity(const struct resolved *s, struct resolved_git *git, struct
  * s->git.settings; or to s->git.lacks that hooks aren't run.  All other rules must be known. */
 int git_add_hooks(struct resolved *s, struct nsrun_error *err);
 
-/* Fills s->git.worktrees.  All rules and s->protection must be known.  -E2BIG with *err filled: there are
- * too many. */
-int git_find_worktrees(const struct resolved *s, struct resolved_git *git, struct nsrun_error *err);
+/* Fills s->git.worktrees and s->git.trees; where the folder of a worktree is hidden, so that it looks
+ * deleted, what the repository keeps of it is made read-only.  All rules, s->protection and what is hidden
+ * must be known.  -E2BIG with *err filled: there are too many. */
+int git_find_worktrees(struct resolved *s, struct nsrun_error *err);
 
 /* ---- toolchains.c: toolchain folders of the host become rules; which of them don't, and why; what the
  * environment points at that the sandbox doesn't show */

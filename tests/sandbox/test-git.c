@@ -212,6 +212,13 @@ TEST_WITH(no_sibling_looks_deleted, setup, site_teardown) {
         expect_host(s, "main", same, "");
         RUN(s, &o, "--no-protect", "*", "--project", "main", "--", "sh", "-c", tidy);
         expect_host(s, "main", same, "");
+        /* In the place of what is hidden nothing can stand. */
+        expect_host(s, "main", "git worktree add -q in 2>/dev/null; cp -a .git/worktrees/in ../saved", "");
+        RUN(s, &o, "--hide", "/in", "--project", "main", "--", "sh", "-c",
+            "ls -A in; git worktree prune; echo x >.git/worktrees/in/HEAD");
+        expect_out(&o, "");
+        expect_in(o.err, "cannot create .git/worktrees/in/HEAD: Read-only file system");
+        expect_host(s, "main", "diff -r .git/worktrees/in ../saved/in; git worktree remove in", "");
         /* A sibling that is gone is stale, to git on the host. */
         expect_host(s, "main", "rm -r ../other; git worktree prune -v 2>&1 | grep other",
                     "Removing worktrees/other: gitdir file points to non-existent location\n");
