@@ -171,6 +171,26 @@ static void the_host_has_the_last_word(void **state) {
         free(words);
 }
 
+/* What the user pushes to a remote that he has goes nowhere else, and what he has set isn't taken out. */
+static void a_remote_of_the_hosts_stays_where_it_is(void **state) {
+        static const char base[] = PLAIN "[remote \"up\"]\n\turl = https://a/b\n",
+                          inside[] = "[core]\n\tbare = false\n[remote \"up\"]\n\turl = https://evil/b\n"
+                                     "\tpushurl = https://evil/b\n\tprune = true\n";
+        const char *top = *state;
+        char *words = NULL, *text;
+
+        NEED_GIT();
+        scratch_file(top, "p/.git/config", base);
+        assert_int_equal(carry(top, base, inside, strlen(inside), &words), 0);
+        assert_string_equal(
+                words,
+                "what the command wrote to it is kept aside: remote.up.pushurl, remote.up.url, user.name");
+        text = host_text(top);
+        assert_string_equal(text, PLAIN "[remote \"up\"]\n\turl = https://a/b\n\tprune = true\n");
+        free(text);
+        free(words);
+}
+
 /* ---------------------------------------------------------------- what executes */
 
 static const char *pick(unsigned *seed, const char *const *from, size_t n) {
@@ -433,6 +453,8 @@ int main(void) {
                 cmocka_unit_test(a_value_is_carried_by_its_keys_rule),
                 cmocka_unit_test_setup_teardown(comments_and_order_stay, make_repository, remove_repository),
                 cmocka_unit_test_setup_teardown(the_host_has_the_last_word, make_repository,
+                                                remove_repository),
+                cmocka_unit_test_setup_teardown(a_remote_of_the_hosts_stays_where_it_is, make_repository,
                                                 remove_repository),
                 cmocka_unit_test_setup_teardown(no_random_configuration_is_executed_by_the_host,
                                                 make_repository, remove_repository),
