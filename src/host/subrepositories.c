@@ -15,12 +15,13 @@
 
 enum {
         NESTED_MAX = 100000, /* of paths that are named */
+        FOLDERS_MAX = 100,   /* of those that folder_of() tells */
 };
 
 struct nested_search {
         const struct nested_places *places;
         char **found;
-        unsigned n_named;
+        unsigned n_named, n_folders;
         bool is_cut;
 };
 
@@ -50,12 +51,17 @@ static int take_path(struct nested_search *s, const char *path, bool is_reposito
 
 static int nested_take_entry(void *data, const char *path, bool is_repository) {
         struct nested_search *s = data;
-        size_t n = !is_repository && s->places->folder_of ? s->places->folder_of(path) : 0;
+        bool is_asked = !is_repository && s->places->folder_of && s->n_folders < FOLDERS_MAX;
+        size_t n = is_asked ? s->places->folder_of(path) : 0, before;
         _cleanup_free_ char *folder = n > 0 ? strndup(path, n) : NULL;
+        int r;
 
-        if (n > 0)
-                return folder ? take_path(s, folder, false) : -ENOMEM;
-        return is_repository ? take_path(s, path, true) : 0;
+        if (n == 0)
+                return is_repository ? take_path(s, path, true) : 0;
+        before = strv_length(s->found);
+        r = folder ? take_path(s, folder, false) : -ENOMEM;
+        s->n_folders += strv_length(s->found) > before;
+        return r;
 }
 
 static int take_module(void *data, const struct gitconfig_entry *entry) {

@@ -10,7 +10,7 @@ struct nested_places {
         int git_dir;        /* the folder's own git dir, with the index; or -1 */
         size_t index_limit; /* a longer index isn't read */
         /* The length of the folder of a path of the index that is to be found for what is in it, 0: none is;
-         * or NULL. */
+         * or NULL.  The first 100 are: who made the index may leave any out. */
         size_t (*folder_of)(const char *path);
 };
 

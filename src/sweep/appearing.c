@@ -75,8 +75,8 @@ static int add_watch(const struct appearing *a, int fd) {
 
 /* Whether the folder is there, and watched. */
 static bool watch_place(struct appearing *a, struct place *p, int root) {
-        _cleanup_close_ int fd = beneath_open(root, p->name, O_PATH | O_DIRECTORY, 0);
-        int wd = fd < 0 ? -1 : add_watch(a, fd);
+        _cleanup_close_ int below = *p->name ? beneath_open(root, p->name, O_PATH | O_DIRECTORY, 0) : -EBADF;
+        int fd = *p->name ? below : root, wd = fd < 0 ? -1 : add_watch(a, fd);
 
         /* A folder of the command's that it has closed. */
         if (fd >= 0 && wd < 0 && errno == EACCES && p->round > 0 && aside_open_folder(fd) >= 0)

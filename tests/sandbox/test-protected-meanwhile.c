@@ -54,6 +54,23 @@ TEST(what_is_made_is_gone_at_once) {
         expect_out(&o, "1\n");
 }
 
+/* Who waits moves names while the command exchanges folders for symlinks that lead out. */
+TEST(a_race_against_the_move_reaches_nothing_outside) {
+        static const char script[] =
+                "for i in $(seq 300); do mkdir d; echo evil >d/hgrc; ln -s ../outside l\n"
+                "mv -T d .hg; mv -T .hg x$i; mv -T l .hg; mv -T .hg y$i 2>/dev/null; done; true";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->outside, "hgrc", "mine\n");
+        RUN(s, &o, "--", "sh", "-c", script);
+        expect_status(&o, 0);
+        expect_in(o.err, ".aside-");
+        on_host(s, "ls ../outside; cat ../outside/hgrc; [ ! -e .hg ] || [ ! -e .hg/hgrc ]", &o);
+        expect_status(&o, 0);
+        expect_out(&o, "hgrc\nmine\n");
+}
+
 TEST(a_flood_of_names_is_counted) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};

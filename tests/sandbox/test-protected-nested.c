@@ -107,6 +107,12 @@ TEST(a_name_that_gits_index_has_is_protected_at_any_depth) {
         assert_string_equal(o.err, "");
         on_host(s, "cat a/c/.mcp.json", &o);
         expect_out(&o, "x\n");
+        /* Many are no refusal. */
+        on_host(s, "for i in $(seq 600); do mkdir -p p/$i; echo 1 >p/$i/.npmrc; done; git add p", &o);
+        RUN(s, &o, "--", "sh", "-c", "echo 2 >p/1/.npmrc; echo 2 >p/99/.npmrc");
+        expect_in(o.err, "cannot create p/1/.npmrc: Read-only file system");
+        on_host(s, "cat p/99/.npmrc", &o);
+        expect_out(&o, "2\n");
 }
 
 TEST(a_folder_is_left_open_by_its_name) {
