@@ -26,7 +26,7 @@ enum plan_origin {
         PLAN_BY_READABLE,  /* the user, to be read, or to be written to an overlay */
         PLAN_BY_ARGUMENT,  /* the command line of an instance */
         PLAN_BY_TABLE,     /* a row for a toolchain or an agent, read-only or an overlay */
-        PLAN_BY_AGENT,     /* an agent's row: its folder, an overlay */
+        PLAN_BY_AGENT,     /* an agent's row: its folder, an overlay, or one of the project's, read-only */
         PLAN_BY_STATE,     /* an agent's row: state in such a folder, writable */
         PLAN_BY_GIT,       /* the project's git dir, outside of the project */
         PLAN_BY_INSTANCE,  /* the instance's root or workspace */

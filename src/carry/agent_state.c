@@ -188,10 +188,9 @@ static int make_in_project(const char *project, const char *path, char ***made) 
 int carried_make(const struct nsrun_plan *plan, struct carried *ret, struct nsrun_error *err) {
         for (size_t i = 0; i < plan->n_ops && !plan->join; i++) {
                 const struct plan_op *op = &plan->ops[i];
-                bool is_state = op->origin == PLAN_BY_STATE;
                 int r;
 
-                if ((op->origin != PLAN_BY_AGENT && !is_state) || !op->is_directory ||
+                if ((op->origin != PLAN_BY_AGENT && op->origin != PLAN_BY_STATE) || !op->is_directory ||
                     access(op->source, F_OK) == 0)
                         continue;
                 r = plan->project && path_is_beneath(op->source, plan->project)

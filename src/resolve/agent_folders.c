@@ -40,14 +40,15 @@ static int agent_add_folder(struct resolved *s, enum policy_access access, const
         return resolve_rule(s, &request, err);
 }
 
-/* A place of the agent's in a protected folder of the project.  Where that folder is missing the run makes
- * it, so that the command can't. */
-static int agent_add_place(struct resolved *s, const char *below, struct nsrun_error *err) {
+/* A protected folder of the project, or a place of the agent's in one.  Where that folder is missing the run
+ * makes it, so that the command can't. */
+static int agent_add_place(struct resolved *s, const struct agent_folder *folder, struct nsrun_error *err) {
+        const char *below = folder->path;
         _cleanup_free_ char *first = strndup(below, strcspn(below, "/")), *path = NULL, *canonical = NULL,
                             *around = NULL;
         struct rule_request request = {.access = POLICY_RO,
                                        .origin = POLICY_BY_DEFAULT,
-                                       .giver = PLAN_BY_PROTECTED,
+                                       .giver = PLAN_BY_AGENT,
                                        .option = of_agent,
                                        .is_to_be_made = true};
         int r = 0;
@@ -65,7 +66,7 @@ static int agent_add_place(struct resolved *s, const char *below, struct nsrun_e
                         return error_oom(err);
                 r = resolve_rule(s, &request, err);
         }
-        return r < 0 ? r : agent_add_folder(s, POLICY_RW, path, err);
+        return r < 0 || folder->access != POLICY_RW ? r : agent_add_folder(s, POLICY_RW, path, err);
 }
 
 /* Where a folder is: a variable's place, if the command gets that variable.  A value
@@ -193,7 +194,7 @@ int agent_add_rules(struct resolved *s, struct nsrun_error *err) {
                 _cleanup_free_ char *path = NULL;
 
                 if (!strchr("~/", folder->path[0])) {
-                        r = agent_add_place(s, folder->path, err);
+                        r = agent_add_place(s, folder, err);
                         continue;
                 }
                 r = place_folder(s, folder, &path);

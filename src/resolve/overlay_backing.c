@@ -40,7 +40,7 @@ static uint64_t memory_for_caches(const struct resolved *s) {
 /* What is carried to the host at the end is on disk until then. */
 static int refuse_lost_state(const struct resolved *s, struct nsrun_error *err) {
         for (size_t i = 0; i < s->files.n_rules; i++)
-                if (s->files.rules[i].giver == PLAN_BY_AGENT)
+                if (s->files.rules[i].giver == PLAN_BY_AGENT && s->files.rules[i].access == POLICY_OVERLAY)
                         return policy_refuse(err, s->files.rules[i].source, "leave one of the two out",
                                              "--overlay-backing=tmpfs would lose the state of --agent's");
         return 0;

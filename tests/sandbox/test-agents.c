@@ -332,6 +332,37 @@ TEST(a_worktree_of_claudes_stays) {
         expect_out(&strict, "f\n");
 }
 
+/* What is written where it is outlives nsrun; what earlier runs have left stays as it was; a session's comes
+ * when it ends. */
+TEST(a_kill_loses_no_state_and_a_sessions_comes_at_its_end) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script = text_of(
+                "%s run --agent codex -- sh -c 'cd ~/.codex; echo k >sessions/k; echo k >>config.toml; touch %s/go; "
+                "exec sleep 1000' & p=$!; until [ -e go ] || ! kill -0 $p; do :; done; kill -9 $p; wait $p; test $? = 137",
+                program(), s->project);
+        _cleanup_free_ char *session = text_of(
+                "id=$(%s session start --agent codex) && %s run --session $id -- sh -c 'cd ~/.codex; echo login "
+                ">auth.json; echo s >>config.toml; cat config.toml' && ! test -e ~/.codex/auth.json && %s session stop "
+                "$id",
+                program(), program(), program());
+        _cleanup_outcome_ struct outcome first = {0}, killed = {0}, then = {0}, kept = {0};
+
+        lay_file(s->home, ".codex/config.toml", "mine\n");
+        RUN(s, &first, "--agent", "codex", "--", "sh", "-c", "echo first >>~/.codex/config.toml");
+        run_outside(s, &killed, script);
+        collect_orphans();
+        expect_status(&killed, 0);
+        expect_home_file(s, ".codex/sessions/k", "k\n");
+        run_outside(s, &then, session);
+        collect_orphans(); /* the session's monitor */
+        expect_status(&then, 0);
+        expect_out(&then, "mine\nfirst\ns\n");
+        expect_home_file(s, ".codex/auth.json", "login\n");
+        expect_home_file(s, ".codex/config.toml", "mine\n");
+        RUN(s, &kept, "--agent", "codex", "--", "sh", "-c", "cat ~/.codex/config.toml");
+        expect_out(&kept, "mine\nfirst\ns\n");
+}
+
 /* As ~/.ssh is none; a repository of the home's files may be one, in which they are the user's. */
 TEST(an_agents_folder_is_no_project_and_no_command_writes_what_the_homes_links_lead_to) {
         static const char *const folders[] = {".claude/skills", ".codex", ".qwen", ".local/share/opencode"};
@@ -381,6 +412,20 @@ TEST(an_agents_folder_is_no_project_and_no_command_writes_what_the_homes_links_l
         RUN(s, &agent, "--agent", "claude", "--", "sh", "-c", try);
         expect_out(&agent, "login\nz\nn\nok\n");
         expect_home_file(s, ".claude/settings.json", "c\n");
+}
+
+/* Codex's own sandbox mounts over these: a name that it made itself would be moved aside. */
+TEST(what_codexs_sandbox_mounts_over_is_there_and_leaves_no_trace) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0}, plain = {0};
+
+        RUN(s, &o, "--agent", "codex", "--", "sh", "-c",
+            "for f in .agents .codex; do test -d $f && ! touch $f/x 2>/dev/null && echo $f; done");
+        expect_out(&o, ".agents\n.codex\n");
+        assert_string_equal(o.err, "");
+        outside(s, "! test -e .agents && ! test -e .codex");
+        RUN(s, &plain, "--", "test", "-e", ".codex");
+        expect_status(&plain, 1);
 }
 
 TEST(of_claudes_own_file_the_host_gets_members_that_name_no_program) {
