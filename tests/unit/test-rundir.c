@@ -186,7 +186,7 @@ TEST_WITH(a_base_that_others_can_write_to_is_refused, make_cache, remove_cache) 
         struct rundir u = RUNDIR_INIT;
 
         scratch_folder(*state, "nsrun");
-        assert_int_equal(chmod(base, 0770), 0);
+        assert_int_equal(chmod(base, 0777), 0);
         assert_refused(-EPERM, 0);
         assert_int_equal(chmod(base, 0702), 0);
         assert_refused(-EPERM, 0);
