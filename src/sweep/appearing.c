@@ -105,16 +105,30 @@ void appearing_watch(struct appearing *a, size_t folder, int fd, char *const *gl
                 }
 }
 
+bool appearing_watch_entry(struct appearing *a, size_t folder, const char *name, int fd) {
+        struct place *p = a ? appearing_place(a, folder, name, strlen(name)) : NULL;
+        int wd = p ? inotify_add_watch(a->fd, fd_link(fd).path, IN_MODIFY | IN_CREATE | IN_MOVED_TO) : -1;
+
+        if (!p)
+                return false;
+        if (p->wd >= 0 && p->wd != wd)
+                (void)inotify_rm_watch(a->fd, p->wd);
+        p->wd = wd;
+        return wd >= 0;
+}
+
 static void take_event(const struct appearing *a, const struct inotify_event *event,
                        void (*found)(void *data, size_t folder, const char *path), void *data) {
         if (event->mask & IN_Q_OVERFLOW)
                 found(data, SIZE_MAX, "");
-        for (size_t i = 0; i < a->n && event->len > 0; i++) {
+        /* An entry that is watched itself says no name. */
+        for (size_t i = 0; i < a->n && (event->len > 0 || (event->mask & IN_MODIFY)); i++) {
                 const struct place *p = &a->places[i];
+                const char *name = event->len > 0 ? event->name : "";
                 char path[PATH_MAX];
 
                 if (p->wd == event->wd && snprintf(path, sizeof(path), "%s%s%s", p->name,
-                                                   *p->name ? "/" : "", event->name) < (int)sizeof(path))
+                                                   *p->name && *name ? "/" : "", name) < (int)sizeof(path))
                         found(data, p->folder, path);
         }
 }

@@ -17,7 +17,11 @@ int appearing_fd(const struct appearing *a);
  * there.  To be called again when one of them may have come to be, or be another. */
 void appearing_watch(struct appearing *a, size_t folder, int fd, char *const *globs);
 
-/* Calls `found` for each name that has come to be since: the folder's number, and the name's path in it.
- * Where the kernel has lost count once with SIZE_MAX and "". */
+/* Watches an entry, a descriptor that may be O_PATH, for what is written to it, or comes to be in it. False:
+ * it can't be. */
+bool appearing_watch_entry(struct appearing *a, size_t folder, const char *name, int fd);
+
+/* Calls `found` for each name that has come to be, or was written to, since: the folder's number, and the
+ * name's path in it. Where the kernel has lost count once with SIZE_MAX and "". */
 void appearing_read(struct appearing *a, void (*found)(void *data, size_t folder, const char *path),
                     void *data);

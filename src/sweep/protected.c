@@ -293,6 +293,28 @@ static const struct protected_name *find_name_in(const struct protected_folder *
         return NULL;
 }
 
+static int stop_at_entry(nsrun_unused void *data, nsrun_unused int folder,
+                         nsrun_unused const struct dirent *entry) {
+        return 1;
+}
+
+/* An empty file or folder, on which a sandbox inside mounts something, is obeyed by nobody: it stays until
+ * something is in it. */
+static bool stays_while_empty(const struct look *l, const char *name, const struct stat *st) {
+        _cleanup_close_ int fd = beneath_open(l->folder->fd, name, O_PATH, 0), folder = -EBADF;
+        size_t number = (size_t)(l->folder - l->all->folders);
+        struct stat now;
+
+        /* The watch comes first, so that nothing is missed. */
+        if (fd < 0 || (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode)) ||
+            !appearing_watch_entry(l->all->appearing, number, name, fd) || fstat(fd, &now) < 0)
+                return false;
+        if (S_ISREG(now.st_mode))
+                return now.st_size == 0;
+        folder = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        return folder >= 0 && folder_read(folder, stop_at_entry, NULL) == 0;
+}
+
 static int judge_name(void *data, const char *name, const struct stat *st) {
         const struct look *l = data;
         const struct protected_name *was = find_name_in(l->folder, name);
@@ -302,6 +324,8 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
                 return 0;
         if (l->is_early && S_ISLNK(st->st_mode) && startswith(name, ".git/"))
                 return remove_link(l, name);
+        if (!was && l->is_early && stays_while_empty(l, name, st))
+                return 0;
         /* What is neither a file nor a folder could not be mounted over. */
         if (!was || (!was->link && !S_ISREG(was->st.st_mode) && !S_ISDIR(was->st.st_mode) &&
                      !is_same_entry(&was->st, st)))
@@ -502,6 +526,9 @@ static bool is_of_interest(const struct protected_folder *f, const char *path) {
                 const char *rest = startswith(*glob, path);
 
                 if (rest && (!*rest || *rest == '/'))
+                        return true;
+                rest = startswith(path, *glob);
+                if (rest && *rest == '/')
                         return true;
         }
         return false;

@@ -21,13 +21,13 @@ static void make_repository(const struct site *s, const char *script) {
 TEST(what_is_made_is_gone_at_once) {
         static const char script[] =
                 "gone() { while [ -e $1 ] || [ -L $1 ]; do :; done; echo $1; }\n"
-                "echo evil >.envrc; gone .envrc; mkdir -p .vscode; gone .vscode\n"
+                "echo evil >.envrc; gone .envrc; mkdir .vscode; >.vscode/x; gone .vscode\n"
                 "echo evil >x; mv x .npmrc; gone .npmrc; echo evil >x; ln x .npmrc; gone .npmrc\n"
                 "mkdir -m 300 .hg; echo evil >.hg/hgrc; gone .hg/hgrc; chmod 700 .hg\n"
                 "mv .hg hg; mkdir .hg; echo evil >.hg/hgrc; gone .hg/hgrc\n"
-                "rm -r .hg; ln -s hg .hg; gone .hg; mkdir -p t/repo; >t/repo/config.toml; mv t .jj\n"
+                "rm -r .hg; ln -s hg .hg; gone .hg; mkdir -p t/repo; echo evil >t/repo/config.toml; mv t .jj\n"
                 "gone .jj/repo/config.toml; mkdir .git/sl; ln -s ../x .git/commondir; gone .git/commondir\n"
-                ">.git/sl/config; gone .git/sl/config; mkdir -p refs objects; >HEAD; gone HEAD\n";
+                "echo evil >.git/sl/config; gone .git/sl/config; mkdir -p refs objects; >HEAD; gone HEAD\n";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -52,6 +52,24 @@ TEST(what_is_made_is_gone_at_once) {
         /* The control, which waits for nothing. */
         RUN(s, &o, "--no-protect", "*", "--", "sh", "-c", "echo 1 >.envrc; >go; cat .envrc");
         expect_out(&o, "1\n");
+}
+
+/* A sandbox inside makes them to mount something there. */
+TEST(what_is_empty_stays_until_something_is_in_it) {
+        static const char script[] =
+                "gone() { while [ -e $1 ]; do :; done; echo $1; }\n"
+                ">.envrc; >.profile; ln .profile x; mkdir .claude .vscode; echo evil >.npmrc; gone .npmrc\n"
+                "ls -d .envrc .profile .claude .vscode; echo evil >.envrc; gone .envrc; echo evil >x\n"
+                "gone .profile; echo evil >.claude/settings.json; gone .claude; mkdir .vscode/x; gone .vscode\n";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--", "sh", "-c", script);
+        expect_status(&o, 0);
+        expect_out(&o, ".npmrc\n.claude\n.envrc\n.profile\n.vscode\n.envrc\n.profile\n.claude\n.vscode\n");
+        outcome_clear(&o);
+        RUN(s, &o, "--", "sh", "-c", ">.envrc");
+        expect_in(o.err, "--no-protect .envrc lets it stay\n");
 }
 
 /* Who waits moves names while the command exchanges folders for symlinks that lead out. */
