@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/inotify.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "aside.h"
@@ -15,7 +16,8 @@
 
 enum {
         PLACES_MAX = 64, /* of a repository with many submodules not all is watched */
-        READS_MAX = 16,  /* at once: who floods the queue doesn't keep the caller */
+        DELAY_NS = 100 * 1000 * 1000,
+        READS_MAX = 16, /* at once: who floods the queue doesn't keep the caller */
 };
 
 struct place {
@@ -26,19 +28,32 @@ struct place {
 };
 
 struct appearing {
-        int fd;
+        int fd; /* a timer's, then inotify's */
+        bool has_begun;
         struct place *places;
         size_t n;
         unsigned round; /* of appearing_watch() */
 };
 
 struct appearing *appearing_new(void) {
+        const struct itimerspec delay = {.it_value = {.tv_nsec = DELAY_NS}};
         struct appearing *a = calloc(1, sizeof(*a));
 
         if (!a)
                 return NULL;
+        a->fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+        return a->fd < 0 || fd_lift(&a->fd) < 0 || timerfd_settime(a->fd, 0, &delay, NULL) < 0
+                       ? appearing_free(a)
+                       : a;
+}
+
+int appearing_begins(struct appearing *a) {
+        if (a->has_begun)
+                return 0;
+        a->has_begun = true;
+        close_fdp(&a->fd);
         a->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-        return a->fd < 0 || fd_lift(&a->fd) < 0 ? appearing_free(a) : a;
+        return a->fd < 0 ? -errno : 1;
 }
 
 struct appearing *appearing_free(struct appearing *a) {

@@ -6,12 +6,17 @@
 
 struct appearing;
 
-/* NULL: the user's inotify instances, descriptors or memory are used up. */
+/* Nothing is watched in the first tenth of a second: the kernel takes some milliseconds to end a watch, of
+ * which a short command shall know nothing.  NULL: for want of descriptors or memory. */
 struct appearing *appearing_new(void);
 struct appearing *appearing_free(struct appearing *a);
 
-/* For poll(2); -EBADF for NULL. */
+/* For poll(2); -EBADF for NULL, and where the user's inotify instances are used up. */
 int appearing_fd(const struct appearing *a);
+
+/* When that is readable: whether the watch begins only now, so that all folders are to be watched and looked
+ * at.  -EMFILE, say: it can't be had. */
+int appearing_begins(struct appearing *a);
 
 /* Watches the folder of that number, and in it those in which the globs name something, as far as they are
  * there.  To be called again when one of them may have come to be, or be another. */

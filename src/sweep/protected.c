@@ -172,9 +172,6 @@ int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret) 
                 return r;
         }
         names.appearing = names.n > 0 ? appearing_new() : NULL;
-        for (size_t i = 0; names.appearing && i < names.n; i++)
-                if (names.folders[i].fd >= 0)
-                        appearing_watch(names.appearing, i, names.folders[i].fd, names.folders[i].globs);
         *ret = names;
         return 0;
 }
@@ -555,7 +552,12 @@ static int keep_moved(void *data, const struct nsrun_error *note) {
 }
 
 void protected_take(struct protected_names *names) {
-        appearing_read(names->appearing, note_new, names);
+        int r = appearing_begins(names->appearing);
+
+        if (r > 0)
+                note_new(names, SIZE_MAX, "");
+        else if (r == 0)
+                appearing_read(names->appearing, note_new, names);
         for (size_t i = 0; i < names->n; i++) {
                 struct protected_folder *f = &names->folders[i];
                 struct look look = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Protected names that weren't there when a command began: nothing keeps it from making them, so they are
- * moved aside as soon as they appear, and looked for when it has ended.  protect/protect.c has the names,
+ * moved aside soon after they appear, and looked for when it has ended.  protect/protect.c has the names,
  * and makes those that are there read-only. */
 #pragma once
 

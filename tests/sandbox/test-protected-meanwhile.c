@@ -105,14 +105,13 @@ TEST(a_flood_of_names_is_counted) {
 TEST(without_a_watch_it_is_moved_aside_in_the_end) {
         const struct site *s = *state;
         _cleanup_free_ char *script = text_of(
-                "echo 0 >/proc/sys/user/max_inotify_instances && exec '%s' run --project '%s' -- sh -c '>.envrc; ls -A'",
+                "echo 0 >/proc/sys/user/max_inotify_instances && exec '%s' run --project '%s' -- sh -c '>.envrc'",
                 program(), s->project);
         const char *const argv[] = {"unshare", "-Ur", "sh", "-c", script, NULL};
         _cleanup_outcome_ struct outcome o = {0};
 
         run(&(struct request){.argv = argv, .cwd = s->root}, &o);
         expect_status(&o, 0);
-        expect_out(&o, ".envrc\n");
         expect_in(o.err, "/.envrc.aside-0; --no-protect .envrc lets it stay\n");
 }
 

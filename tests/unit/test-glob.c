@@ -120,6 +120,7 @@ TEST(the_man_page_lists_the_protected_names) {
                 if (streq(word, ".Pa") || streq(word, ",") || streq(word, "."))
                         continue;
                 assert_non_null(protect_names[n]);
+                assert_true(protect_covers(word));
                 assert_string_equal(word, protect_names[n++]);
         }
         assert_null(protect_names[n]);
