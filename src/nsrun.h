@@ -712,7 +712,7 @@ struct nsrun_session_choice {
         int with_ignored;         /* also what git ignores */
         int is_forced;            /* of a commit: what the host has changed since is overwritten */
         const char *digest;       /* of a commit: it takes exactly what this is of; NULL: what there is */
-        int by_person; /* `paths` are what a person named at a terminal, no program and no model */
+        int by_person;            /* a person named `paths`, at a terminal, no program and no model */
 };
 #define NSRUN_SESSION_CHOICE_INIT \
         { .size = sizeof(struct nsrun_session_choice) }
@@ -738,11 +738,10 @@ struct nsrun_session_outcome {
 void nsrun_session_outcome_clear(struct nsrun_session_outcome *outcome);
 /* Makes the host's files as the overlays show them: each path is old or new at any moment.  Paths as above.
  * -ESTALE: the host has changed some since the session began, told by their ctime, and nothing was done;
- * with is_forced they are overwritten; or another folder is there now.  Devices, sockets and new
- * fifos are left out, and what programs on the host would obey (.envrc, git's hooks) unless by_person is set
- * and it is named; setuid and setgid bits are dropped, with a note; of several overlays each line names its
- * own. -ENOENT: a path selects no change.  -EINTR: a SIGHUP, SIGINT or SIGTERM that the caller
- * blocks is pending, and nothing was done.  `ret` may be NULL. */
+ * with is_forced they are overwritten; or another folder is there now.  Devices, sockets, new fifos and what
+ * programs on the host would obey are left out (but if by_person names it), setuid and setgid bits dropped,
+ * with a note; of several overlays each line names its own. -ENOENT: a path selects no change.  -EINTR: a
+ * SIGHUP, SIGINT or SIGTERM that the caller blocks is pending, and nothing was done.  `ret` may be NULL. */
 int nsrun_session_commit(const char *id, const char *const *paths, int is_forced,
                          struct nsrun_session_outcome *ret, struct nsrun_error *error);
 /* The same for exactly what a digest is of.  -ECANCELED: the session, or what the host has at these paths,
