@@ -100,7 +100,6 @@ enum nsrun_error_id { /* causes on the host (nsrun-hosts(7)), what --strict refu
         NSRUN_ERROR_COUNT
 };
 /* clang-format on */
-
 /* What failed, in words for a person.  Zero-initialise it. */
 struct nsrun_error {
         enum nsrun_stage stage;
@@ -738,10 +737,10 @@ struct nsrun_session_outcome {
 void nsrun_session_outcome_clear(struct nsrun_session_outcome *outcome);
 /* Makes the host's files as the overlays show them: each path is old or new at any moment.  Paths as above.
  * -ESTALE: the host has changed some since the session began, told by their ctime, and nothing was done;
- * with is_forced they are overwritten; or another folder is there now.  Devices, sockets, new fifos and what
- * programs on the host would obey are left out (but if by_person names it), setuid and setgid bits dropped,
- * with a note; of several overlays each line names its own. -ENOENT: a path selects no change.  -EINTR: a
- * SIGHUP, SIGINT or SIGTERM that the caller blocks is pending, and nothing was done.  `ret` may be NULL. */
+ * with is_forced they are overwritten; or another folder is there.  Devices, sockets, new fifos and what
+ * programs on the host obey are left out (but if by_person names it), setid bits dropped, with a note;
+ * of several overlays each line names its own. -ENOENT: a path selects no change.  -EINTR: a SIGHUP, SIGINT or
+ * SIGTERM that the caller blocks is pending, and nothing was done.  `ret` may be NULL. */
 int nsrun_session_commit(const char *id, const char *const *paths, int is_forced,
                          struct nsrun_session_outcome *ret, struct nsrun_error *error);
 /* The same for exactly what a digest is of.  -ECANCELED: the session, or what the host has at these paths,
