@@ -739,8 +739,8 @@ void nsrun_session_outcome_clear(struct nsrun_session_outcome *outcome);
  * -ESTALE: the host has changed some since the session began, told by their ctime, and nothing was done;
  * with is_forced they are overwritten; or another folder is there.  Devices, sockets, new fifos and what
  * programs on the host obey are left out (but if by_person names it), setid bits dropped, with a note;
- * of several overlays each line names its own. -ENOENT: a path selects no change.  -EINTR: a SIGHUP, SIGINT or
- * SIGTERM that the caller blocks is pending, and nothing was done.  `ret` may be NULL. */
+ * of several overlays each line names its own. -ENOENT: a path selects no change.  -EINTR: a signal that the
+ * caller blocks (SIGHUP, SIGINT, SIGTERM) is pending, and nothing was done.  `ret` may be NULL. */
 int nsrun_session_commit(const char *id, const char *const *paths, int is_forced,
                          struct nsrun_session_outcome *ret, struct nsrun_error *error);
 /* The same for exactly what a digest is of.  -ECANCELED: the session, or what the host has at these paths,
