@@ -370,12 +370,13 @@ TEST(a_fifo_in_the_place_of_a_file_is_an_error_at_once) {
 
 /* ----------------------------------------------------- nsrun plan --format=bwrap */
 
-/* Of the shells that come between, SHLVL tells; and bubblewrap's /dev has a link more. */
-#define LOOK                                                                                                  \
-        "pwd; id -u; id -g; ls -A / . \"$HOME\"; ls /dev | grep -vx core; env | grep -v ^SHLVL= | sort; "     \
-        "grep -E 'Seccomp:|CapEff|CapBnd|NoNew' /proc/self/status; ls /sys/class/net /proc/sys/net | wc -l; " \
-        "cat .env; head -n 1 .git/config; { echo x >sub/new && echo wrote sub; rm sub/new; } 2>&1; "          \
-        "{ echo x >/usr/new || echo x >.git/config || echo x >kept; } 2>&1; unshare -m true 2>&1; exit 3"
+/* Of the shells that come between, SHLVL tells; bubblewrap's /dev has a link more; and of git's
+ * configuration no command but nsrun's own has a version of its own, in /.nsrun. */
+#define LOOK                                                                                                                \
+        "pwd; id -u; id -g; ls -A / . \"$HOME\" | grep -vx .nsrun; ls /dev | grep -vx core; env | grep -v ^SHLVL= | sort; " \
+        "grep -E 'Seccomp:|CapEff|CapBnd|NoNew' /proc/self/status; ls /sys/class/net /proc/sys/net | wc -l; "               \
+        "cat .env; head -n 1 .git/config; { echo x >sub/new && echo wrote sub; rm sub/new; } 2>&1; "                        \
+        "{ echo x >/usr/new || echo x >.git/hooks/new || echo x >kept; } 2>&1; unshare -m true 2>&1; exit 3"
 
 static const struct {
         const char *options[4]; /* "@" is the site's outside folder */
