@@ -38,7 +38,8 @@ static bool takes_word(const char *value) {
 /* One line, or several, of what is printed: nothing that draws on a terminal. */
 static bool takes_text(const char *value) {
         for (const unsigned char *c = (const void *)value; *c; c++)
-                if ((*c < ' ' && *c != '\n' && *c != '\t') || *c == 0x7f)
+                if ((*c < ' ' && *c != '\n' && *c != '\t') || *c == 0x7f ||
+                    (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0))
                         return false;
         return true;
 }
@@ -135,7 +136,6 @@ static const struct {
         {"remote.*.pushurl", is_address},
         {"remote.*.tagopt", is_tag_option},
         {"remote.*.url", is_address},
-        {"remote.pushdefault", takes_name},
         /* submodule init, update; without "!COMMAND" */
         {"submodule.*.active", takes_bool},
         {"submodule.*.branch", is_remote},
@@ -145,11 +145,11 @@ static const struct {
         {"user.email", takes_line},
         {"user.name", takes_line},
         {"user.useconfigonly", takes_bool},
-        /* sparse-checkout; the format's version, which goes with the extension */
+        /* sparse-checkout; the format's version.  Not extensions.worktreeConfig: with it git obeys a
+         * config.worktree in the git dir of each worktree that a command makes. */
         {"core.repositoryformatversion", is_version},
         {"core.sparsecheckout", takes_bool},
         {"core.sparsecheckoutcone", takes_bool},
-        {"extensions.worktreeconfig", takes_bool},
         {"index.sparse", takes_bool},
         /* how files are written, which a command can write as it likes */
         {"core.autocrlf", takes_word},
@@ -196,10 +196,18 @@ bool git_key_can_go(const char *key) {
         return startswith(key, "branch.") || startswith(key, "submodule.");
 }
 
-bool git_key_is_address(const char *key, const char **ret_name, size_t *ret_n) {
+bool git_key_leads(const char *key) {
+        const char *last = strrchr(key, '.');
+
+        return startswith(key, "branch.") &&
+               (streq(last, ".merge") || streq(last, ".pushremote") || streq(last, ".remote"));
+}
+
+bool git_key_is_of_remote(const char *key, const char **ret_name, size_t *ret_n) {
         const char *name = startswith(key, "remote."), *last = strrchr(key, '.');
 
-        if (!name || last < name || (!streq(last, ".url") && !streq(last, ".pushurl")))
+        if (!name || last < name ||
+            (!streq(last, ".fetch") && !streq(last, ".pushurl") && !streq(last, ".url")))
                 return false;
         *ret_name = name;
         *ret_n = (size_t)(last - name);

@@ -10,6 +10,8 @@
 bool git_key_is_carried(const char *key, const char *value);
 /* Whether a key may be taken out: a branch's or a submodule's, as both are. */
 bool git_key_can_go(const char *key);
-/* Whether the key says where a remote is, or what is pushed to it lies; *ret_name is the remote's name,
- * *ret_n bytes long. */
-bool git_key_is_address(const char *key, const char **ret_name, size_t *ret_n);
+/* Whether the key says which remote and which branch of it a branch follows, or is pushed to. */
+bool git_key_leads(const char *key);
+/* Whether the key says where a remote is, where what is pushed to it goes, or what is fetched of it;
+ * *ret_name is the remote's name, *ret_n bytes long. */
+bool git_key_is_of_remote(const char *key, const char **ret_name, size_t *ret_n);

@@ -52,15 +52,31 @@ static bool has_url(const struct git_list *list, const char *name, size_t n) {
         return false;
 }
 
-/* A remote that the host has stays where it is: what the user pushes there goes nowhere else. */
-static bool change_is_carried(const struct git_change *change, const struct git_list *host) {
+/* Whether what a branch is told to follow leads where the host has it already: to one of the host's own
+ * remotes, or to a branch of the repository's.  Git takes another name for a folder's, and starts what lies
+ * in it. */
+static bool leads_to_hosts(const struct git_change *change, const struct git_list *host) {
+        const char *last = strrchr(change->key, '.');
+        bool is = true;
+
+        for (size_t i = 0; i < change->n && !streq(last, ".merge"); i++)
+                is &= (streq(last, ".remote") && streq(change->values[i].value, ".")) ||
+                      has_url(host, change->values[i].value, strlen(change->values[i].value));
+        return is;
+}
+
+/* What the host has says where the user's commits come from and go to, and that stays. */
+static bool change_is_carried(const struct git_change *change, const struct git_list *host,
+                              bool host_has_it) {
         bool is = change->n > 0 || git_key_can_go(change->key);
         const char *name;
         size_t n;
 
         for (size_t i = 0; i < change->n && is; i++)
                 is = git_key_is_carried(change->key, change->values[i].value);
-        return is && !(git_key_is_address(change->key, &name, &n) && has_url(host, name, n));
+        if (is && git_key_leads(change->key))
+                return !host_has_it && leads_to_hosts(change, host);
+        return is && !(git_key_is_of_remote(change->key, &name, &n) && has_url(host, name, n));
 }
 
 int git_merge(const struct git_list *base, const struct git_list *inside, const struct git_list *host,
@@ -88,9 +104,9 @@ int git_merge(const struct git_list *base, const struct git_list *inside, const 
                 if (has_values_of(&is, &was) || has_values_of(&is, &hosts))
                         continue;
                 change = (struct git_change){.key = key, .values = is.entries, .n = is.n};
-                change.fate = !has_values_of(&hosts, &was)       ? GIT_CONFLICT
-                              : change_is_carried(&change, host) ? GIT_CARRIED
-                                                                 : GIT_KEPT;
+                change.fate = !has_values_of(&hosts, &was)                    ? GIT_CONFLICT
+                              : change_is_carried(&change, host, hosts.n > 0) ? GIT_CARRIED
+                                                                              : GIT_KEPT;
                 if (ARRAY_GROW(changes, n) < 0)
                         return -ENOMEM;
                 changes[n++] = change;

@@ -28,6 +28,8 @@ struct protected_name {
         char *name;
         char *link; /* a symlink's text; NULL: it was none */
         struct stat st;
+        int fd; /* of what the command has a version of its own, so that its inode is no other file's; else
+                   -EBADF */
 };
 
 struct protected_folder {
@@ -52,6 +54,7 @@ static void clear_folder(struct protected_folder *f) {
         for (size_t i = 0; i < f->n_names; i++) {
                 free(f->names[i].name);
                 free(f->names[i].link);
+                close_fdp(&f->names[i].fd);
         }
         free(f->names);
         strv_free(f->globs);
@@ -82,7 +85,7 @@ static char *read_link(int folder, const char *name) {
 
 static int remember(void *data, const char *name, const struct stat *st) {
         struct protected_folder *f = data;
-        struct protected_name n = {.st = *st};
+        struct protected_name n = {.st = *st, .fd = -EBADF};
 
         if (ARRAY_GROW(f->names, f->n_names) < 0)
                 return -ENOMEM;
@@ -136,16 +139,30 @@ static int add_glob(struct protected_names *names, const char *entry) {
         return r < 0 ? r : strv_add(&f->globs, cut + 2);
 }
 
+/* Another file that came to be where a held one lies has another inode. */
+static int hold_name(struct protected_folder *f) {
+        struct protected_name *n = &f->names[f->n_names - 1];
+
+        n->fd = openat(f->fd, n->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        return n->fd < 0 || fstat(n->fd, &n->st) < 0 ? 0 : fd_lift(&n->fd) == -ENOMEM ? -ENOMEM : 0;
+}
+
 /* What was there when the policy was resolved, in a session when that began: what came to be since is no
  * more the user's than what this command makes. */
-static int add_present(struct protected_names *names, const char *entry) {
+static int add_present(struct protected_names *names, const char *entry, char *const *private) {
         const char *cut = strstr(entry, "//");
         struct protected_folder *f = find_folder(names, entry, (size_t)(cut - entry));
+        _cleanup_free_ char *path = NULL;
         struct stat st;
+        int r;
 
-        return !f || f->fd < 0 || fstatat(f->fd, cut + 2, &st, AT_SYMLINK_NOFOLLOW) < 0
-                       ? 0
-                       : remember(f, cut + 2, &st);
+        if (!f || f->fd < 0 || fstatat(f->fd, cut + 2, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return 0;
+        r = remember(f, cut + 2, &st);
+        path = r < 0 || !private ? NULL : str_concat(f->path, "/", cut + 2);
+        if (r < 0 || !private)
+                return r;
+        return !path ? -ENOMEM : strv_contains(private, path) ? hold_name(f) : 0;
 }
 
 int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret) {
@@ -160,7 +177,7 @@ int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret) 
                         r = add_glob(&names, *entry);
         STRV_FOREACH (entry, plan->present)
                 if (r >= 0)
-                        r = add_present(&names, *entry);
+                        r = add_present(&names, *entry, plan->private);
         if (r >= 0)
                 r = strv_copy(plan->git_dirs, &names.git_dirs);
         if (r >= 0)

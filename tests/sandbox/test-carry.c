@@ -48,10 +48,10 @@ TEST_WITH(what_git_writes_works_and_what_is_harmless_comes_out, setup, site_tear
                 "git config core.hooksPath .husky; git config alias.st status; git config core.hooksPath\n"
                 "mv .git/config .git/c 2>/dev/null && echo moved; rm .git/config 2>/dev/null && echo removed; true";
         const struct site *s = *state;
-        _cleanup_free_ char *note =
-                text_of("nsrun: note: what the command wrote to it is kept aside: alias.st, core.hookspath: "
-                        "%s/.git/config; 'nsrun review' shows it\n",
-                        s->project);
+        _cleanup_free_ char *note = text_of(
+                "nsrun: note: what the command wrote to it is kept aside: alias.st, core.hookspath, extensions.worktreeconfig: "
+                "%s/.git/config; 'nsrun review' shows it\n",
+                s->project);
         _cleanup_outcome_ struct outcome o = {0};
 
         NEED_GIT();
@@ -66,18 +66,20 @@ TEST_WITH(what_git_writes_works_and_what_is_harmless_comes_out, setup, site_tear
         expect_out(
                 &o,
                 "branch.topic.merge=refs/heads/main\nbranch.topic.remote=.\n"
-                "extensions.worktreeconfig=true\n"
                 "remote.up.fetch=+refs/heads/*:refs/remotes/up/*\nremote.up.url=https://example.org/up.git\n"
                 "user.email=j@example.org\nuser.name=Inside\n");
-        expect_kept(s, "[alias]\n\tst = \"status\"\n[core]\n\thookspath = \".husky\"\n");
+        expect_kept(
+                s,
+                "[alias]\n\tst = \"status\"\n[core]\n\thookspath = \".husky\"\n[extensions]\n\tworktreeconfig = \"true\"\n");
         /* It is there again in the next run, and not outside; what is taken back is kept no longer. */
         RUN(s, &o, "--", "sh", "-c", "git config core.hooksPath; git st -s; git config --unset alias.st");
         expect_status(&o, 0);
         expect_out(&o, ".husky\n");
-        expect_kept(s, "[core]\n\thookspath = \".husky\"\n");
+        expect_kept(s, "[core]\n\thookspath = \".husky\"\n[extensions]\n\tworktreeconfig = \"true\"\n");
         on_host(s, "git config core.hooksPath || echo none", &o);
         expect_out(&o, "none\n");
-        RUN(s, &o, "--", "git", "config", "--unset", "core.hooksPath");
+        RUN(s, &o, "--", "sh", "-c",
+            "git config --unset core.hooksPath; git config --unset extensions.worktreeConfig");
         assert_string_equal(o.err, "");
         expect_kept(s, "");
 }
@@ -214,6 +216,9 @@ TEST_WITH(after_a_carry_the_hosts_file_is_covered_still, setup, site_teardown) {
         /* What a person changes outside isn't taken back by what the session has. */
         on_host(s, "git config branch.b1.description host", &o);
         JOIN_SCRIPT(s, id, &o, "git config branch.b3.description d");
+        expect_in(o.err,
+                  "the host has replaced this file since the session began: its commands write to the "
+                  "host's own: ");
         on_host(s, "git config branch.b1.description; git config branch.b3.description", &o);
         expect_out(&o, "host\nd\n");
         end_session(s, id, "stop");

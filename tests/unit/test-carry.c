@@ -89,6 +89,11 @@ static void a_value_is_carried_by_its_keys_rule(void **state nsrun_unused) {
                 {"branch.x.merge", "--upload-pack=evil", false},
                 {"branch.x.description", "line\nline", true},
                 {"branch.x.description", "\033]0;evil\a", false},
+                {"branch.x.description",
+                 "x\xc2\x9b"
+                 "31m",
+                 false},
+                {"remote.pushdefault", "up", false},
                 {"remote.up.url", "https://example.org/a/b.git", true},
                 {"remote.up.url", "http://jo:pw@[::1]:80/a", true},
                 {"remote.up.url", "ssh://git@example.org:22/a.git", true},
@@ -122,7 +127,7 @@ static void a_value_is_carried_by_its_keys_rule(void **state nsrun_unused) {
                 {"core.sparsecheckout", "evil", false},
                 {"core.repositoryformatversion", "1", true},
                 {"core.worktree", "/", false},
-                {"extensions.worktreeconfig", "true", true},
+                {"extensions.worktreeconfig", "true", false},
                 {"alias.st", "status", false},
                 {"include.path", "x", false},
                 {"url.ext::evil.insteadof", "https://", false},
@@ -188,6 +193,42 @@ static void a_remote_of_the_hosts_stays_where_it_is(void **state) {
         text = host_text(top);
         assert_string_equal(text, PLAIN "[remote \"up\"]\n\turl = https://a/b\n\tprune = true\n");
         free(text);
+        free(words);
+}
+
+/* git takes a remote that has no address for a folder, in which it starts what lies there; and where the
+ * user's branch leads already it stays. */
+static void a_branch_follows_what_the_host_has(void **state) {
+        static const char base[] =
+                PLAIN "[remote \"up\"]\n\turl = https://a/b\n[branch \"main\"]\n\tremote = up\n";
+        static const char inside[] = PLAIN
+                "[remote \"up\"]\n\turl = https://a/b\n\tfetch = +refs/heads/x:refs/remotes/up/main\n"
+                "[remote \"evil\"]\n\turl = https://evil/b\n"
+                "[branch \"main\"]\n\tremote = evil\n\tpushRemote = x/evil.git\n"
+                "[branch \"a\"]\n\tremote = x/evil.git\n[branch \"b\"]\n\tremote = evil\n"
+                "[branch \"c\"]\n\tremote = up\n\tmerge = refs/heads/c\n[branch \"d\"]\n\tremote = .\n";
+        static const char gone[] = PLAIN "[remote \"up\"]\n\turl = https://a/b\n";
+        const char *top = *state;
+        char *words = NULL, *text;
+
+        NEED_GIT();
+        scratch_file(top, "p/.git/config", base);
+        assert_int_equal(carry(top, base, inside, strlen(inside), &words), 0);
+        assert_string_equal(words,
+                            "what the command wrote to it is kept aside: branch.a.remote, branch.b.remote, "
+                            "branch.main.pushremote, branch.main.remote, remote.up.fetch");
+        free(words);
+        text = host_text(top);
+        assert_null(strstr(text, "x/evil.git"));
+        assert_null(strstr(text, "remote = evil"));
+        assert_non_null(strstr(text, "[branch \"c\"]\n\tmerge = refs/heads/c\n\tremote = up\n"));
+        assert_non_null(strstr(text, "[branch \"d\"]\n\tremote = .\n"));
+        free(text);
+        /* Nor is it taken out, so that the next run could set it. */
+        scratch_file(top, "p/.git/config", base);
+        words = NULL;
+        assert_int_equal(carry(top, base, gone, strlen(gone), &words), 0);
+        assert_string_equal(words, "what the command wrote to it is kept aside: branch.main.remote");
         free(words);
 }
 
@@ -455,6 +496,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(the_host_has_the_last_word, make_repository,
                                                 remove_repository),
                 cmocka_unit_test_setup_teardown(a_remote_of_the_hosts_stays_where_it_is, make_repository,
+                                                remove_repository),
+                cmocka_unit_test_setup_teardown(a_branch_follows_what_the_host_has, make_repository,
                                                 remove_repository),
                 cmocka_unit_test_setup_teardown(no_random_configuration_is_executed_by_the_host,
                                                 make_repository, remove_repository),
