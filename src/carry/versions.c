@@ -86,23 +86,21 @@ static int make_given(struct versions *versions, struct version *f) {
         return f->seen ? 0 : -ENOMEM;
 }
 
+/* An inode may be another file's again, born later. */
 struct file_id {
-        dev_t device;
-        ino_t inode;
+        uint64_t inode, born;
 };
 
 static struct file_id file_id_of(const char *path) {
         struct file_id id = {0};
-        struct stat st;
 
-        if (lstat(path, &st) == 0)
-                id = (struct file_id){st.st_dev, st.st_ino};
+        (void)sys_birth(path, &id.inode, &id.born);
         return id;
 }
 
 /* Whether the host has put another file there since the session began, as git does: the kernel has taken the
  * link away then, and commands write to that file. */
-static bool is_uncovered(int rundir, size_t k, const char *path) {
+static bool link_is_gone(int rundir, size_t k, const char *path) {
         const struct file_id now = file_id_of(path);
         _cleanup_close_ int fd = -EBADF;
         struct file_id then = {0};
@@ -112,7 +110,7 @@ static bool is_uncovered(int rundir, size_t k, const char *path) {
         (void)snprintf(name, sizeof(name), FILE_ID, k);
         fd = sys_open(rundir, name, O_RDONLY | O_NOFOLLOW, 0);
         return now.inode != 0 && (fd < 0 || read_full(fd, (char *)&then, sizeof(then), &n) < 0 ||
-                                  n != sizeof(then) || then.device != now.device || then.inode != now.inode);
+                                  n != sizeof(then) || then.inode != now.inode || then.born != now.born);
 }
 
 static int make_version(struct versions *versions, int rundir, size_t k) {
@@ -302,7 +300,7 @@ static int look_in_session(struct versions *versions, size_t k,
         r = seen < 0 ? seen : read_bytes_fd(seen, 2 * SIZE_MOST, &f->seen, &f->n_seen);
         if (r >= 0)
                 r = look_at_version(versions, k, found, data);
-        if (r >= 0 && is_uncovered(rundir, k, f->path))
+        if (r >= 0 && link_is_gone(rundir, k, f->path))
                 r = say_of_version(f->path,
                                    "the host has replaced this file since the session began: its commands "
                                    "write to the host's own",

@@ -221,7 +221,10 @@ TEST_WITH(after_a_carry_the_hosts_file_is_covered_still, setup, site_teardown) {
                   "host's own: ");
         on_host(s, "git config branch.b1.description; git config branch.b3.description", &o);
         expect_out(&o, "host\nd\n");
-        end_session(s, id, "stop");
+        /* Whether its end tells it once more hangs on the clock's ticks. */
+        SESSION(s, &o, "stop", id);
+        expect_status(&o, 0);
+        collect_orphans();
 }
 
 /* Two at once, and the host, too. */
