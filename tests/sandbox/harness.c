@@ -22,6 +22,11 @@ bool takes_samples(void) {
         return IS_SANITIZED || geteuid() == 0;
 }
 
+unsigned fault_step(int error) {
+        /* Out of memory: sanitized, that shows what the error paths forget to free. */
+        return !takes_samples() ? 1 : error == ENOMEM ? 5 : 11;
+}
+
 /* ------------------------------------------------------------- small things */
 
 char *text_of(const char *format, ...) {

@@ -70,6 +70,9 @@ char *file_text(const char *path);
 /* Whether a test of hundreds of cases takes some of them only: as root, and in sanitized builds. */
 bool takes_samples(void);
 
+/* Of a run's system calls, each of which is made to fail with `error` once: every how manyth. */
+unsigned fault_step(int error);
+
 /* How long anything is waited for, in seconds; only a hang gets that far. */
 extern int deadline_seconds;
 

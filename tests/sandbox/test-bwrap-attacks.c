@@ -12,10 +12,10 @@
 #include <time.h>
 
 #define N_KILLS (takes_samples() ? 10 : 100)
-#define N_RACES (takes_samples() ? 3U : 20U)
+#define N_RACES (takes_samples() ? 2U : 20U)
 /* Of the operations on the targets, each link is led to by every fourth, and each of them by every fourth
  * link: a step that has no divisor in common with how many there are. */
-#define STEP (takes_samples() ? 23U : 4U)
+#define STEP (takes_samples() ? 41U : 4U)
 
 /* Where the planted link leads; "#" is the folder outside, on the host.  /oldroot is what
  * bubblewrap calls the host's root while it works. */

@@ -147,27 +147,27 @@ LAYER_TEST(for_want_of_room_nothing_is_committed) {
 
 enum {
         LEVELS = 5000,
-        TOO_MANY = 8300, /* of two bytes each: more than TREE_PATH_MAX */
+        TOO_LONG = 90, /* of 200 bytes each: more than TREE_PATH_MAX */
 };
 
-/* With so many files beside the deepest folder. */
-static void make_deep(int dir, unsigned levels, unsigned files) {
+/* Folders of that name, with so many files beside the deepest. */
+static void make_deep(int dir, const char *name, unsigned levels, unsigned files) {
         int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
         for (unsigned i = 0; i < levels; i++) {
                 int next;
 
-                assert_int_equal(mkdirat(fd, "d", 0755), 0);
-                next = openat(fd, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+                assert_int_equal(mkdirat(fd, name, 0755), 0);
+                next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
                 assert_true(next >= 0);
                 (void)close(fd);
                 fd = next;
         }
         assert_int_equal(mkdirat(fd, "bottom", 0750), 0);
         for (unsigned i = 0; i < files; i++) {
-                _cleanup_free_ char *name = text_of("file-%u", i);
+                _cleanup_free_ char *file = text_of("file-%u", i);
 
-                assert_int_equal(mknodat(fd, name, S_IFREG | 0644, 0), 0);
+                assert_int_equal(mknodat(fd, file, S_IFREG | 0644, 0), 0);
         }
         (void)close(fd);
 }
@@ -190,7 +190,7 @@ LAYER_TEST(five_thousand_levels_are_committed_and_removed) {
         struct layer *y = *state;
 
         layer_mount(y);
-        make_deep(y->l.merged_fd, LEVELS, 0);
+        make_deep(y->l.merged_fd, "d", LEVELS, 0);
         layer_commit(y, NULL);
         assert_int_equal(depth_of(y->l.base_fd), LEVELS);
         layer_expect(y, "");
@@ -205,17 +205,19 @@ LAYER_TEST(a_path_too_long_is_said_and_the_rest_is_done) {
         _cleanup_changes_ struct changes c = {0};
         struct nsrun_error err = {0};
         struct layer *y = *state;
+        char name[201];
 
         layer_mount(y);
         layer_sh(y->l.merged_fd, "echo 1 >f");
-        make_deep(y->l.merged_fd, TOO_MANY, 0);
+        (void)snprintf(name, sizeof(name), "%0200d", 0);
+        make_deep(y->l.merged_fd, name, TOO_LONG, 0);
         assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
         assert_string_equal(c.list[c.n - 1].path, "f");
         assert_int_equal(c.list[c.n - 2].error, ENAMETOOLONG);
         assert_int_equal(c.list[c.n - 3].error, 0);
         assert_true(changes_commit(&y->l, NULL, 0, &report, &err) == -ENAMETOOLONG);
         assert_string_equal(err.what, "a changed path can't be looked at");
-        assert_int_equal(depth_of(y->l.base_fd), 0);
+        layer_sh(y->l.base_fd, "[ -z \"$(ls -A)\" ]");
         layer_commit(y, "f");
         layer_sh(y->l.base_fd, "[ $(cat f) = 1 ]");
 }
@@ -235,7 +237,7 @@ LAYER_TEST(one_path_beside_a_deep_tree_takes_a_look_at_it_and_no_more) {
 
         layer_mount(y);
         layer_sh(y->l.merged_fd, "echo 1 >f");
-        make_deep(y->l.merged_fd, LEVELS, 2000);
+        make_deep(y->l.merged_fd, "d", LEVELS, 2000);
         start = cpu_seconds();
         assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
         look = cpu_seconds() - start;

@@ -91,8 +91,7 @@ static const char *try_call(const struct trial *t, unsigned n, const struct outc
 
 static void fail_every_call(const struct trial *t) {
         _cleanup_outcome_ struct outcome expected = {0}, o = {0};
-        /* Out of memory: sanitized, that shows what the error paths forget to free. */
-        unsigned step = !takes_samples() ? 1 : t->error == ENOMEM ? 3 : 7, n_harmless = 0, n_wrong = 0, n;
+        unsigned step = fault_step(t->error), n_harmless = 0, n_wrong = 0, n;
         struct fault_page page;
 
         run_faulty(t->site, t->argv, NULL, t->status_fd, &expected, &page);

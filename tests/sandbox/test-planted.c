@@ -153,14 +153,14 @@ TEST(a_planted_symlink_never_leads_out_of_the_roots) {
         const struct site *s = *state;
         _cleanup_free_ char *before_top = top_level(), *after_top = NULL;
         _cleanup_outcome_ struct outcome o = {0};
-        size_t n_ran = 0;
+        size_t n_ran = 0, n = 0, step = takes_samples() ? 3 : 1;
 
         fill(s);
         for (size_t i = 0; i < ARRAY_SIZE(evils); i++) {
                 char *outside = snapshot(s->outside), *home = snapshot(s->home);
 
                 plant(s, evils[i]);
-                for (size_t j = 0; j < ARRAY_SIZE(attacks); j++)
+                for (size_t j = i % step; j < ARRAY_SIZE(attacks); j += step, n++)
                         n_ran += attack(s, evils[i], attacks[j], ARRAY_SIZE(attacks[j]));
                 expect_unchanged(s->outside, outside);
                 expect_unchanged(s->home, home);
@@ -169,7 +169,7 @@ TEST(a_planted_symlink_never_leads_out_of_the_roots) {
                 run_outside(s, &o, "rm -rf made made-folder file folder/*; ls -A . folder");
                 expect_out(&o, ".:\nfolder\n\nfolder:\n");
         }
-        assert_true(n_ran >= 10 * ARRAY_SIZE(evils) && n_ran < ARRAY_SIZE(attacks) * ARRAY_SIZE(evils));
+        assert_true(n_ran >= n / 4 && n_ran < n);
         after_top = top_level();
         assert_string_equal(before_top, after_top);
 

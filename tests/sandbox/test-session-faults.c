@@ -59,7 +59,7 @@ static void fail_every_call(const struct site *s, const char *id, int error) {
         const char *const argv[] = {faults_program(), "run",    "--session", id, "--",
                                     "./look",         "/usr/x", NULL};
         _cleanup_outcome_ struct outcome expected = {0}, o = {0};
-        unsigned n, n_wrong = 0, n_harmless = 0, step = !takes_samples() ? 1 : error == ENOMEM ? 3 : 7;
+        unsigned n, n_wrong = 0, n_harmless = 0, step = fault_step(error);
         struct fault_page page;
 
         run_faulty(s, argv, NULL, 0, &expected, &page);
