@@ -160,6 +160,9 @@ static int collect_proc(struct entries *e, const struct resolved *s) {
                 return 0;
         for (size_t i = 0; i < ARRAY_SIZE(proc_covers); i++)
                 (void)entries_add(e, ENTRY_OWN, PLAN_COVER, proc_covers[i]);
+        /* When a key was pressed, anybody's. */
+        if (base_add_blank(e, "/proc/interrupts") < 0)
+                return -ENOMEM;
         return s->uid == 0 ? collect_proc_for_root(e) : 0;
 }
 

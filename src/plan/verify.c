@@ -346,6 +346,8 @@ static int verify_proc(const struct verifying *v) {
         for (const char *const *path = covers; *path && !is_part && !is_full; path++)
                 if (seen_at(v, *path)->kind != PLAN_COVER)
                         return verify_fail(v, proc, "lets the kernel's settings be written");
+        if (!is_part && !is_full && seen_at(v, "/proc/interrupts") == proc)
+                return verify_fail(v, proc, "tells when a key is pressed");
         for (const char *const *path = of_root; *path && !is_part && plan->host_uid == 0; path++)
                 if (seen_at(v, *path) == proc && access(*path, F_OK) == 0)
                         return verify_fail(v, proc, "tells root of the whole machine");

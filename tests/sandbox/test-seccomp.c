@@ -357,7 +357,8 @@ TEST(a_policy_that_comes_and_goes_is_never_taken) {
 
         make_file(s->project, "own.json", own);
         pid = come_and_go(inside, away);
-        for (int i = 0; i < (takes_samples() ? 50 : 400); i++) {
+        /* Where it was always there, nothing was tried. */
+        for (int i = 0; i < (takes_samples() ? 50 : 400) || n_missing == 0; i++) {
                 _cleanup_outcome_ struct outcome o = {0};
 
                 run(&(struct request){.argv = argv}, &o);
@@ -367,8 +368,6 @@ TEST(a_policy_that_comes_and_goes_is_never_taken) {
         assert_int_equal(kill(pid, SIGKILL), 0);
         assert_int_equal(waitpid(pid, &status, 0), pid);
         assert_true(WIFSIGNALED(status));
-        /* Else nothing was tried. */
-        assert_true(n_missing > 0);
         assert_int_equal(n_taken, 0);
         /* Outside of what a command may write it is taken. */
         expect_good(s, path, NULL);

@@ -397,6 +397,16 @@ TEST(kernel_settings_can_not_be_written_not_even_by_root) {
         }
 }
 
+TEST(proc_tells_of_no_keys) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--", "wc", "-c", "/proc/interrupts");
+        expect_out(&o, "0 /proc/interrupts\n");
+        run_outside(s, &o, "grep -c : /proc/interrupts");
+        expect_status(&o, 0);
+}
+
 TEST(shared_memory_of_the_host_is_not_there) {
         const struct site *s = *state;
         key_t key = 0x6e730000 + getpid();

@@ -304,6 +304,10 @@ static const struct promise {
         {ALL, "mseal", {0}, 0},
         {ALL, "setxattrat", {0}, 0},
         {ALL, "nfsservctl", {0}, ENOSYS},
+        /* F_GETFL, F_GETLEASE, F_SETLEASE. */
+        {ALL, "fcntl", {0, 3}, 0},
+        {ALL, "fcntl", {0, 1025}, 0},
+        {ALL, "fcntl", {0, HIGH(1024)}, EACCES},
         /* Namespaces. */
         {"default strict", "unshare", {0x10000000}, EPERM},
         {"default strict", "setns", {0}, EPERM},
