@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/loop.h"
 #include "base/str.h"
+#include "base/stream.h"
 #include "base/sys.h"
 #include "log.h"
 #include "session.h"
@@ -119,30 +120,21 @@ nsrun_public int nsrun_session_logs(const char *id, enum nsrun_format format, ch
 
 /* ------------------------------------------------------------------- one log */
 
-static int write_skipped(int fd, uint64_t skipped) {
-        char text[64];
-        int n = snprintf(text, sizeof(text), "\n... [%llu bytes omitted] ...\n",
-                         (unsigned long long)skipped);
-
-        return skipped > 0 ? write_full(fd, text, (size_t)n) : 0;
-}
-
 /* Writes what there is from *at on, at most up to `end`. */
-static int copy_log(struct log *log, uint64_t *at, uint64_t end, int fd, char *chunk,
+static int copy_log(struct log *log, uint64_t *at, uint64_t end, FILE *to, char *chunk,
                     struct nsrun_error *err) {
         while (*at < end) {
                 uint64_t skipped;
                 ssize_t n = log_read(log, at, chunk, CHUNK, &skipped);
-                int r;
 
                 if (n < 0)
                         return error_set(err, NSRUN_STAGE_SUPERVISE, (int)n, log->name,
                                          "the log can't be read", NULL);
-                r = write_skipped(fd, skipped);
-                if (r >= 0)
-                        r = write_full(fd, chunk, (size_t)n);
-                if (r < 0)
-                        return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "the log can't be written",
+                if (skipped > 0)
+                        (void)fprintf(to, "\n... [%llu bytes omitted] ...\n", (unsigned long long)skipped);
+                (void)fwrite(chunk, 1, (size_t)n, to);
+                if (fflush(to) != 0)
+                        return error_set(err, NSRUN_STAGE_SUPERVISE, -errno, NULL, "the log can't be written",
                                          NULL);
                 if (n == 0)
                         return 0;
@@ -155,11 +147,15 @@ nsrun_public int nsrun_session_log(const char *id, const char *name, int follows
         _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
         _cleanup_log_ struct log log = LOG_INIT;
         _cleanup_free_ char *chunk = malloc(CHUNK);
+        _cleanup_fclose_ FILE *to = NULL;
         uint64_t at = 0;
         int r;
 
         if (!chunk)
                 return error_oom(error);
+        r = stream_open(fd, &to);
+        if (r < 0)
+                return error_set(error, NSRUN_STAGE_SUPERVISE, r, NULL, "the log can't be written", NULL);
         r = records_open(id, &folder, error);
         if (r >= 0)
                 r = log_open(&folder, name, &log, error);
@@ -171,7 +167,7 @@ nsrun_public int nsrun_session_log(const char *id, const char *name, int follows
                 if (r < 0)
                         return error_set(error, NSRUN_STAGE_SUPERVISE, r, name, "the log can't be read",
                                          NULL);
-                r = copy_log(&log, &at, is_last ? log.state.total : UINT64_MAX, fd, chunk, error);
+                r = copy_log(&log, &at, is_last ? log.state.total : UINT64_MAX, to, chunk, error);
                 if (r < 0 || is_last)
                         break;
                 (void)sys_poll(NULL, 0, FOLLOW_MS);

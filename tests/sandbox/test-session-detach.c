@@ -372,6 +372,21 @@ TEST(what_cant_be_detached_is_refused) {
         end_session(s, id, "stop");
 }
 
+TEST(a_log_draws_nothing_at_a_terminal) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s), *line = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        DETACH(s, id, &o, "--until", "b", "printf 'a\\033[2Jb\\n'");
+        SESSION(s, &o, "logs", id, "job1");
+        expect_out(&o, "a\033[2Jb\n");
+        line = text_of("script -qec '%s session logs %s job1' /dev/null </dev/null", program(), id);
+        outcome_clear(&o);
+        run(&(struct request){.argv = (const char *const[]){"sh", "-c", line, NULL}}, &o);
+        expect_out(&o, "a\\x1b[2Jb\r\n");
+        end_session(s, id, "stop");
+}
+
 int main(int argc, char **argv) {
         return argc == 3 ? inside(argv[1], argv[2]) : run_all_tests();
 }
