@@ -103,7 +103,8 @@ static void describe_life(struct strbuf *b, const struct nsrun_plan *plan,
                 b,
                 "- Standard input is empty: commands that ask get no answer, so give them options such as "
                 "-y or -m.\n"
-                "- Standard output and standard error come back as one text.");
+                "- Standard output and standard error come back as one text, without what goes to "
+                "/dev/null: `2>/dev/null`.");
         strbuf_addf(b,
                     " Of a longer one the first %zu and the last %zu KiB are left: choose with head, "
                     "tail or grep.\n",
@@ -132,15 +133,19 @@ static int describe(const struct nsrun_plan *plan, const struct nsrun_bash_optio
 
         if (!visible)
                 return error_oom(err);
-        strbuf_addf(&b,
-                    SUMMARY
-                    "%s.\n\n"
-                    "- Every command begins in %s: relative paths start there, and neither cd nor "
-                    "variables last until the next one. To work elsewhere, cd in the same command.\n",
-                    plan->plain  ? ""
-                    : plan->join ? " in a sandbox that all commands of this session share"
-                                 : " in a sandbox of its own",
-                    visible);
+        strbuf_addf(
+                &b,
+                SUMMARY
+                "%s.\n\n"
+                "- Every command begins in %s: relative paths start there, and neither cd nor "
+                "variables last until the next one. To work elsewhere, cd in the same command: `cd src/foo "
+                "&& make test`.\n"
+                "- Where you have tools that read, write, edit or search files, prefer them to cat, sed, rg "
+                "and find.\n",
+                plan->plain  ? ""
+                : plan->join ? " in a sandbox that all commands of this session share"
+                             : " in a sandbox of its own",
+                visible);
         describe_sandbox(&b, plan);
         describe_life(&b, plan, options);
         *ret = strbuf_finish(&b);
@@ -150,9 +155,11 @@ static int describe(const struct nsrun_plan *plan, const struct nsrun_bash_optio
 static const struct {
         const char *name, *type, *text;
 } parameters[] = {
-        {"command", "string", "The command, of one line or several. Required."},
-        {"description", "string", "What it is for, in three to seven words that the user is shown."},
-        {"timeout", "integer", "Seconds after which it is ended."},
+        {"command", "string", "The command, of one line or several, such as \"ls -la lib/\". Required."},
+        {"description", "string",
+         "What it is for, in three to seven words that the user is shown, such as "
+         "\"Run unit tests\"."},
+        {"timeout", "integer", "Seconds after which it is ended, such as 300."},
 };
 
 static int describe_json(const char *text, const struct nsrun_bash_options *options, char **ret,

@@ -55,6 +55,10 @@ TEST(the_description_follows_the_policy) {
                 expect_said(&o, cases[i].said, true);
                 expect_said(&o, cases[i].not_said, false);
                 expect_said(&o, "Of a longer one the first 15 and the last 15 KiB are left", true);
+                expect_said(&o, "prefer them to cat, sed, rg and find.\n", true);
+                expect_said(&o, ": `cd src/foo && make test`.\n", true);
+                expect_said(&o, "`2>/dev/null`", true);
+                expect_said(&o, "such as \"ls -la lib/\". Required.\n", true);
         }
 }
 
