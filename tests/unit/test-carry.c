@@ -312,29 +312,26 @@ static void add_order(struct strbuf *b, unsigned *seed, const char *mark) {
                                            "alternateRefsCommand",
                                            "worktree",
                                            "attributesFile"};
-        static const char *const forms[] = {"\t%s = touch %s\n",
-                                            "%s=\"touch %s\"\n",
-                                            "  %s = !touch %s ; x\n",
-                                            "%s = \\\n touch %s\n",
-                                            "%s = ext::sh -c \"touch% %s\"\n",
-                                            "%s = touch %s\r\n",
-                                            "%s = \"to\"uch\" \"%s\n",
-                                            "%s = %s\n",
-                                            "%s = file://%s\n",
-                                            "%s = ssh://-oProxyCommand=touch${IFS}%s/x\n",
-                                            "%s = --upload-pack=touch %s\n",
-                                            "%s = true\n%s = x\n"};
-        _cleanup_free_ char *line = NULL;
+        static const char *const forms[][3] = {
+                {"\t", " = touch ", "\n"},
+                {"", "=\"touch ", "\"\n"},
+                {"  ", " = !touch ", " ; x\n"},
+                {"", " = \\\n touch ", "\n"},
+                {"", " = ext::sh -c \"touch% ", "\"\n"},
+                {"", " = touch ", "\r\n"},
+                {"", " = \"to\"uch\" \"", "\n"},
+                {"", " = ", "\n"},
+                {"", " = file://", "\n"},
+                {"", " = ssh://-oProxyCommand=touch${IFS}", "/x\n"},
+                {"", " = --upload-pack=touch ", "\n"},
+                {"", " = true\n", " = x\n"},
+        };
+        const char *const *form = forms[(unsigned)rand_r(seed) % ARRAY_SIZE(forms)];
 
         strbuf_addf(b, (unsigned)rand_r(seed) % 4 ? "[%s]\n" : "[%s] ",
                     pick(seed, sections, ARRAY_SIZE(sections)));
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wformat-nonliteral"
-        if (asprintf(&line, pick(seed, forms, ARRAY_SIZE(forms)), pick(seed, keys, ARRAY_SIZE(keys)), mark) <
-            0)
-                fail();
-#pragma clang diagnostic pop
-        strbuf_add(b, line);
+        strbuf_addf(b, "%s%s%s%s%s", form[0], pick(seed, keys, ARRAY_SIZE(keys)), form[1],
+                    form[2] ? mark : "", form[2] ? form[2] : "");
 }
 
 static void add_oddity(struct strbuf *b, unsigned *seed) {
