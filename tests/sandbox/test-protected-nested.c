@@ -82,7 +82,7 @@ TEST(repositories_below_the_top_are_protected) {
 
 /* An agent that is started in the folder below obeys them. */
 TEST(a_name_that_gits_index_has_is_protected_at_any_depth) {
-        static const char attack[] =
+        static const char script[] =
                 "cd a/b; { echo x >.mcp.json; echo x >.claude/settings.json; } 2>/dev/null; "
                 "mv ../b ../c 2>/dev/null; echo x >.envrc; echo x >file; cat .mcp.json";
         const struct site *s = *state;
@@ -92,18 +92,18 @@ TEST(a_name_that_gits_index_has_is_protected_at_any_depth) {
                 "git init -q .; mkdir -p a/b/.claude; cd a/b; echo 1 >.mcp.json; echo 1 >.claude/settings.json; "
                 "echo 1 >file; git add .",
                 &o);
-        RUN(s, &o, "--", "sh", "-c", attack);
+        RUN(s, &o, "--", "sh", "-c", script);
         expect_out(&o, "1\n");
         expect_in(o.err, "/a/b/.envrc.aside-0; --no-protect a/b/.envrc lets it stay");
         on_host(s, "cat a/b/.claude/settings.json a/b/file; git rm -qf --cached a/b/.mcp.json", &o);
         expect_out(&o, "1\nx\n");
         /* Left open by its name, and by its folder's. */
-        RUN(s, &o, "--no-protect", ".claude", "--", "sh", "-c", attack);
+        RUN(s, &o, "--no-protect", ".claude", "--", "sh", "-c", script);
         expect_in(o.err, "/a/b/.envrc.aside-1; ");
         on_host(s, "cat a/b/.claude/settings.json a/b/.mcp.json; git rm -qfr --cached a", &o);
         expect_out(&o, "x\n1\n");
         /* The control: neither is in the index any more. */
-        RUN(s, &o, "--", "sh", "-c", attack);
+        RUN(s, &o, "--", "sh", "-c", script);
         assert_string_equal(o.err, "");
         on_host(s, "cat a/c/.mcp.json", &o);
         expect_out(&o, "x\n");
