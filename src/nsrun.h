@@ -765,8 +765,8 @@ int nsrun_session_end(const char *id, int is_kill, char ***ret_notes, struct nsr
 /* The session's detached commands and their logs (see nsrun_bash()), the oldest first, as `nsrun session
  * logs` prints them: TEXT, or one JSON object.  *ret is the caller's to free.  -ENOENT: no such session. */
 int nsrun_session_logs(const char *id, enum nsrun_format format, char **ret, struct nsrun_error *error);
-/* Writes the log `name` to `fd`, as the command printed it, or for a terminal with nothing that it obeys: the
- * last 256 KiB.  With `follows` until nobody can print any more.  -ENOENT: no such session or log; write(2)'s. */
+/* Writes the log `name` to `fd`: its last 256 KiB, as printed, or for a terminal with nothing that it obeys.
+ * With `follows` until nobody can print any more.  -ENOENT: no such session or log; write(2)'s. */
 int nsrun_session_log(const char *id, const char *name, int follows, int fd, struct nsrun_error *error);
 /* Ends a detached command and all that it has started, SIGTERM first and SIGKILL five seconds later, and
  * returns when it is gone; its log stays.  -ENOENT: no such session or log; -ESRCH: it has ended. */

@@ -102,8 +102,8 @@ struct plan_op {
         bool is_in_rundir;  /* PLAN_BIND: source is the scratch folder of the plan's run directory, or its
                                private one, which is left out where there is no run directory */
         bool makes_target;  /* the mount point is on a tmpfs of the plan's and is made */
-        bool makes_on_host; /* PLAN_BIND: target is the host's, in the instance, and the run makes what
-                                   is missing of it */
+        bool makes_on_host; /* PLAN_BIND: target is the host's, in the instance or --home's, and the run
+                               makes what is missing of it */
         char **layers;      /* PLAN_OVERLAY: one more lower folder over source, if it is there; of a raw
                                plan all of them, the uppermost last */
         char *work;         /* PLAN_OVERLAY of a raw plan: its work folder (source: the upper) */

@@ -66,11 +66,24 @@ static bool is_same_place(const struct plan_op *cover, const struct plan_op *op)
         return below_source && streq(below_source, below_target);
 }
 
+/* Whether `cover` is --home's folder, in which the run makes mount points. */
+static bool is_own_home(const struct nsrun_plan *plan, const struct plan_op *cover) {
+        return plan->own_home && cover && cover->kind == PLAN_BIND && streq(cover->source, plan->own_home);
+}
+
+/* Whether `target`, on `cover`, is that path of the host, and in a folder that the run prepares. */
+static bool is_in_instance(const struct nsrun_plan *plan, const struct plan_op *cover, const char *target) {
+        if (!plan->instance || cover->kind != PLAN_BIND || !streq(cover->source, cover->target))
+                return false;
+        return path_is_beneath(target, plan->instance) ||
+               (plan->workspace && path_is_beneath(target, plan->workspace));
+}
+
 /* Whether an entry stays (1) or gives way (0); -errno if neither is right.  `previous` is the entry
  * before it in the order, `next` the one after it (or NULL), `cover` the mount, symlink or file on which its
  * target lies. */
-static int judge(const struct entry *entry, const struct entry *previous, const struct entry *next,
-                 const struct plan_op *cover, struct nsrun_error *err) {
+static int judge(const struct nsrun_plan *plan, const struct entry *entry, const struct entry *previous,
+                 const struct entry *next, const struct plan_op *cover, struct nsrun_error *err) {
         const struct plan_op *op = &entry->op;
         bool can_be_made = is_ours(cover);
 
@@ -105,7 +118,10 @@ static int judge(const struct entry *entry, const struct entry *previous, const 
                  * on /proc. */
                 return cover->kind == PLAN_PROC;
         if (entry->origin == ENTRY_DEFAULT && !can_be_made)
-                return is_same_place(cover, op);
+                /* Of the user's own home --home leaves the project and the tools, which are read-only. */
+                return is_same_place(cover, op) ||
+                       (is_own_home(plan, cover) && op->kind == PLAN_BIND &&
+                        (op->origin == PLAN_BY_PROJECT || op->origin == PLAN_BY_TABLE));
         if (op->kind == PLAN_SYMLINK && !can_be_made)
                 return error_set(err, NSRUN_STAGE_PLAN, -EROFS, op->target,
                                  "a symlink can't be made in a folder of the host",
@@ -217,14 +233,6 @@ static void keep_hiding(struct nsrun_plan *plan, const char *target) {
                         plan->ops[i].is_hiding = false;
 }
 
-/* Whether `target`, on `cover`, is that path of the host, and in a folder that the run prepares. */
-static bool is_in_instance(const struct nsrun_plan *plan, const struct plan_op *cover, const char *target) {
-        if (!plan->instance || cover->kind != PLAN_BIND || !streq(cover->source, cover->target))
-                return false;
-        return path_is_beneath(target, plan->instance) ||
-               (plan->workspace && path_is_beneath(target, plan->workspace));
-}
-
 static int place(struct ordering *o, struct entry *entry, const struct plan_op *cover) {
         struct plan_op *op = &entry->op;
         int r = 0;
@@ -241,8 +249,10 @@ static int place(struct ordering *o, struct entry *entry, const struct plan_op *
                         *cover; /* push_cover() reallocates the stack that `cover` points into */
 
                 r = pin_parents(o, &above, op);
-        } else if (op->kind == PLAN_BIND && entry->origin == ENTRY_EXPLICIT) {
-                op->makes_on_host = is_in_instance(o->plan, cover, op->target);
+        } else if (op->kind == PLAN_BIND) {
+                op->makes_on_host =
+                        is_own_home(o->plan, cover) ||
+                        (entry->origin == ENTRY_EXPLICIT && is_in_instance(o->plan, cover, op->target));
         }
         if (r < 0)
                 return r;
@@ -263,7 +273,7 @@ int order_entries(struct entries *e, struct nsrun_plan *plan, struct nsrun_error
                 struct entry *entry = &e->items[i];
                 const struct plan_op *cover = find_cover(&o.covers, entry->op.target);
 
-                r = judge(entry, previous, i + 1 < e->n ? &e->items[i + 1] : NULL,
+                r = judge(plan, entry, previous, i + 1 < e->n ? &e->items[i + 1] : NULL,
                           previous && streq(previous->op.target, entry->op.target) ? NULL : cover, err);
                 if (r <= 0)
                         continue;

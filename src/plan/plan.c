@@ -437,7 +437,8 @@ static int plan_build(const struct resolved *s, struct nsrun_plan **ret, struct 
         if (!plan)
                 return error_oom(err);
         if ((s->instance.root && !(plan->instance = strdup(s->instance.root))) ||
-            (s->instance.workspace && !(plan->workspace = strdup(s->instance.workspace))))
+            (s->instance.workspace && !(plan->workspace = strdup(s->instance.workspace))) ||
+            (s->files.own_home && !(plan->own_home = strdup(s->files.own_home))))
                 return error_oom(err);
         r = plan_collect(&e, s, err);
         if (r >= 0)

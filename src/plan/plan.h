@@ -107,6 +107,7 @@ struct nsrun_plan {
         gid_t host_gid;
         char *instance;      /* the instance profile's root folder, or NULL */
         char *workspace;     /* the instance's workspace, where it is not in its usual place; or NULL */
+        char *own_home;      /* the host's folder that --home shows as the home, or NULL */
         char *home;          /* the tmpfs that is the home; NULL: there is none */
         uint64_t home_files; /* files and folders that the operations make on that tmpfs, its root counted */
         char *project;       /* the project's folder, for messages; NULL: no project */
@@ -180,6 +181,7 @@ struct nsrun_plan {
         M(NUMBER, host_gid)        \
         M(TEXT, instance)          \
         M(TEXT, workspace)         \
+        M(TEXT, own_home)          \
         M(UNSTORED_TEXT, home)     \
         M(NOTHING, home_files)     \
         M(TEXT, project)           \

@@ -91,6 +91,9 @@ static int verify_ground(const struct verifying *v, const struct plan_op *op, co
                 return verify_fail(v, op, "lies on what is hidden or covered");
         if (is_made && !ground_is_new(ground))
                 return verify_fail(v, op, "would make something in a folder of the host's");
+        if (op->makes_on_host && ground && plan->own_home && ground->kind == PLAN_BIND &&
+            streq(ground->source, plan->own_home))
+                return 0;
         if (op->makes_on_host &&
             (!ground || !op_is_writable(ground) || !streq(ground->source, ground->target) ||
              !(is_in(op->target, plan->instance) || is_in(op->target, plan->workspace))))

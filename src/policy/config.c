@@ -181,6 +181,12 @@ static int apply_temp(struct config_reader *c, size_t node) {
                                                                         : apply_path_option(c, node);
 }
 
+static int apply_home(struct config_reader *c, size_t node) {
+        const char *text = config_text(c, node);
+
+        return text && startswith(text, "name:") ? apply_text(c, node) : apply_path_option(c, node);
+}
+
 /* Reads a path of the host: absolute, below ~, or ./NAME below the project; as a string, or as
  * {"path": PATH, "optional": true}. */
 static int read_exposed(struct config_reader *c, size_t node, struct policy_rule *rule) {
@@ -418,6 +424,7 @@ const struct config_key config_keys[] = {
         {"bind", apply_paths, CONFIG_TEXTS, true, NULL},
         {"symlink", apply_paths, CONFIG_TEXTS, true, NULL},
         {"tmpfs", apply_paths, CONFIG_TEXTS, true, NULL},
+        {"home", apply_home, CONFIG_TEXT, true, NULL},
         {"temp", apply_temp, CONFIG_TEXT, true, NULL},
         {"tmpfs_size", policy_config_apply_number, CONFIG_NUMBER, true, NULL},
         {"overlay_backing", apply_text, CONFIG_TEXT, true, NULL},

@@ -20,6 +20,7 @@ bool config_has_one_value(const char *key) {
                 "instance-workspace",
                 "project",
                 "chdir",
+                "home",
                 "tmp",
                 "tmpfs-size",
                 "net",

@@ -56,6 +56,7 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         free(p->project);
         free(p->tmp);
         free(p->hostname);
+        free(p->own_home);
         free(p->chdir);
         free(p->seccomp);
         free(p->config);

@@ -212,6 +212,7 @@ struct nsrun_policy {
         bool clean_env;
         char *hostname;         /* NULL: the host's */
         uint64_t uid, gid;      /* the user's inside; POLICY_SAME_ID: the host's */
+        char *own_home;         /* what HOME shows: a folder, or "name:NAME"; NULL: the sandbox's own */
         char *chdir;            /* absolute, or relative to the project; NULL: the project */
         struct variables env;   /* --env: "NAME=VALUE", or "NAME" to let it be inherited */
         struct variables unset; /* --unsetenv: names, none of which is in `env` too */

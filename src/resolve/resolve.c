@@ -129,6 +129,48 @@ static int add_asked_rules(struct resolved *s, struct nsrun_error *err) {
         return r;
 }
 
+/* HOME is a folder of the host's, which the run makes where it is missing. */
+static int add_home_rule(struct resolved *s, struct nsrun_error *err) {
+        const char *asked = s->policy->own_home, *name = asked ? startswith(asked, "name:") : NULL,
+                   *data = environment_get(environment_inherited(s->policy), "XDG_DATA_HOME");
+        struct rule_request request = {.access = POLICY_RW,
+                                       .origin = POLICY_BY_OPTION,
+                                       .giver = PLAN_BY_WRITABLE,
+                                       .option = "--home",
+                                       .source = asked,
+                                       .target = s->home,
+                                       .is_to_be_made = true};
+        _cleanup_free_ char *own = NULL;
+        int r;
+
+        if (!asked)
+                return 0;
+        if (!s->home || policy_is_instance(s->policy))
+                return policy_refuse(
+                        err, NULL, "leave it out",
+                        s->home ? "an instance has a home of its own (--home)"
+                                : "the user has no home that a folder could stand for (--home)");
+        if (name && (*name == '.' || !*name || strchr(name, '/')))
+                return policy_refuse(err, name, "choose letters and digits", "not a home's name (--home)");
+        if (name) {
+                bool has_data = data && path_is_absolute(data);
+
+                own = str_concat(has_data ? data : s->home,
+                                 has_data ? "/nsrun/homes/" : "/.local/share/nsrun/homes/", name);
+                if (!own)
+                        return error_oom(err);
+                request.source = own;
+        }
+        r = resolve_rule(s, &request, err);
+        if (r < 0)
+                return r;
+        s->files.own_home = s->files.rules[s->files.n_rules - 1].source;
+        return s->project && path_is_beneath(s->project, s->files.own_home)
+                       ? policy_refuse(err, s->project, "choose another folder",
+                                       "the project is in the folder of --home")
+                       : 0;
+}
+
 /* A sandbox of nsrun's that covers parts of its /proc lets nobody inside mount a new one.  A sandbox inside
  * can have one where nothing is covered (mount_too_revealing()), which is so for the filter that is meant
  * for such sandboxes and a user who can't write there: then what a cover would forbid is forbidden by the
@@ -332,6 +374,7 @@ static const struct {
         {.fill = resolve_tmp},
 
         {.fill = add_asked_rules},
+        {.fill = add_home_rule},
         /* Before the project's, which may be the same: just this rule knows how the workspace was spelled.
          */
         {.fill = instance_add_rules, .is_for = FOR_INSTANCE},

@@ -77,6 +77,7 @@ struct resolved_files {
         struct policy_tmpfs *tmpfs; /* paths normalised, all sizes said; no two with one path */
         size_t n_tmpfs;
         struct resolved_rule tmp;    /* the host's folder for /tmp, target unset; source NULL: none */
+        const char *own_home;        /* the source of --home's rule, or NULL */
         bool has_scratch;            /* /tmp is the scratch folder of the run directory */
         enum policy_proc proc;       /* never UNSAID */
         bool has_whole_proc;         /* a new /proc has nothing covered: nobody here could write there */

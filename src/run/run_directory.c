@@ -3,7 +3,11 @@
  * layers. */
 #include "run_directory.h"
 
+#include <fcntl.h>
+
 #include "base/degraded.h"
+#include "base/path.h"
+#include "base/sys.h"
 #include "resolve/instance_folders.h"
 
 /* Makes the folder of all run directories, and that of nsrun's state, if the plan hides it and it doesn't
@@ -39,14 +43,45 @@ static int make_hidden_bases(const struct nsrun_plan *plan, struct nsrun_error *
         return r;
 }
 
-/* The folders of an instance, and the mount points in them. */
-static int make_instance(const struct nsrun_plan *plan, struct nsrun_error *err) {
-        int r = plan->instance ? instance_make_dirs(plan->instance, plan->workspace, err) : 0;
+/* Makes a mount point in --home's folder, which is mounted at `home`. */
+static int make_in_home(const struct nsrun_plan *plan, const struct plan_op *op, const char *home,
+                        struct nsrun_error *err) {
+        const char *below = home ? path_below(op->target, home) : NULL;
+        _cleanup_free_ char *path = below ? path_join(plan->own_home, below) : NULL;
 
-        for (size_t i = 0; i < plan->n_ops && r >= 0; i++)
-                if (plan->ops[i].makes_on_host)
-                        r = instance_make(plan->ops[i].target, plan->ops[i].is_directory,
-                                          "a mount point in the instance", err);
+        return path ? instance_make(path, op->is_directory, "a mount point in the folder of --home", err)
+                    : error_oom(err);
+}
+
+/* The folder of --home: nobody else has a look at what is new. */
+static int make_home(const char *path, struct nsrun_error *err) {
+        static const char what[] = "the folder of --home";
+        _cleanup_free_ char *parent = path_parent(path);
+        int r = parent ? instance_make(parent, true, what, err) : error_oom(err);
+
+        if (r < 0)
+                return r;
+        (void)sys_mkdirat(AT_FDCWD, path, 0700);
+        return instance_make(path, true, what, err);
+}
+
+/* The folders of an instance, or of --home, and the mount points in them. */
+static int make_prepared(const struct nsrun_plan *plan, struct nsrun_error *err) {
+        int r = plan->instance   ? instance_make_dirs(plan->instance, plan->workspace, err)
+                : plan->own_home ? make_home(plan->own_home, err)
+                                 : 0;
+        const char *home = NULL;
+
+        for (size_t i = 0; i < plan->n_ops && r >= 0; i++) {
+                const struct plan_op *op = &plan->ops[i];
+
+                if (plan->own_home && op->kind == PLAN_BIND && streq(op->source, plan->own_home))
+                        home = op->target;
+                else if (op->makes_on_host)
+                        r = plan->own_home ? make_in_home(plan, op, home, err)
+                                           : instance_make(op->target, op->is_directory,
+                                                           "a mount point in the instance", err);
+        }
         return r;
 }
 
@@ -96,7 +131,7 @@ static int disk_make_rundir(const struct nsrun_plan *plan, struct rundir *u, str
 
 int disk_prepare(const struct nsrun_plan *plan, struct rundir *u, struct launch_params *params,
                  struct nsrun_error *err) {
-        int r = plan->join ? 0 : make_instance(plan, err);
+        int r = plan->join ? 0 : make_prepared(plan, err);
 
         /* The lock keeps the session from being idle until the plan is freed. */
         if (r >= 0 && plan->join)

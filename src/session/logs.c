@@ -134,8 +134,8 @@ static int copy_log(struct log *log, uint64_t *at, uint64_t end, FILE *to, char 
                         (void)fprintf(to, "\n... [%llu bytes omitted] ...\n", (unsigned long long)skipped);
                 (void)fwrite(chunk, 1, (size_t)n, to);
                 if (fflush(to) != 0)
-                        return error_set(err, NSRUN_STAGE_SUPERVISE, -errno, NULL, "the log can't be written",
-                                         NULL);
+                        return error_set(err, NSRUN_STAGE_SUPERVISE, -errno, NULL,
+                                         "the log can't be written", NULL);
                 if (n == 0)
                         return 0;
         }

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* --home: a folder that HOME shows, and that stays. */
+#include "harness.h"
+
+#include "session.h"
+
+TEST(it_lasts_and_has_mount_points_of_its_own) {
+        const struct site *s = *state;
+        _cleanup_free_ char *jail = path_of(s->home, "new/jail"), *project = path_of(s->home, "project"),
+                            *shown = path_of(s->home, "shown"), *kept = path_of(jail, "kept"),
+                            *made = path_of(project, "made");
+        const struct request in_project = {
+                .argv = (const char *const[]){program(), "run", "--home", jail, "--ro", shown, "--", "sh",
+                                              "-c",
+                                              "ls -A ~; cat ~/shown/file; echo x >~/kept; echo x >made; "
+                                              "echo x >>~/shown/file; cat ~/secret",
+                                              NULL},
+                .cwd = project};
+        _cleanup_outcome_ struct outcome o = {0};
+        struct stat st;
+
+        make_folder(s->home, "project");
+        make_folder(s->home, "shown");
+        make_folder(s->home, ".cargo");
+        make_folder(s->home, ".cargo/registry");
+        make_file(s->home, "shown/file", "shown\n");
+        make_file(s->home, "secret", "secret\n");
+        run(&in_project, &o);
+        expect_status(&o, 1);
+        expect_out(&o, "project\nshown\nshown\n");
+        expect_in(o.err, "Read-only file system");
+        /* It is the host's, and the next one has it. */
+        assert_int_equal(access(kept, F_OK), 0);
+        assert_int_equal(access(made, F_OK), 0);
+        assert_int_equal(stat(jail, &st), 0);
+        assert_int_equal(st.st_mode & 077, 0);
+        outcome_clear(&o);
+        run(&in_project, &o);
+        expect_out(&o, "kept\nproject\nshown\nshown\n");
+        /* The control: without it the home is empty but for these, and the tools' caches. */
+        RUN(s, &o, "--", "ls", "-A", s->home);
+        expect_out(&o, ".cargo\n");
+        RUN(s, &o, "--home", jail, "--", "ls", "-A", s->home);
+        expect_out(&o, "kept\nproject\nshown\n");
+}
+
+TEST(a_name_is_a_folder_of_nsruns) {
+        const struct site *s = *state;
+        _cleanup_free_ char *data = path_of(s->root, "data"), *kept = path_of(data, "nsrun/homes/work/kept");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_int_equal(setenv("XDG_DATA_HOME", data, 1), 0);
+        RUN(s, &o, "--home=name:work", "--", "sh", "-c", "echo x >~/kept");
+        assert_int_equal(unsetenv("XDG_DATA_HOME"), 0);
+        expect_status(&o, 0);
+        assert_int_equal(access(kept, F_OK), 0);
+        RUN(s, &o, "--home=name:../x", "--", "true");
+        expect_refusal(&o, 125, "nsrun: not a home's name (--home): ../x; choose letters and digits");
+}
+
+TEST(what_a_command_put_in_the_way_of_a_mount_point_is_refused) {
+        const struct site *s = *state;
+        _cleanup_free_ char *jail = path_of(s->root, "jail"), *shown = path_of(s->home, "shown"),
+                            *line = text_of(
+                                    "nsrun: a mount point in the folder of --home can't be made: %s/shown: "
+                                    "Too many levels of symbolic links; something else is there, which a "
+                                    "command may have put there: remove it",
+                                    jail);
+        _cleanup_outcome_ struct outcome o = {0};
+        char *before = NULL;
+
+        make_folder(s->home, "shown");
+        RUN(s, &o, "--home", jail, "--", "sh", "-c", "ln -s \"$0\" ~/shown", s->outside);
+        expect_status(&o, 0);
+        before = snapshot(s->outside);
+        RUN(s, &o, "--home", jail, "--ro", shown, "--", "true");
+        expect_refusal(&o, 125, line);
+        expect_unchanged(s->outside, before);
+}
+
+TEST(no_home_is_the_users_own_nor_its_secrets) {
+        static const char *const secrets[] = {"", ".ssh"};
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->home, ".ssh");
+        for (size_t i = 0; i < ARRAY_SIZE(secrets); i++) {
+                _cleanup_free_ char *path = path_of(s->home, secrets[i]);
+
+                RUN(s, &o, "--home", path, "--", "true");
+                expect_status(&o, 125);
+                expect_in(o.err, "--home would hand the secrets of the home to the command");
+        }
+        RUN(s, &o, "--home", s->project, "--", "true");
+        expect_status(&o, 125);
+        expect_in(o.err, "nsrun: the project is in the folder of --home: ");
+        RUN(s, &o, "--profile=instance", "--home", s->outside, "--", "true");
+        expect_refusal(&o, 125, "nsrun: an instance has a home of its own (--home); leave it out");
+}
+
+TEST(a_session_has_it) {
+        const struct site *s = *state;
+        _cleanup_free_ char *jail = path_of(s->root, "jail"), *id = START(s, "--home", jail, NULL),
+                            *kept = path_of(jail, "kept");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        JOIN_SCRIPT(s, id, &o, "echo x >~/kept");
+        expect_status(&o, 0);
+        end_session(s, id, "stop");
+        assert_int_equal(access(kept, F_OK), 0);
+}
+
+int main(void) {
+        return run_all_tests();
+}
