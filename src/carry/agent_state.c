@@ -302,13 +302,45 @@ int carried_begin(const struct nsrun_plan *plan, const struct rundir *u, struct 
 
 /* --------------------------------------------------------------------- the end */
 
-static void say_of(const struct carrying *c, const char *name, const char *what) {
-        _cleanup_free_ char *path = str_concat(c->folder->path, *name ? "/" : "", name);
+static void say_at(const struct carrying *c, const char *path, const char *what) {
         struct nsrun_error note = {0};
 
         (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, path, what, NULL);
+        (void)c->found(c->data, &note);
+}
+
+static void say_of(const struct carrying *c, const char *name, const char *what) {
+        _cleanup_free_ char *path = str_concat(c->folder->path, *name ? "/" : "", name);
+
         if (path)
-                (void)c->found(c->data, &note);
+                say_at(c, path, what);
+}
+
+static int compare_left(const void *a, const void *b) {
+        return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Names what the host doesn't get, and didn't before. */
+static int tell_names(const struct carrying *c, const char *path, const char *kind, char **left) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+        _cleanup_free_ char *names = NULL, *what = NULL;
+        size_t n = strv_length(left);
+
+        if (n == 0)
+                return 0;
+        qsort(left, n, sizeof(*left), compare_left);
+        for (size_t i = 0; i < n && i < NAMES_TOLD; i++)
+                strbuf_addf(&b, "%s%s", i > 0 ? ", " : "", left[i]);
+        if (n > NAMES_TOLD)
+                strbuf_addf(&b, " and %zu more", n - NAMES_TOLD);
+        names = strbuf_finish(&b);
+        if (!names || asprintf(&what, "the host gets nothing of %s%s%s", kind, names,
+                               c->folder->rest ? " (the next run in this project does)" : "") < 0) {
+                what = NULL;
+                return -ENOMEM;
+        }
+        say_at(c, path, what);
+        return 0;
 }
 
 /* The host's text, and the file as it is; without one `*ret` is NULL. */
@@ -328,6 +360,16 @@ static int put_text(int parent, const char *name, const struct stat *was, const 
         return fd < 0 ? fd
                       : carried_commit(parent, fd, name, was, was ? was->st_mode : 0600,
                                        write_full(fd, text, strlen(text)));
+}
+
+static int tell_members(const struct carrying *c, const struct carried_mixed *m, const char *inside) {
+        _cleanup_free_ char *kept = NULL;
+        _cleanup_strv_ char **left = NULL;
+        int r = c->rest < 0 ? 0 : read_small_file(c->rest, m->name, O_NOFOLLOW, JSON_MAX, &kept);
+
+        if (r != -ENOMEM)
+                r = members_left(m->members, c->all->project, m->base, inside, kept, &left);
+        return r < 0 ? r : tell_names(c, m->file, "its members ", left);
 }
 
 /* Whoever else writes the host's file meanwhile has it read again. */
@@ -351,7 +393,7 @@ static int carry_mixed(const struct carrying *c, const struct carried_mixed *m) 
                 if (r > 0)
                         r = put_text(parent, name, has_one ? &was : NULL, text);
         }
-        return r;
+        return r < 0 ? r : tell_members(c, m, inside);
 }
 
 static int tell_failed(void *data, const char *path, int r) {
@@ -375,34 +417,6 @@ static int add_left(void *data, const char *path, unsigned char type) {
                 if (streq(c->folder->mixed[i].name, path))
                         return 0;
         return type == DT_CHR || fd >= 0 || fd == -ELOOP ? 0 : strv_add(&c->left, path);
-}
-
-static int compare_left(const void *a, const void *b) {
-        return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Names what the host doesn't get, and didn't before. */
-static int tell_left(struct carrying *c) {
-        _cleanup_strbuf_ struct strbuf b = {0};
-        _cleanup_free_ char *names = NULL, *what = NULL;
-        size_t n = strv_length(c->left);
-
-        if (n > 1)
-                qsort(c->left, n, sizeof(*c->left), compare_left);
-        for (size_t i = 0; i < n && i < NAMES_TOLD; i++)
-                strbuf_addf(&b, "%s%s", i > 0 ? ", " : "", c->left[i]);
-        if (n > NAMES_TOLD)
-                strbuf_addf(&b, " and %zu more", n - NAMES_TOLD);
-        names = strbuf_finish(&b);
-        if (n == 0)
-                return 0;
-        if (!names || asprintf(&what, "the host gets nothing of %s%s", names,
-                               c->folder->rest ? " (the next run in this project does)" : "") < 0) {
-                what = NULL;
-                return -ENOMEM;
-        }
-        say_of(c, "", what);
-        return 0;
 }
 
 /* All that is still in the upper folder is there again in the next run of the project. */
@@ -436,10 +450,10 @@ static void carry_folder(struct carrying *c, const struct rundir *u) {
                                                         .data = c});
         for (size_t i = 0; i < f->n_mixed && r >= 0; i++)
                 if (carry_mixed(c, &f->mixed[i]) < 0)
-                        say_of(c, f->mixed[i].name,
+                        say_at(c, f->mixed[i].file,
                                "what the command changed in this file can't be carried to the host");
         if (r >= 0)
-                r = tell_left(c);
+                r = tell_names(c, f->path, "", c->left);
         if (r < 0)
                 say_of(c, "", "what the command wrote here can't be carried to the host");
         else

@@ -160,7 +160,8 @@ TEST(a_kill_loses_no_state_and_a_sessions_comes_at_its_end) {
 
 TEST(of_claudes_own_file_the_host_gets_members_that_name_no_program) {
         const struct site *s = *state;
-        _cleanup_free_ char *file = path_of(s->home, ".claude.json"), *text = NULL, *script = NULL;
+        _cleanup_free_ char *file = path_of(s->home, ".claude.json"), *line = NULL, *text = NULL,
+                            *script = NULL;
         _cleanup_outcome_ struct outcome o = {0}, again = {0};
 
         lay_file(
@@ -188,10 +189,18 @@ TEST(of_claudes_own_file_the_host_gets_members_that_name_no_program) {
         expect_not_in(text, "evil");
         expect_not_in(text, "Trust");
         expect_not_in(text, "hooks");
+        line = text_of(
+                "nsrun: note: the host gets nothing of its members apiKeyHelper, env, hooks, mcpServers, "
+                "projects/hasTrustDialogAccepted, projects/mcpServers (the next run in this project "
+                "does): %s/.claude.json\n",
+                s->home);
+        assert_string_equal(o.err, line);
         /* Inside there is what was said there. */
         RUN(s, &again, "--agent", "claude", "--", "sh", "-c", "cat ~/.claude.json");
         expect_in(again.out, "Trust");
         expect_in(again.out, "apiKeyHelper");
+        expect_in(again.out, "\"command\": \"y\"");
+        assert_string_equal(again.err, "");
         expect_not_in(again.out, "Bash");
 }
 
