@@ -12,7 +12,7 @@ TEST(what_is_carried_is_a_plain_file_and_no_newer_one_is_lost) {
 
         lay_file(s->home, "secret", "secret\n");
         RUN(s, &o, "--agent", "codex", "--", "sh", "-c",
-            "cd ~/.codex; ln -s ../secret auth.json; mkfifo history.jsonl; mkdir installation_id");
+            "cd ~/.codex; ln -s ../secret auth.json; mkfifo history.jsonl; mkdir session_index.jsonl");
         expect_status(&o, 0);
         expect_in(o.err, "nsrun: note: what the command wrote here can't be carried to the host: ");
         assert_int_equal(lstat(auth, &st), -1);

@@ -24,7 +24,7 @@ static const struct row {
          "api.anthropic.com", true},
         {"codex", ".codex",
          ".codex/sessions/2026/11/27/rollout-a.jsonl .codex/archived_sessions/rollout-a.jsonl .codex/history.jsonl .codex/session_index.jsonl "
-         ".codex/auth.json .codex/installation_id",
+         ".codex/auth.json",
          NULL, "CODEX_API_KEY", "OPENAI_API_KEY", "chatgpt.com", true},
         {"copilot", ".copilot",
          ".copilot/session-state/a/events.jsonl .copilot/session-state/a/workspace.yaml .copilot/command-history-state.json",
@@ -34,7 +34,7 @@ static const struct row {
          ".local/share/cursor-agent/versions/1", "CURSOR_API_KEY", "CURSOR_AUTH_TOKEN", "*.cursor.sh", true},
         {"gemini", ".gemini",
          ".gemini/tmp/a/chats/a.json .gemini/tmp/a/chats/a.jsonl .gemini/tmp/a/logs.json .gemini/oauth_creds.json "
-         ".gemini/google_accounts.json .gemini/gemini-credentials.json .gemini/installation_id",
+         ".gemini/google_accounts.json .gemini/gemini-credentials.json",
          NULL, "GEMINI_API_KEY", "GOOGLE_API_KEY", "generativelanguage.googleapis.com", false},
         {"goose", ".config/goose .local/share/goose .local/state/goose", ".local/state/goose/history.txt",
          NULL, "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "openrouter.ai", false},
@@ -42,9 +42,8 @@ static const struct row {
          ".local/share/opencode/auth.json .local/state/opencode/prompt-history.jsonl "
          ".local/state/opencode/frecency.jsonl .local/state/opencode/model.json",
          ".opencode/bin/opencode", "OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "models.dev", false},
-        {"qwen", ".qwen",
-         ".qwen/projects/a/chats/a.jsonl .qwen/todos/a.json .qwen/oauth_creds.json .qwen/installation_id",
-         NULL, "DASHSCOPE_API_KEY", "OPENAI_API_KEY", "dashscope.aliyuncs.com", false},
+        {"qwen", ".qwen", ".qwen/projects/a/chats/a.jsonl .qwen/todos/a.json .qwen/oauth_creds.json", NULL,
+         "DASHSCOPE_API_KEY", "OPENAI_API_KEY", "dashscope.aliyuncs.com", false},
 };
 
 /* What a hostile command writes to each folder: over what is there, each name that an agent's own
