@@ -5,25 +5,21 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "agent_files.h"
 #include "agent_rest.h"
 #include "base/array.h"
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "disk/locked.h"
 #include "disk/remove_tree.h"
-#include "host/glob.h"
 #include "json_members.h"
 
 enum {
-        FILE_MAX = 64 << 20,
         JSON_MAX = 8 << 20,
-        FILES_MAX = 10000,
-        DEPTH_MAX = 8,
         TRIES = 8,
         NAMES_TOLD = 6,
 };
-
-static const char draft[] = ".nsrun-carried";
 
 /* A file of JSON. */
 struct carried_mixed {
@@ -49,9 +45,8 @@ struct carrying {
         const struct carried *all;
         const struct carried_folder *folder;
         int layer, upper, host, rest;
-        unsigned n_files;
-        bool takes_folders;
-        char **left; /* names at its top that aren't carried */
+        char **left; /* what isn't carried */
+        unsigned n_failed;
         int (*found)(void *data, const struct nsrun_error *note);
         void *data;
 };
@@ -73,12 +68,44 @@ void carried_clear(struct carried *carried) {
         for (size_t i = strv_length(carried->made); i-- > 0;)
                 (void)rmdir(carried->made[i]);
         strv_free(carried->made);
+        strv_free(carried->modes);
         free(carried->folders);
         free(carried->project);
         *carried = (struct carried){0};
 }
 
 /* ------------------------------------------------------------------- the start */
+
+/* `base`: the folder of all run directories; NULL: there is none. */
+static int add_carried_folder(struct carried *carried, const char *base, const char *path,
+                              const char *layer) {
+        struct carried_folder f = {.path = strdup(path), .layer = strdup(layer)};
+        int r = f.path && f.layer ? 0 : -ENOMEM;
+
+        if (r >= 0 && base && carried->project && !(f.rest = rundir_rest(base, carried->project, layer)))
+                r = -ENOMEM;
+        if (r >= 0)
+                r = ARRAY_GROW(carried->folders, carried->n);
+        if (r >= 0) {
+                carried->folders[carried->n++] = f;
+                return 0;
+        }
+        free(f.path);
+        free(f.layer);
+        free(f.rest);
+        return r;
+}
+
+static int add_carried_mode(struct carried *carried, const char *path) {
+        struct stat st;
+        char *text;
+
+        if (lstat(path, &st) < 0)
+                return 0;
+        if (asprintf(&text, "%o:%s", st.st_mode & 07777, path) < 0)
+                return -ENOMEM;
+        return strv_consume(&carried->modes, text);
+}
 
 static struct carried_folder *carried_folder_of(struct carried *carried, const char *path, size_t n) {
         for (size_t i = 0; i < carried->n; i++)
@@ -158,6 +185,44 @@ static int begin_folder(struct carried *carried, struct carried_folder *f, const
         return r;
 }
 
+static void add_text(struct strbuf *b, const char *text) {
+        strbuf_add_bytes(b, text, strlen(text) + 1);
+}
+
+static void add_time(struct strbuf *b, const struct timespec *t) {
+        strbuf_addf(b, "%jd.%09ld", (intmax_t)t->tv_sec, t->tv_nsec);
+        strbuf_add_bytes(b, "", 1);
+}
+
+/* What whoever comes after a kill needs (carried_recover()): texts with a NUL behind each. */
+static int write_down_carried(const struct carried *carried, char *const *lines, const struct rundir *u) {
+        _cleanup_close_ int fd = -EBADF;
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        add_text(&b, carried->project ? carried->project : "");
+        add_time(&b, &carried->since);
+        for (size_t i = 0; i < carried->n; i++) {
+                const struct carried_folder *f = &carried->folders[i];
+
+                add_text(&b, f->path);
+                add_text(&b, f->layer);
+                if (f->has_rest)
+                        add_time(&b, &f->when);
+                else
+                        add_text(&b, "");
+        }
+        add_text(&b, "");
+        STRV_FOREACH (line, lines)
+                add_text(&b, *line);
+        add_text(&b, "");
+        STRV_FOREACH (mode, carried->modes)
+                add_text(&b, *mode);
+        if (b.has_failed)
+                return -ENOMEM;
+        fd = openat(u->dir_fd, RUNDIR_CARRIED, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        return fd < 0 ? -errno : write_full(fd, b.text, b.length);
+}
+
 /* Makes a folder in the project, through no symlink. */
 static int make_in_project(const char *project, const char *path, char ***made) {
         _cleanup_close_ int fd = open(project, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -213,26 +278,22 @@ int carried_begin(const struct nsrun_plan *plan, const struct rundir *u, struct 
         if (plan->join || u->dir_fd < 0)
                 return 0;
         (void)clock_gettime(CLOCK_REALTIME_COARSE, &carried.since);
+        if (plan->project && !(carried.project = strdup(plan->project)))
+                r = -ENOMEM;
         for (size_t i = 0; i < plan->n_ops && r >= 0; i++) {
                 const struct plan_op *op = &plan->ops[i];
-                struct carried_folder f = {0};
 
-                if (op->kind != PLAN_OVERLAY || op->origin != PLAN_BY_AGENT)
-                        continue;
-                f.path = strdup(op->source);
-                f.layer = strdup(op->text);
-                f.rest = base && plan->project ? rundir_rest(base, plan->project, op->text) : NULL;
-                r = f.path && f.layer && (f.rest || !plan->project) ? ARRAY_GROW(carried.folders, carried.n)
-                                                                    : -ENOMEM;
-                if (r >= 0)
-                        carried.folders[carried.n++] = f;
+                if (op->kind == PLAN_OVERLAY && op->origin == PLAN_BY_AGENT)
+                        r = add_carried_folder(&carried, base, op->source, op->text);
+                else if (op->kind == PLAN_BIND && op->origin == PLAN_BY_STATE && !op->is_directory)
+                        r = add_carried_mode(&carried, op->source);
         }
         STRV_FOREACH (line, plan->carried)
                 r = r < 0 ? r : add_carried_line(&carried, *line);
-        if (r >= 0 && plan->project && !(carried.project = strdup(plan->project)))
-                r = -ENOMEM;
         for (size_t i = 0; i < carried.n && r >= 0; i++)
                 r = begin_folder(&carried, &carried.folders[i], u);
+        if (r >= 0 && carried.n > 0)
+                r = write_down_carried(&carried, plan->carried, u);
         *ret = carried;
         return r < 0 ? error_set(err, NSRUN_STAGE_WORKSPACE, r, u->path,
                                  "the command's copy of an agent's file can't be made", NULL)
@@ -241,158 +302,45 @@ int carried_begin(const struct nsrun_plan *plan, const struct rundir *u, struct 
 
 /* --------------------------------------------------------------------- the end */
 
-static void say_of(const struct carrying *c, const char *name, const char *what) {
-        _cleanup_free_ char *path = str_concat(c->folder->path, *name ? "/" : "", name);
+static void say_at(const struct carrying *c, const char *path, const char *what) {
         struct nsrun_error note = {0};
 
         (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, path, what, NULL);
+        (void)c->found(c->data, &note);
+}
+
+static void say_of(const struct carrying *c, const char *name, const char *what) {
+        _cleanup_free_ char *path = str_concat(c->folder->path, *name ? "/" : "", name);
+
         if (path)
-                (void)c->found(c->data, &note);
+                say_at(c, path, what);
 }
 
-/* Opens, or makes, the folder of the host's that is to have `name`: below its own folder by no symlink. */
-static int carry_open_parent(int host, const char *name, const char **ret_base) {
-        int fd = fcntl(host, F_DUPFD_CLOEXEC, 3);
-
-        for (const char *slash; fd >= 0 && (slash = strchr(name, '/')); name = slash + 1) {
-                _cleanup_free_ char *part = strndup(name, (size_t)(slash - name));
-                _cleanup_close_ int parent = fd;
-                int r = !part ? -ENOMEM : mkdirat(parent, part, 0700) < 0 && errno != EEXIST ? -errno : 0;
-
-                fd = r < 0 ? r : beneath_open(parent, part, O_RDONLY | O_DIRECTORY, 0);
-        }
-        *ret_base = name;
-        return fd;
+static int compare_left(const void *a, const void *b) {
+        return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* A file of the host's folder `parent` gets these bytes, whole or not at all, if it is as `was` has it (or
- * isn't there).  -ESTALE: it isn't. */
-static int put_file(int parent, const char *name, const struct stat *was, mode_t mode, const char *bytes,
-                    size_t n) {
-        _cleanup_close_ int fd = -EBADF;
-        struct stat st;
-        int r;
+/* Names what the host doesn't get, and didn't before. */
+static int tell_names(const struct carrying *c, const char *path, const char *kind, char **left) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+        _cleanup_free_ char *names = NULL, *what = NULL;
+        size_t n = strv_length(left);
 
-        (void)unlinkat(parent, draft, 0);
-        fd = openat(parent, draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (fd < 0)
-                return -errno;
-        r = write_full(fd, bytes, n);
-        if (r >= 0 && (fchmod(fd, mode & 0666) < 0 || fsync(fd) < 0))
-                r = -errno;
-        if (r >= 0 && fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                r = errno != ENOENT ? -errno : was ? -ESTALE : 0;
-        else if (r >= 0)
-                r = was && S_ISREG(st.st_mode) && st.st_ino == was->st_ino &&
-                                    st.st_ctim.tv_sec == was->st_ctim.tv_sec &&
-                                    st.st_ctim.tv_nsec == was->st_ctim.tv_nsec
-                            ? 0
-                            : -ESTALE;
-        if (r >= 0 && renameat(parent, draft, parent, name) < 0)
-                r = -errno;
-        if (r < 0)
-                (void)unlinkat(parent, draft, 0);
-        return r;
-}
-
-/* What is carried is the host's from now on, and hides nothing of it in the next run. */
-static int drop_carried(const struct carrying *c, const char *name) {
-        _cleanup_free_ char *folder = strndup(name, (size_t)(path_basename(name) - name));
-        _cleanup_close_ int parent = -EBADF;
-
-        if (!folder)
+        if (n == 0)
+                return 0;
+        qsort(left, n, sizeof(*left), compare_left);
+        for (size_t i = 0; i < n && i < NAMES_TOLD; i++)
+                strbuf_addf(&b, "%s%s", i > 0 ? ", " : "", left[i]);
+        if (n > NAMES_TOLD)
+                strbuf_addf(&b, " and %zu more", n - NAMES_TOLD);
+        names = strbuf_finish(&b);
+        if (!names || asprintf(&what, "the host gets nothing of %s%s%s", kind, names,
+                               c->folder->rest ? " (the next run in this project does)" : "") < 0) {
+                what = NULL;
                 return -ENOMEM;
-        if (*folder)
-                folder[strlen(folder) - 1] = '\0';
-        parent = beneath_open(c->upper, folder, O_PATH | O_DIRECTORY, 0);
-        return parent < 0 || unlinkat(parent, path_basename(name), 0) < 0 ? -EIO : 0;
-}
-
-/* A file that the host has changed since the start is the host's. */
-static int carry_file(struct carrying *c, const char *name) {
-        _cleanup_close_ int fd = beneath_open(c->upper, name, O_RDONLY | O_NONBLOCK, 0), parent = -EBADF;
-        _cleanup_free_ char *bytes = NULL;
-        struct stat st, was;
-        const char *base;
-        bool has_one;
-        size_t n;
-        int r;
-
-        if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || ++c->n_files > FILES_MAX)
-                return fd == -ENOMEM ? fd : -EINVAL;
-        r = read_bytes_fd(fd, FILE_MAX, &bytes, &n);
-        if (r < 0)
-                return r;
-        parent = carry_open_parent(c->host, name, &base);
-        if (parent < 0)
-                return parent;
-        has_one = fstatat(parent, base, &was, AT_SYMLINK_NOFOLLOW) == 0;
-        if (has_one && !time_is_before(&was.st_ctim, &c->all->since))
-                return -ESTALE;
-        r = put_file(parent, base, has_one ? &was : NULL, has_one ? was.st_mode : st.st_mode & 0600, bytes,
-                     n);
-        return r < 0 ? r : drop_carried(c, name);
-}
-
-static int carry_name(struct carrying *c, const char *name, unsigned char type, unsigned depth);
-
-struct carried_entry {
-        struct carrying *c;
-        const char *folder;
-        unsigned depth;
-};
-
-static int carry_entry(void *data, int folder, const struct dirent *entry) {
-        const struct carried_entry *e = data;
-        _cleanup_free_ char *name = str_concat(e->folder, "/", entry->d_name);
-
-        return name ? carry_name(e->c, name, folder_type(folder, entry), e->depth + 1) : -ENOMEM;
-}
-
-/* What isn't carried stays in the upper folder, and is told. */
-static int carry_name(struct carrying *c, const char *name, unsigned char type, unsigned depth) {
-        struct carried_entry entry = {.c = c, .folder = name, .depth = depth};
-        _cleanup_close_ int fd = -EBADF;
-        int r = -EINVAL;
-
-        if (type == DT_DIR && depth < DEPTH_MAX) {
-                fd = beneath_open(c->upper, name, O_RDONLY | O_DIRECTORY, 0);
-                r = fd < 0 ? 0 : folder_read(fd, carry_entry, &entry);
-        } else if (type == DT_REG) {
-                r = carry_file(c, name);
         }
-        if (r == -ESTALE)
-                say_of(c, name,
-                       "the host has changed this file meanwhile: what the command wrote to it is the next run's here");
-        else if (r < 0 && r != -ENOMEM)
-                say_of(c, name, "what the command wrote here can't be carried to the host");
-        return r == -ENOMEM ? r : 0;
-}
-
-static int carry_found(void *data, const char *name, const struct stat *st) {
-        struct carrying *c = data;
-
-        return S_ISDIR(st->st_mode) != c->takes_folders ? 0
-                                                        : carry_name(c, name,
-                                                                     S_ISDIR(st->st_mode)   ? DT_DIR
-                                                                     : S_ISREG(st->st_mode) ? DT_REG
-                                                                                            : 0,
-                                                                     0);
-}
-
-static int carry_glob(struct carrying *c, const char *glob) {
-        const struct glob_search search = {.found = carry_found, .data = c};
-        size_t n = strlen(glob);
-        char *globs[] = {strdup(glob), NULL};
-        int r = globs[0] ? 0 : -ENOMEM;
-
-        c->takes_folders = r >= 0 && glob[n - 1] == '/';
-        if (c->takes_folders)
-                globs[0][n - 1] = '\0';
-        if (r >= 0)
-                r = glob_find(c->upper, globs, &search);
-        free(globs[0]);
-        return r;
+        say_at(c, path, what);
+        return 0;
 }
 
 /* The host's text, and the file as it is; without one `*ret` is NULL. */
@@ -404,6 +352,24 @@ static int read_mixed(int parent, const char *name, char **ret, struct stat *ret
         if (fstat(fd, ret_was) < 0 || !S_ISREG(ret_was->st_mode))
                 return -EINVAL;
         return read_small_fd(fd, JSON_MAX, ret) < 0 ? -EINVAL : 1;
+}
+
+static int put_text(int parent, const char *name, const struct stat *was, const char *text) {
+        _cleanup_close_ int fd = carried_draft(parent);
+
+        return fd < 0 ? fd
+                      : carried_commit(parent, fd, name, was, was ? was->st_mode : 0600,
+                                       write_full(fd, text, strlen(text)));
+}
+
+static int tell_members(const struct carrying *c, const struct carried_mixed *m, const char *inside) {
+        _cleanup_free_ char *kept = NULL;
+        _cleanup_strv_ char **left = NULL;
+        int r = c->rest < 0 ? 0 : read_small_file(c->rest, m->name, O_NOFOLLOW, JSON_MAX, &kept);
+
+        if (r != -ENOMEM)
+                r = members_left(m->members, c->all->project, m->base, inside, kept, &left);
+        return r < 0 ? r : tell_names(c, m->file, "its members ", left);
 }
 
 /* Whoever else writes the host's file meanwhile has it read again. */
@@ -425,57 +391,32 @@ static int carry_mixed(const struct carrying *c, const struct carried_mixed *m) 
                 r = has_one < 0 ? has_one
                                 : members_take(m->members, c->all->project, m->base, inside, host, &text);
                 if (r > 0)
-                        r = put_file(parent, name, has_one ? &was : NULL, has_one ? was.st_mode : 0600, text,
-                                     strlen(text));
+                        r = put_text(parent, name, has_one ? &was : NULL, text);
         }
-        return r;
+        return r < 0 ? r : tell_members(c, m, inside);
 }
 
-static int add_left(void *data, int folder, const struct dirent *entry) {
+static int tell_failed(void *data, const char *path, int r) {
         struct carrying *c = data;
-        const char *name = entry->d_name;
-        unsigned char type = folder_type(folder, entry);
-        struct stat st;
+
+        if (++c->n_failed <= NAMES_TOLD)
+                say_of(c, path,
+                       r == -ESTALE
+                               ? "the host has changed this file meanwhile: what the command wrote to it is the next run's here"
+                               : "what the command wrote here can't be carried to the host");
+        else if (c->n_failed == NAMES_TOLD + 1)
+                say_of(c, "", "more of what the command wrote here can't be carried to the host");
+        return 0;
+}
+
+static int add_left(void *data, const char *path, unsigned char type) {
+        struct carrying *c = data;
+        _cleanup_close_ int fd = c->rest < 0 ? -ENOENT : beneath_open(c->rest, path, O_PATH, 0);
 
         for (size_t i = 0; i < c->folder->n_mixed; i++)
-                if (streq(c->folder->mixed[i].name, name))
+                if (streq(c->folder->mixed[i].name, path))
                         return 0;
-        STRV_FOREACH (glob, c->folder->globs)
-                if (strcspn(*glob, "/*") >= strlen(name) && startswith(*glob, name))
-                        return 0;
-        return type == DT_CHR || (c->rest >= 0 && fstatat(c->rest, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-                       ? 0
-                       : strv_add(&c->left, name);
-}
-
-static int compare_left(const void *a, const void *b) {
-        return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Names what the host doesn't get, and didn't before. */
-static int tell_left(struct carrying *c) {
-        _cleanup_close_ int fd = beneath_open(c->upper, "", O_RDONLY | O_DIRECTORY, 0);
-        int r = fd < 0 ? fd : folder_read(fd, add_left, c);
-        _cleanup_strbuf_ struct strbuf b = {0};
-        _cleanup_free_ char *names = NULL, *what = NULL;
-        size_t n = strv_length(c->left);
-
-        if (n > 1)
-                qsort(c->left, n, sizeof(*c->left), compare_left);
-        for (size_t i = 0; i < n && i < NAMES_TOLD; i++)
-                strbuf_addf(&b, "%s%s", i > 0 ? ", " : "", c->left[i]);
-        if (n > NAMES_TOLD)
-                strbuf_addf(&b, " and %zu more", n - NAMES_TOLD);
-        names = strbuf_finish(&b);
-        if (r < 0 || n == 0)
-                return r;
-        if (!names || asprintf(&what, "the host gets nothing of %s%s", names,
-                               c->folder->rest ? " (the next run in this project does)" : "") < 0) {
-                what = NULL;
-                return -ENOMEM;
-        }
-        say_of(c, "", what);
-        return 0;
+        return type == DT_CHR || fd >= 0 || fd == -ELOOP ? 0 : strv_add(&c->left, path);
 }
 
 /* All that is still in the upper folder is there again in the next run of the project. */
@@ -499,14 +440,20 @@ static void carry_folder(struct carrying *c, const struct rundir *u) {
         c->host = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         c->rest = f->has_rest ? open(f->rest, O_PATH | O_DIRECTORY | O_CLOEXEC) : -EBADF;
         r = c->upper < 0 || c->host < 0 ? -EIO : 0;
-        STRV_FOREACH (glob, f->globs)
-                r = r < 0 ? r : carry_glob(c, *glob);
+        if (r >= 0)
+                r = carry_files(&(struct carried_files){.upper = c->upper,
+                                                        .host = c->host,
+                                                        .globs = f->globs,
+                                                        .since = c->all->since,
+                                                        .failed = tell_failed,
+                                                        .left = add_left,
+                                                        .data = c});
         for (size_t i = 0; i < f->n_mixed && r >= 0; i++)
                 if (carry_mixed(c, &f->mixed[i]) < 0)
-                        say_of(c, f->mixed[i].name,
+                        say_at(c, f->mixed[i].file,
                                "what the command changed in this file can't be carried to the host");
         if (r >= 0)
-                r = tell_left(c);
+                r = tell_names(c, f->path, "", c->left);
         if (r < 0)
                 say_of(c, "", "what the command wrote here can't be carried to the host");
         else
@@ -516,6 +463,17 @@ static void carry_folder(struct carrying *c, const struct rundir *u) {
         close_fdp(&c->upper);
         close_fdp(&c->layer);
         close_fdp(&c->host);
+}
+
+/* Nobody may do more with the file than before, and its owner no less. */
+static void reset_mode(const char *text) {
+        const char *path = strchr(text, ':') + 1;
+        mode_t was = (mode_t)strtoul(text, NULL, 8);
+        _cleanup_close_ int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        struct stat st;
+
+        if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 07777) != was)
+                (void)chmod(fd_link(fd).path, (st.st_mode & was) | (was & 0600));
 }
 
 void carried_end(struct carried *carried, const struct rundir *u,
@@ -532,5 +490,104 @@ void carried_end(struct carried *carried, const struct rundir *u,
 
                 carry_folder(&c, u);
         }
+        STRV_FOREACH (mode, carried->modes)
+                reset_mode(*mode);
+        if (carried->n > 0)
+                (void)unlinkat(u->dir_fd, RUNDIR_CARRIED, 0);
         carried_clear(carried);
+}
+
+/* --------------------------------------------------------------- after a kill */
+
+/* What is written down, from where one is. */
+struct reading_down {
+        const char *at, *end;
+};
+
+static const char *next_text(struct reading_down *d) {
+        const char *text = d->at;
+
+        if (text >= d->end)
+                return NULL;
+        d->at += strlen(text) + 1;
+        return text;
+}
+
+static bool take_time(const char *text, struct timespec *ret) {
+        intmax_t seconds;
+
+        if (!text || sscanf(text, "%jd.%ld", &seconds, &ret->tv_nsec) != 2)
+                return false;
+        ret->tv_sec = (time_t)seconds;
+        return true;
+}
+
+static int read_down_carried(const struct rundir *u, const char *base, struct carried *c) {
+        _cleanup_close_ int fd = beneath_open(u->dir_fd, RUNDIR_CARRIED, O_RDONLY | O_NONBLOCK, 0);
+        _cleanup_free_ char *bytes = NULL;
+        struct reading_down d;
+        const char *text;
+        size_t n;
+        int r = fd < 0 ? fd : read_bytes_fd(fd, JSON_MAX, &bytes, &n);
+
+        if (r < 0)
+                return r;
+        d = (struct reading_down){bytes, bytes + n};
+        text = next_text(&d);
+        if (!text || !take_time(next_text(&d), &c->since))
+                return -EBADMSG;
+        if (*text && !(c->project = strdup(text)))
+                return -ENOMEM;
+        while (r >= 0 && (text = next_text(&d)) && *text) {
+                const char *layer = next_text(&d), *when = next_text(&d);
+
+                if (!when)
+                        return -EBADMSG;
+                r = add_carried_folder(c, base, text, layer);
+                if (r >= 0)
+                        c->folders[c->n - 1].has_rest = take_time(when, &c->folders[c->n - 1].when);
+        }
+        while (r >= 0 && (text = next_text(&d)) && *text)
+                r = add_carried_line(c, text);
+        while (r >= 0 && (text = next_text(&d)))
+                r = strv_add(&c->modes, text);
+        return r;
+}
+
+struct recovering {
+        const char *base;
+        int (*found)(void *data, const struct nsrun_error *note);
+        void *data;
+};
+
+static int recover_one(void *data, int base_fd, const struct dirent *entry) {
+        const struct recovering *in = data;
+        struct rundir u = RUNDIR_INIT;
+        struct carried c = {0};
+        int r;
+
+        if (!rundir_is_uncarried(base_fd, entry->d_name) ||
+            locked_take_over(base_fd, entry->d_name, &u.dir_fd, &u.lock_fd) < 0)
+                return 0;
+        u.base_fd = fcntl(base_fd, F_DUPFD_CLOEXEC, 3);
+        u.path = path_join(in->base, entry->d_name);
+        r = u.path ? read_down_carried(&u, in->base, &c) : -ENOMEM;
+        if (r >= 0)
+                carried_end(&c, &u, in->found, in->data);
+        carried_clear(&c);
+        if (r == -ENOMEM)
+                rundir_close(&u);
+        else
+                rundir_remove(&u);
+        return r == -ENOMEM ? r : 0;
+}
+
+int carried_recover(const struct rundir *u, int (*found)(void *data, const struct nsrun_error *note),
+                    void *data) {
+        _cleanup_free_ char *base = u->has_uncarried ? path_parent(u->path) : NULL;
+        struct recovering in = {.base = base, .found = found, .data = data};
+
+        if (!u->has_uncarried)
+                return 0;
+        return base ? folder_each(u->base_fd, recover_one, &in) : -ENOMEM;
 }

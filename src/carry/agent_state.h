@@ -13,8 +13,9 @@ struct carried {
         struct carried_folder *folders;
         size_t n;
         char *project;
-        char **made; /* folders in the project, those around others first: removed at the end if they are
-                        empty */
+        char **made;  /* folders in the project, those around others first: removed at the end if they are
+                         empty */
+        char **modes; /* of the files that are written where they are: "MODE:PATH" */
         struct timespec since;
 };
 
@@ -29,3 +30,7 @@ int carried_begin(const struct nsrun_plan *plan, const struct rundir *u, struct 
 void carried_end(struct carried *carried, const struct rundir *u,
                  int (*found)(void *data, const struct nsrun_error *note), void *data);
 void carried_clear(struct carried *carried);
+/* What runs that were killed have left, carried, and their run directories removed: the same, but for
+ * members of JSON, of which the host gets those that it has none of.  -ENOMEM. */
+int carried_recover(const struct rundir *u, int (*found)(void *data, const struct nsrun_error *note),
+                    void *data);

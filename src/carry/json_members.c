@@ -97,16 +97,16 @@ int members_take(const char *members, const char *project, const char *base, con
         return r;
 }
 
-/* Whether "projects/@/KEY" is among the members. */
-static bool is_member_taken(const char *members, const char *key) {
-        static const char prefix[] = "projects/@/";
-        size_t n = strlen(key);
+static const char of_project[] = "projects/@/";
 
-        for (const char *at = members; (at = strstr(at, prefix));) {
-                at += strlen(prefix);
-                if (strncmp(at, key, n) == 0 && (at[n] == ',' || !at[n]))
+/* Whether PREFIX KEY is among the members. */
+static bool is_member_taken(const char *members, const char *prefix, const char *key) {
+        size_t n = strlen(prefix), length = strlen(key);
+
+        for (const char *at = members; *at; at += strcspn(at, ","), at += *at == ',')
+                if (startswith(at, prefix) && strncmp(at + n, key, length) == 0 &&
+                    strcspn(at, ",") == n + length)
                         return true;
-        }
         return false;
 }
 
@@ -120,7 +120,7 @@ static void add_members(struct json_document *d, struct json_value *to, const st
 
                 if (!text)
                         d->has_failed = true;
-                else if (!json_has(to, key) || (except && !is_member_taken(except, key)))
+                else if (!json_has(to, key) || (except && !is_member_taken(except, of_project, key)))
                         json_add_json(d, to, key, text);
         }
 }
@@ -132,8 +132,20 @@ static size_t find_node(const struct json_map *m, size_t i, const char *key) {
         return 0;
 }
 
+static const char projects[] = "projects";
+
+/* What both have, as servers by their names: those that the host's lacks. */
+static void add_below(struct json_document *d, const struct json_map *kept) {
+        for (size_t k = 1; k < kept->nodes[0].end; k = kept->nodes[k].end) {
+                struct json_value *to = json_get(d->root, kept->nodes[k].key);
+
+                if (to && !streq(kept->nodes[k].key, projects) && json_kind(to) == JSON_OBJECT &&
+                    json_kind(kept->nodes[k].value) == JSON_OBJECT)
+                        add_members(d, to, kept, k, NULL);
+        }
+}
+
 int members_add(const char *members, const char *project, const char *kept, const char *host, char **ret) {
-        static const char projects[] = "projects";
         struct json_document d = {0};
         struct json_map map = {0};
         struct json_trouble trouble;
@@ -154,9 +166,65 @@ int members_add(const char *members, const char *project, const char *kept, cons
         }
         if (r >= 0) {
                 add_members(&d, d.root, &map, 0, NULL);
+                add_below(&d, &map);
                 r = json_finish(&d, true, ret, NULL) < 0 ? -ENOMEM : 1;
         }
         json_close(&d);
+        json_map_clear(&map);
+        return r;
+}
+
+/* Whether nodes[i] is other than the host's and has something that it hadn't in an earlier run. */
+static int is_news(const struct json_map *m, size_t i, const struct json_value *base,
+                   const struct json_value *kept) {
+        int r = is_same_value(m->nodes[i].value, base);
+
+        if (r != 0 || !kept)
+                return r < 0 ? r : !r;
+        for (size_t k = i + 1; k < m->nodes[i].end && json_kind(m->nodes[i].value) == JSON_OBJECT;
+             k = m->nodes[k].end)
+                if (!json_has(base, m->nodes[k].key) && !json_has(kept, m->nodes[k].key))
+                        return 1;
+        return 0;
+}
+
+static int add_news(const struct json_map *m, size_t i, const char *members, const char *prefix,
+                    const struct json_value *base, const struct json_value *kept, char ***ret) {
+        int r = 0;
+
+        for (size_t k = i + 1; k < m->nodes[i].end && r >= 0; k = m->nodes[k].end) {
+                const char *key = m->nodes[k].key;
+
+                if (is_member_taken(members, prefix, key) || (!*prefix && streq(key, projects)))
+                        continue;
+                r = is_news(m, k, json_get(base, key), json_get(kept, key));
+                if (r > 0)
+                        r = strv_consume(ret, str_concat(*prefix ? projects : "", *prefix ? "/" : "", key));
+        }
+        return r;
+}
+
+int members_left(const char *members, const char *project, const char *base, const char *inside,
+                 const char *kept, char ***ret) {
+        struct json_document b = {0}, k = {0};
+        struct json_map map = {0};
+        struct json_trouble trouble;
+        size_t all, own;
+        int r = json_map_read(&map, inside, strlen(inside), &trouble);
+
+        if (r >= 0)
+                r = json_kind(map.nodes[0].value) == JSON_OBJECT ? read_object(&b, base) : -EINVAL;
+        if (r >= 0)
+                r = read_object(&k, kept);
+        if (r >= 0)
+                r = add_news(&map, 0, members, "", b.root, k.root, ret);
+        all = r < 0 ? 0 : find_node(&map, 0, projects);
+        own = all > 0 && project ? find_node(&map, all, project) : 0;
+        if (own > 0)
+                r = add_news(&map, own, members, of_project, json_get(json_get(b.root, projects), project),
+                             json_get(json_get(k.root, projects), project), ret);
+        json_close(&b);
+        json_close(&k);
         json_map_clear(&map);
         return r;
 }

@@ -78,6 +78,18 @@ static int lock_dead(int dir_fd, int *ret_fd) {
         return 0;
 }
 
+int locked_take_over(int base_fd, const char *name, int *ret_dir, int *ret_lock) {
+        _cleanup_close_ int dir_fd = open_for_removal(base_fd, name);
+        struct stat st;
+        int r = dir_fd < 0 ? dir_fd : fstat(dir_fd, &st) < 0 ? -errno : st.st_uid != geteuid() ? -EPERM : 0;
+
+        if (r >= 0)
+                r = lock_dead(dir_fd, ret_lock);
+        if (r >= 0)
+                *ret_dir = TAKE_FD(dir_fd);
+        return r;
+}
+
 bool locked_is_held(int base_fd, const char *name, time_t grace) {
         _cleanup_close_ int dir_fd = open_for_removal(base_fd, name), lock_fd = -EBADF;
         struct stat st;

@@ -22,6 +22,10 @@ int locked_make(int base_fd, const char *prefix, char *name, int *ret_dir, int *
  * holds its lock. */
 void locked_remove(int base_fd, const char *name, int dir_fd);
 
+/* Opens a folder of this user's whose owner is dead, and takes its lock: who has it may read what is inside,
+ * and removes it.  -EAGAIN: the owner lives; -ENOENT: it is gone, or has no lock. */
+int locked_take_over(int base_fd, const char *name, int *ret_dir, int *ret_lock);
+
 /* Whether another process holds the lock of a folder of this user's.  If nobody does the folder is removed;
  * if it has no lock at all, only when it is more than `grace` seconds old. */
 bool locked_is_held(int base_fd, const char *name, time_t grace);

@@ -6,6 +6,7 @@
 #include "rundir.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 
 #include "base/causes.h"
@@ -185,7 +186,7 @@ int rundir_make(struct rundir *ret, struct nsrun_error *err) {
         r = rundir_open_base(&u.base_fd, &base, err);
         if (r < 0)
                 return r;
-        rundir_sweep(u.base_fd);
+        u.has_uncarried = rundir_sweep(u.base_fd);
 
         path = path_join(base, RUNDIR_NAME);
         if (!path)
@@ -210,11 +211,7 @@ int rundir_make_scratch(const struct rundir *u, struct nsrun_error *err) {
         return 0;
 }
 
-void rundir_remove(struct rundir *u) {
-        if (!u)
-                return;
-        if (u->dir_fd >= 0 && u->path)
-                locked_remove(u->base_fd, path_basename(u->path), u->dir_fd);
+void rundir_close(struct rundir *u) {
         close_fdp(&u->lock_fd);
         close_fdp(&u->dir_fd);
         close_fdp(&u->base_fd);
@@ -222,14 +219,36 @@ void rundir_remove(struct rundir *u) {
         *u = RUNDIR_INIT;
 }
 
-static int rundir_sweep_one(void *data nsrun_unused, int base_fd, const struct dirent *entry) {
-        if (startswith(entry->d_name, NAME_PREFIX) || startswith(entry->d_name, DRAFT_PREFIX))
+void rundir_remove(struct rundir *u) {
+        if (!u)
+                return;
+        if (u->dir_fd >= 0 && u->path)
+                locked_remove(u->base_fd, path_basename(u->path), u->dir_fd);
+        rundir_close(u);
+}
+
+bool rundir_is_uncarried(int base_fd, const char *name) {
+        char path[NAME_MAX + 1 + sizeof(RUNDIR_CARRIED)];
+
+        (void)snprintf(path, sizeof(path), "%s/" RUNDIR_CARRIED, name);
+        return startswith(name, NAME_PREFIX) && faccessat(base_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int rundir_sweep_one(void *data, int base_fd, const struct dirent *entry) {
+        bool *has_uncarried = data;
+
+        if (rundir_is_uncarried(base_fd, entry->d_name))
+                *has_uncarried = true;
+        else if (startswith(entry->d_name, NAME_PREFIX) || startswith(entry->d_name, DRAFT_PREFIX))
                 (void)locked_is_held(base_fd, entry->d_name, STALE_SECONDS);
         return 0;
 }
 
-void rundir_sweep(int base_fd) {
-        (void)folder_each(base_fd, rundir_sweep_one, NULL);
+bool rundir_sweep(int base_fd) {
+        bool has_uncarried = false;
+
+        (void)folder_each(base_fd, rundir_sweep_one, &has_uncarried);
+        return has_uncarried;
 }
 
 int rundir_sweep_all(struct nsrun_error *err) {
@@ -248,7 +267,7 @@ int rundir_sweep_all(struct nsrun_error *err) {
                                  "the cache folder can't be opened", cache_hint);
         r = check_base(fd, base, err);
         if (r >= 0)
-                rundir_sweep(fd);
+                (void)rundir_sweep(fd);
         return r;
 }
 

@@ -283,13 +283,8 @@ static int read_withheld(const struct explained *e, const char *line, char ***re
 
                 if (!has_word(line, *name))
                         continue;
-                if (asprintf(&reason,
-                             "the variable %s is withheld, since it looks like a secret: --env %s passes it",
-                             *name, *name) < 0) {
-                        reason = NULL;
-                        return -ENOMEM;
-                }
-                if (explain_add(ret, reason) < 0)
+                reason = str_concat("the variable ", *name, " is withheld, since it looks like a secret");
+                if (!reason || explain_add(ret, reason) < 0)
                         return -ENOMEM;
         }
         return 0;

@@ -10,8 +10,8 @@
 
 #include "base/path.h"
 #include "base/sys.h"
+#include "never.h"
 #include "policy/options.h"
-#include "protect/learn_view.h"
 
 /* Of a path with more parts than people make nothing is told: each is looked at. */
 #define DEPTH_MOST 256
@@ -138,15 +138,6 @@ static bool is_usable(const char *path) {
                (access(path, X_OK) == 0 || (!S_ISDIR(st.st_mode) && access(path, R_OK) == 0));
 }
 
-static int explain_secret(const char *path, char **ret) {
-        return asprintf(ret,
-                        "%s is not exposed by policy, whether it exists or not: it is where keys and "
-                        "passwords are kept (--ro FILE exposes a single file)",
-                        path) < 0
-                       ? -ENOMEM
-                       : 0;
-}
-
 /* A path as an option's value: who reads a reason may paste it into a shell. */
 static char *as_word(const char *path, size_t n) {
         _cleanup_free_ char *part = strndup(path, n);
@@ -167,14 +158,16 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, bool 
         const struct plan_op *op = explain_covering(plan, path);
         size_t n = tellable(plan, path), n_own = part_of_shared(plan, path);
         _cleanup_free_ char *part = NULL, *word = NULL;
+        int r;
 
         if (shows_the_host(op) || is_on_the_way(plan, path) || is_of_many(plan, path) ||
             count_slashes(path) > DEPTH_MOST)
                 return 0;
         if (path_is_beneath(path, "/dev"))
                 return explain_device(path, ret);
-        if (wide_is_secret(path, plan->home))
-                return explain_secret(path, ret);
+        r = explain_never(plan, path, to_write, ret);
+        if (r < 0 || *ret)
+                return r;
         if (n_own > 0) {
                 word = as_word(path, n_own);
                 return !word || asprintf(ret,
@@ -190,18 +183,22 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, bool 
         /* Of a path that is missing on the host, too, the folder may be what isn't exposed. */
         while (part && *part && !is_on_the_way(plan, part) &&
                !shows_the_host(explain_covering(plan, part))) {
-                if (wide_is_secret(part, plan->home))
-                        return explain_secret(part, ret);
+                r = explain_never(plan, part, to_write, ret);
+                if (r < 0 || *ret)
+                        return r;
                 if (access(part, F_OK) == 0 && !is_usable(part))
                         return 0;
                 if (access(part, F_OK) == 0) {
+                        _cleanup_free_ char *never = NULL;
+
                         word = as_word(part, strlen(part));
-                        return !word || asprintf(ret,
-                                                 to_write ? "%s is on the host and isn't exposed: --rw %s "
-                                                            "exposes it, writable"
-                                                          : "%s is on the host and isn't exposed: --ro %s "
-                                                            "exposes it, --rw writable",
-                                                 part, word) < 0
+                        if (!word || explain_never(plan, part, true, &never) < 0)
+                                return -ENOMEM;
+                        return asprintf(ret, "%s is on the host and isn't exposed: %s %s exposes it%s", part,
+                                        to_write ? "--rw" : "--ro", word,
+                                        to_write ? ", writable"
+                                        : never  ? ""
+                                                 : ", --rw writable") < 0
                                        ? -ENOMEM
                                        : 0;
                 }
@@ -239,6 +236,9 @@ static int explain_write(const struct nsrun_plan *plan, const char *path, char *
 
         if (op && op->kind == PLAN_BIND && !op->is_read_only)
                 return 0;
+        r = around ? 0 : explain_never(plan, op && op->kind == PLAN_BIND ? op->target : path, true, ret);
+        if (r < 0 || *ret)
+                return r;
         if (op && op->kind == PLAN_BIND) {
                 word = str_shell_quote(name ? name : op->target);
                 if (!word)
@@ -315,9 +315,7 @@ int explain_path(const struct nsrun_plan *plan, const char *path, enum refused h
                 return -ENOMEM;
         op = explain_covering(plan, normal);
         if (op && op->kind == PLAN_HIDE && how != REFUSED_SPACE)
-                return asprintf(ret, "%s is hidden: leave out the --hide that names it", op->target) < 0
-                               ? -ENOMEM
-                               : 0;
+                return asprintf(ret, "%s is hidden: a --hide names it", op->target) < 0 ? -ENOMEM : 0;
         if (how == REFUSED_ABSENT || how == REFUSED_MAKE)
                 return explain_absent(plan, normal, how == REFUSED_MAKE, ret);
         if (how == REFUSED_WRITE)

@@ -27,7 +27,7 @@ static bool is_shown_by_name(const struct resolved *s, const char *path) {
         return false;
 }
 
-/* Adds an overlay, or a writable folder in one, which the run makes where it is missing. */
+/* Adds an overlay, or a writable folder, which the run makes where it is missing. */
 static int agent_add_folder(struct resolved *s, enum policy_access access, const char *path,
                             struct nsrun_error *err) {
         const struct rule_request request = {.access = access,
@@ -171,12 +171,12 @@ static int add_state(struct resolved *s, const struct agent_folder *folder, cons
                 return add_mixed(s, folder, path, in, err);
         if (below && !in->source)
                 return 0;
-        if (!strchr(path, '*'))
-                r = is_folder ? agent_add_folder(s, POLICY_RW, path, err)
-                              : resolve_default(s, PLAN_BY_STATE, POLICY_RW, path, of_agent, err);
+        if (below && (is_folder || strchr(path, '*')))
+                return add_carried(s, in->source, below, is_folder, err);
+        r = is_folder ? agent_add_folder(s, POLICY_RW, path, err)
+                      : resolve_default(s, PLAN_BY_STATE, POLICY_RW, path, of_agent, err);
         /* What isn't there can't be mounted. */
-        return r < 0 || !below || s->files.n_rules > n ? r
-                                                       : add_carried(s, in->source, below, is_folder, err);
+        return r < 0 || !below || s->files.n_rules > n ? r : add_carried(s, in->source, below, false, err);
 }
 
 int agent_add_rules(struct resolved *s, struct nsrun_error *err) {

@@ -31,6 +31,10 @@ static int take_note(struct run *run, const struct nsrun_error *note, struct nsr
         return r == -ENOMEM ? error_oom(err) : r;
 }
 
+static int take_finding(void *data, const struct nsrun_error *note) {
+        return take_note(data, note, NULL);
+}
+
 /* That RLIMIT_NPROC bounds the processes. */
 static int note_rlimit(struct run *run, struct nsrun_error *err) {
         struct nsrun_error note;
@@ -171,6 +175,8 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
                 params->stdio = run->streams.stdio;
         if (r >= 0)
                 r = disk_prepare(plan, &run->rundir, params, err);
+        if (r >= 0 && carried_recover(&run->rundir, take_finding, run) < 0)
+                return error_oom(err);
         if (r >= 0)
                 r = carried_begin(plan, &run->rundir, &run->carried, err);
         if (r >= 0)
@@ -362,10 +368,6 @@ static void end_session(const struct run *run, int status) {
         init = record_open_process(&run->session);
         if (init >= 0)
                 (void)sys_pidfd_send_signal(init, SIGKILL);
-}
-
-static int take_finding(void *data, const struct nsrun_error *note) {
-        return take_note(data, note, NULL);
 }
 
 /* Looks at what the command has left on the host. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* --agent NAME: of each row of the table the folders, what of them comes to the host, the one key, the hosts
  * and the filter; who wins over a row, rows of a configuration, and what is refused. */
-#include "harness.h"
+#include "agents.h"
 
 /* What is known of each agent, a sample of each column. */
 static const struct row {
         const char *agent;
         const char *overlays;    /* its folders */
-        const char *state;       /* what of them comes to the host: paths, folders with a slash */
+        const char *state;       /* what of them comes to the host */
         const char *readable;    /* a file; or NULL */
         const char *key, *other; /* the first key, and one that stays withheld while the first is set */
         const char *host;
@@ -16,22 +16,25 @@ static const struct row {
         {"aider", ".aider", "", ".aider.conf.yml", "ANTHROPIC_API_KEY", "OPENAI_API_KEY",
          "api.anthropic.com", false},
         {"claude", ".claude",
-         ".claude/projects/ .claude/todos/ .claude/tasks/ .claude/plans/ .claude/paste-cache/ "
+         ".claude/projects/p/a.jsonl .claude/projects/p/sessions-index.json .claude/projects/p/s/subagents/a.jsonl "
+         ".claude/projects/p/s/subagents/a.meta.json .claude/projects/p/s/tool-results/a.txt .claude/todos/a.json "
+         ".claude/tasks/t/1.json .claude/tasks/t/.highwatermark .claude/plans/a.md .claude/paste-cache/a.txt "
          ".claude/history.jsonl .claude/.credentials.json",
          ".local/share/claude/versions/1", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN",
          "api.anthropic.com", true},
         {"codex", ".codex",
-         ".codex/sessions/ .codex/archived_sessions/ .codex/history.jsonl .codex/session_index.jsonl "
-         ".codex/auth.json .codex/installation_id",
+         ".codex/sessions/2026/11/27/rollout-a.jsonl .codex/archived_sessions/rollout-a.jsonl .codex/history.jsonl .codex/session_index.jsonl "
+         ".codex/auth.json",
          NULL, "CODEX_API_KEY", "OPENAI_API_KEY", "chatgpt.com", true},
-        {"copilot", ".copilot", ".copilot/session-state/ .copilot/command-history-state.json", NULL,
-         "COPILOT_GITHUB_TOKEN", "GH_TOKEN", "*.githubcopilot.com", false},
+        {"copilot", ".copilot",
+         ".copilot/session-state/a/events.jsonl .copilot/session-state/a/workspace.yaml .copilot/command-history-state.json",
+         NULL, "COPILOT_GITHUB_TOKEN", "GH_TOKEN", "*.githubcopilot.com", false},
         {"cursor", ".cursor .config/cursor",
-         ".cursor/chats/ .cursor/prompt_history.json .config/cursor/auth.json",
+         ".cursor/chats/a/b/store.db .cursor/chats/a/b/store.db-wal .cursor/prompt_history.json .config/cursor/auth.json",
          ".local/share/cursor-agent/versions/1", "CURSOR_API_KEY", "CURSOR_AUTH_TOKEN", "*.cursor.sh", true},
         {"gemini", ".gemini",
-         ".gemini/tmp/a/chats/ .gemini/tmp/a/logs.json .gemini/tmp/bin/chats/ .gemini/oauth_creds.json "
-         ".gemini/google_accounts.json .gemini/gemini-credentials.json .gemini/installation_id",
+         ".gemini/tmp/a/chats/a.json .gemini/tmp/a/chats/a.jsonl .gemini/tmp/a/logs.json .gemini/oauth_creds.json "
+         ".gemini/google_accounts.json .gemini/gemini-credentials.json",
          NULL, "GEMINI_API_KEY", "GOOGLE_API_KEY", "generativelanguage.googleapis.com", false},
         {"goose", ".config/goose .local/share/goose .local/state/goose", ".local/state/goose/history.txt",
          NULL, "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "openrouter.ai", false},
@@ -39,53 +42,9 @@ static const struct row {
          ".local/share/opencode/auth.json .local/state/opencode/prompt-history.jsonl "
          ".local/state/opencode/frecency.jsonl .local/state/opencode/model.json",
          ".opencode/bin/opencode", "OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "models.dev", false},
-        {"qwen", ".qwen", ".qwen/projects/ .qwen/todos/ .qwen/oauth_creds.json .qwen/installation_id", NULL,
+        {"qwen", ".qwen", ".qwen/projects/a/chats/a.jsonl .qwen/todos/a.json .qwen/oauth_creds.json", NULL,
          "DASHSCOPE_API_KEY", "OPENAI_API_KEY", "dashscope.aliyuncs.com", false},
 };
-
-/* Makes folder/name with `text`, and the folders on its way. */
-static void lay_file(const char *folder, const char *name, const char *text) {
-        _cleanup_free_ char *path = path_of(folder, name);
-
-        for (char *slash = path + strlen(folder) + 1; (slash = strchr(slash, '/')); slash++) {
-                *slash = '\0';
-                assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
-                *slash = '/';
-        }
-        make_file(folder, name, text);
-}
-
-static void expect_home_file(const struct site *s, const char *name, const char *expected) {
-        _cleanup_free_ char *path = path_of(s->home, name), *text = file_text(path);
-
-        assert_non_null(text);
-        assert_string_equal(text, expected);
-}
-
-/* Nothing of the tester's moves a folder, or is a key. */
-static int agents_setup(void **state) {
-        static const char *const moves[] = {"CLAUDE_CONFIG_DIR", "CODEX_HOME",      "COPILOT_HOME",
-                                            "CURSOR_CONFIG_DIR", "GEMINI_CLI_HOME", "XDG_CONFIG_HOME",
-                                            "XDG_DATA_HOME",     "XDG_STATE_HOME",  "XDG_CACHE_HOME"};
-
-        if (site_setup(state) != 0)
-                return -1;
-        for (size_t i = 0; i < ARRAY_SIZE(moves); i++)
-                assert_int_equal(unsetenv(moves[i]), 0);
-        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                assert_int_equal(unsetenv(rows[i].key), 0);
-                assert_int_equal(unsetenv(rows[i].other), 0);
-        }
-        return 0;
-}
-
-#undef TEST
-#define TEST(name) TEST_WITH(name, agents_setup, site_teardown)
-
-static void nsrun_agent(const struct site *s, struct outcome *o, const char *const *arguments) {
-        run(&(struct request){.argv = arguments, .cwd = s->project}, o);
-}
-#define NSRUN(s, o, ...) nsrun_agent(s, o, (const char *const[]){program(), __VA_ARGS__, NULL})
 
 /* What a hostile command writes to each folder: over what is there, each name that an agent's own
  * documentation has or that one was seen to run, and what no carrying may follow, wait for or execute. */
@@ -97,9 +56,11 @@ static const char hostile[] =
         "  packages/app-server-daemon/current/codex bin/rg tmp/bin/rg tmp/a/checkpoints/x history/a/config \\\n"
         "  trustedFolders.json opencode.db sessions.db state_5.sqlite snapshot/x/config a/b/c; do\n"
         "  case $n in */*) mkdir -p ${n%/*};; esac; echo evil >$n; done\n"
-        "ln -sf /etc/passwd link; mkfifo fifo; done; cd; for n in $STATE; do case $n in\n"
-        "  */) mkdir -p $n && echo new >$n/new && ln -sf /etc/passwd $n/link;; *) mkdir -p ${n%/*}; echo new >$n;; esac\n"
-        "done; echo key=$KEY-$OTHER; cat $READABLE; { echo x >>$READABLE; } 2>/dev/null || echo closed";
+        "ln -sf /etc/passwd link; mkfifo fifo; done; cd; for n in $STATE; do d=${n%/*}; mkdir -p $d/memory; echo new "
+        ">$n;\n"
+        "  chmod 755 $n; case $n in .claude/history.*) ;; */*/*) ln -sf /etc/passwd $d/link.jsonl; mkfifo $d/fifo.json $d/x\n"
+        "  echo evil >$d/memory/MEMORY.md; chmod 000 $d/memory;; esac; done\n"
+        "echo key=$KEY-$OTHER; cat $READABLE; { echo x >>$READABLE; } 2>/dev/null || echo closed";
 
 /* All plain files of the home, a line each with its sum, but for what nsrun keeps. */
 static char *sums_of_home(const struct site *s) {
@@ -122,9 +83,8 @@ static bool is_state(const struct row *row, const char *line) {
         for (char *n = strtok_r(list, " ", &save); n; n = strtok_r(NULL, " ", &save)) {
                 size_t length = strlen(n);
 
-                if (strncmp(line, n, length) == 0 && (n[length - 1] == '/' || line[length] == ' '))
-                        /* A folder that is writable itself may have any; what is carried has plain files. */
-                        return strstr(line, " f ") || !startswith(line, ".gemini/");
+                if (strncmp(line, n, length) == 0 && startswith(line + length, " f "))
+                        return true;
         }
         return false;
 }
@@ -153,12 +113,13 @@ static void expect_row(const struct site *s, const struct row *row, bool is_firs
                         fail_msg("%s: reached the host: %s", row->agent, line);
         save = NULL;
         for (char *n = strtok_r(list, " ", &save); n; n = strtok_r(NULL, " ", &save)) {
-                _cleanup_free_ char *path =
-                        text_of("%s/%s%s", s->home, n, n[strlen(n) - 1] == '/' ? "new" : "");
-                _cleanup_free_ char *text = file_text(path);
+                _cleanup_free_ char *path = path_of(s->home, n), *text = file_text(path);
+                struct stat st;
 
                 if (!text || !streq(text, "new\n"))
                         fail_msg("%s: didn't reach the host: %s", row->agent, n);
+                if (stat(path, &st) < 0 || (st.st_mode & 07111))
+                        fail_msg("%s: can be executed: %s", row->agent, n);
         }
         /* Without the option none of it is there. */
         RUN(s, &plain, "--", "sh", "-c", "cd; cat .*/settings .*/*/settings; ls .aider .qwen .codex; env");
@@ -228,141 +189,6 @@ TEST(a_folder_that_is_missing_is_made) {
         }
 }
 
-/* What is to be carried at the end is the command's making until then. */
-TEST(what_is_carried_is_a_plain_file_and_no_newer_one_is_lost) {
-        const struct site *s = *state;
-        _cleanup_free_ char *auth = path_of(s->home, ".codex/auth.json"), *link = path_of(s->project, "x"),
-                            *log = path_of(s->home, ".gemini/tmp/a/logs.json");
-        _cleanup_outcome_ struct outcome o = {0}, race = {0};
-        struct stat st;
-
-        lay_file(s->home, "secret", "secret\n");
-        RUN(s, &o, "--agent", "codex", "--", "sh", "-c",
-            "cd ~/.codex; ln -s ../secret auth.json; mkfifo history.jsonl; mkdir installation_id");
-        expect_status(&o, 0);
-        expect_in(o.err, "nsrun: note: what the command wrote here can't be carried to the host: ");
-        assert_int_equal(lstat(auth, &st), -1);
-        expect_home_file(s, "secret", "secret\n");
-        /* By another name the host's file is written meanwhile. */
-        lay_file(s->home, ".gemini/tmp/a/logs.json", "host\n");
-        assert_return_code(linkat(AT_FDCWD, log, AT_FDCWD, link, 0), errno);
-        RUN(s, &race, "--agent", "gemini", "--", "sh", "-c",
-            "echo inside >~/.gemini/tmp/a/logs.json; echo newer >x");
-        expect_status(&race, 0);
-        expect_in(race.err,
-                  "nsrun: note: the host has changed this file meanwhile: what the command wrote to it is "
-                  "the next run's here: ");
-        expect_home_file(s, ".gemini/tmp/a/logs.json", "newer\n");
-}
-
-/* What isn't state is there again for the agent, in this project alone; a file that the user changes
- * meanwhile is the user's. */
-TEST(the_rest_is_there_again_in_the_next_run_of_the_project) {
-        static const char look[] = "cd ~/.codex; cat config.toml skills/new/SKILL.md; ls old gone; cat $f";
-        const struct site *s = *state;
-        _cleanup_outcome_ struct outcome o = {0}, again = {0}, second = {0}, other = {0}, mine = {0};
-        _cleanup_free_ char *config = path_of(s->home, ".codex/config.toml");
-
-        lay_file(s->home, ".codex/config.toml", "mine\n");
-        lay_file(s->home, ".codex/old/x", "x\n");
-        lay_file(s->home, ".codex/gone", "x\n");
-        RUN(s, &o, "--agent", "codex", "--", "sh", "-c",
-            "cd ~/.codex; echo trust >>config.toml; mkdir -p skills/new; echo s >skills/new/SKILL.md; rm gone; "
-            "rm -r old; mkdir old; chmod 500 skills");
-        expect_status(&o, 0);
-        expect_in(o.err,
-                  "nsrun: note: the host gets nothing of config.toml, old, skills (the next run in this "
-                  "project does): ");
-        expect_home_file(s, ".codex/config.toml", "mine\n");
-        expect_home_file(s, ".codex/old/x", "x\n");
-        RUN(s, &again, "--agent", "codex", "--", "sh", "-c", look);
-        expect_out(&again, "mine\ntrust\ns\nold:\n");
-        RUN(s, &second, "--agent", "codex", "--", "sh", "-c",
-            "cd ~/.codex; echo more >>config.toml; chmod 700 skills; rm -r skills; mkdir skills; echo x >gone; cat config.toml");
-        assert_string_equal(second.err, "");
-        expect_out(&second, "mine\ntrust\nmore\n");
-        nsrun_agent(s, &other,
-                    (const char *const[]){program(), "run", "--project", s->outside, "--agent", "codex",
-                                          "--", "cat", config, NULL});
-        expect_out(&other, "mine\n");
-        lay_file(s->home, ".codex/config.toml", "newer\n");
-        RUN(s, &mine, "--agent", "codex", "--", "sh", "-c", look);
-        expect_out(&mine, "newer\ngone\n\nold:\n");
-}
-
-/* A command of a person's in the project. */
-static void outside(const struct site *s, const char *script) {
-        _cleanup_free_ char *whole = text_of("cd %s && %s", s->project, script);
-        _cleanup_outcome_ struct outcome o = {0};
-
-        run_outside(s, &o, whole);
-        expect_status(&o, 0);
-}
-
-/* .claude/worktrees is a place like any other, and what is around it protected, there or not. */
-TEST(a_worktree_of_claudes_stays) {
-        static const char make[] =
-                "git worktree add -q .claude/worktrees/w; echo evil >.claude/settings.json; mkdir "
-                ".claude/hooks; echo f >.claude/worktrees/w/f && cat .claude/worktrees/w/f";
-        const struct site *s = *state;
-        _cleanup_free_ char *folder = path_of(s->project, ".claude"), *text = NULL,
-                            *file = path_of(s->project, ".claude/worktrees/w/f");
-        _cleanup_outcome_ struct outcome none = {0}, made = {0}, there = {0}, strict = {0};
-
-        outside(s, "git init -q . && git -c user.name=u -c user.email=u@u commit -q --allow-empty -m x");
-        RUN(s, &none, "--agent", "claude", "--", "true");
-        expect_status(&none, 0);
-        assert_int_equal(access(folder, F_OK), -1);
-        for (unsigned i = 0; i < 2; i++) {
-                struct outcome *o = i > 0 ? &there : &made;
-
-                RUN(s, o, "--agent", "claude", "--", "sh", "-c", make);
-                expect_out(o, "f\n");
-                expect_in(o->err, ".claude/settings.json: Read-only file system");
-                text = file_text(file);
-                assert_string_equal(text, "f\n");
-                outside(s,
-                        "test \"$(git worktree list | wc -l)\" = 2 && git -C .claude/worktrees/w log -1 -q && "
-                        "test \"$(ls -A .claude)\" = worktrees && rm -r .claude/worktrees/w && git worktree prune && "
-                        "git branch -D w -q");
-                free(TAKE_PTR(text));
-        }
-        outside(s, "rm -r .claude");
-        RUN(s, &strict, "--agent", "claude", "--protect=strict", "--", "sh", "-c", make);
-        expect_out(&strict, "f\n");
-}
-
-/* What is written where it is outlives nsrun; what earlier runs have left stays as it was; a session's comes
- * when it ends. */
-TEST(a_kill_loses_no_state_and_a_sessions_comes_at_its_end) {
-        const struct site *s = *state;
-        _cleanup_free_ char *script = text_of(
-                "%s run --agent codex -- sh -c 'cd ~/.codex; echo k >sessions/k; echo k >>config.toml; touch %s/go; "
-                "exec sleep 1000' & p=$!; until [ -e go ] || ! kill -0 $p; do :; done; kill -9 $p; wait $p; test $? = 137",
-                program(), s->project);
-        _cleanup_free_ char *session = text_of(
-                "id=$(%s session start --agent codex) && %s run --session $id -- sh -c 'cd ~/.codex; echo login "
-                ">auth.json; echo s >>config.toml; cat config.toml' && ! test -e ~/.codex/auth.json && %s session stop "
-                "$id",
-                program(), program(), program());
-        _cleanup_outcome_ struct outcome first = {0}, killed = {0}, then = {0}, kept = {0};
-
-        lay_file(s->home, ".codex/config.toml", "mine\n");
-        RUN(s, &first, "--agent", "codex", "--", "sh", "-c", "echo first >>~/.codex/config.toml");
-        run_outside(s, &killed, script);
-        collect_orphans();
-        expect_status(&killed, 0);
-        expect_home_file(s, ".codex/sessions/k", "k\n");
-        run_outside(s, &then, session);
-        collect_orphans(); /* the session's monitor */
-        expect_status(&then, 0);
-        expect_out(&then, "mine\nfirst\ns\n");
-        expect_home_file(s, ".codex/auth.json", "login\n");
-        expect_home_file(s, ".codex/config.toml", "mine\n");
-        RUN(s, &kept, "--agent", "codex", "--", "sh", "-c", "cat ~/.codex/config.toml");
-        expect_out(&kept, "mine\nfirst\ns\n");
-}
-
 /* As ~/.ssh is none; a repository of the home's files may be one, in which they are the user's. */
 TEST(an_agents_folder_is_no_project_and_no_command_writes_what_the_homes_links_lead_to) {
         static const char *const folders[] = {".claude/skills", ".codex", ".qwen", ".local/share/opencode"};
@@ -428,43 +254,6 @@ TEST(what_codexs_sandbox_mounts_over_is_there_and_leaves_no_trace) {
         expect_status(&plain, 1);
 }
 
-TEST(of_claudes_own_file_the_host_gets_members_that_name_no_program) {
-        const struct site *s = *state;
-        _cleanup_free_ char *file = path_of(s->home, ".claude.json"), *text = NULL, *script = NULL;
-        _cleanup_outcome_ struct outcome o = {0}, again = {0};
-
-        lay_file(
-                s->home, ".claude.json",
-                "{\"numStartups\": 3, \"theme\": \"dark\", \"mcpServers\": {\"mine\": {\"command\": \"x\"}},"
-                " \"projects\": {\"/other\": {\"history\": [1]}}}");
-        script = text_of(
-                "cd; cat .claude.json; echo '{\"numStartups\": 4, \"theme\": \"dark\", \"userID\": \"u\","
-                " \"mcpServers\": {\"evil\": {\"command\": \"y\"}}, \"env\": {\"PATH\": \"/evil\"},"
-                " \"apiKeyHelper\": \"evil\", \"hooks\": 1, \"projects\": {\"%s\": {\"history\": [2],"
-                " \"hasTrustDialogAccepted\": true, \"mcpServers\": {\"evil\": 1}},"
-                " \"/other\": {\"history\": [3], \"allowedTools\": [\"Bash\"]}}}' >.claude/new;"
-                " mv .claude/new \"$(readlink .claude.json)\"; cat .claude.json",
-                s->project);
-        RUN(s, &o, "--agent", "claude", "--", "sh", "-c", script);
-        expect_status(&o, 0);
-        expect_in(o.out, "\"mine\"");
-        expect_in(o.out, "evil");
-        text = file_text(file);
-        expect_in(text, "\"numStartups\": 4");
-        expect_in(text, "\"userID\": \"u\"");
-        expect_in(text, "\"mine\"");
-        expect_in(text, "2\n");
-        expect_not_in(text, "3\n");
-        expect_not_in(text, "evil");
-        expect_not_in(text, "Trust");
-        expect_not_in(text, "hooks");
-        /* Inside there is what was said there. */
-        RUN(s, &again, "--agent", "claude", "--", "sh", "-c", "cat ~/.claude.json");
-        expect_in(again.out, "Trust");
-        expect_in(again.out, "apiKeyHelper");
-        expect_not_in(again.out, "Bash");
-}
-
 TEST(what_is_named_wins_over_the_row) {
         const struct site *s = *state;
         _cleanup_free_ char *codex = path_of(s->home, ".codex"), *moved = path_of(s->outside, "codex"),
@@ -522,7 +311,7 @@ TEST(a_configuration_adds_a_row_and_replaces_one) {
         lay_file(s->home, ".codex/config.toml", "mine\n");
         assert_int_equal(setenv("MINE_KEY", "key", 1), 0);
         RUN(s, &mine, "--agent", "mine", "--", "sh", "-c",
-            "cd; cat .minerc .mine/conf.d/x; echo $MINE_KEY; echo a >.mine/a && echo b >.mine/log/b && "
+            "cd; cat .minerc .mine/conf.d/x; echo $MINE_KEY; echo a >.mine/a && mkdir .mine/log && echo b >.mine/log/b && "
             "echo c >.mine/conf.d/x && cat .mine/conf.d/x");
         assert_int_equal(unsetenv("MINE_KEY"), 0);
         expect_out(&mine, "rc\nconf\nkey\nc\n");

@@ -60,11 +60,11 @@ static const struct {
         {"sh -c '%O/onlyhere'", NULL,
          "%O is on the host and isn't exposed: --ro %O exposes it, --rw writable"},
         {"cat ~/.netrc", NULL,
-         "%H/.netrc is not exposed by policy, whether it exists or not: it is where keys and passwords are kept (--ro FILE "
-         "exposes a single file)"},
+         "%H/.netrc is not exposed by policy, whether it exists or not: it is where keys and passwords are kept; what needs that runs "
+         "outside"},
         {"cat %O/id_ed25519", NULL,
-         "%O/id_ed25519 is not exposed by policy, whether it exists or not: it is where keys and passwords are kept (--ro FILE "
-         "exposes a single file)"},
+         "%O/id_ed25519 is not exposed by policy, whether it exists or not: it is where keys and passwords are kept; what needs that runs "
+         "outside"},
         {"echo \"cat: ~/.config/\\$(id): No such file or directory\" | sed \"s:~:$HOME:\"; exit 1", NULL,
          "%H/.config/$(id) is not exposed by policy, whether it exists or not: --ro '%H/.config/$(id)' exposes it, --rw "
          "writable"},
@@ -102,13 +102,12 @@ static const struct {
         {"cd %H/work", NULL,
          "%H/work is on the host and isn't exposed: --ro %H/work exposes it, --rw writable"},
         {"cat %H/.ssh/id_ed25519", NULL,
-         "%H/.ssh/id_ed25519 is not exposed by policy, whether it exists or not: it is where keys and passwords "
-         "are kept (--ro FILE exposes a single file)"},
+         "%H/.ssh is not exposed by policy, whether it exists or not: it is where keys and passwords are kept; "
+         "--ssh-agent KEY lets a key of the agent's sign, which is as much as git over ssh needs"},
         {"cat %H/.aws/credentials", NULL,
-         "%H/.aws/credentials is not exposed by policy, whether it exists or not: it is where keys and passwords "
-         "are kept (--ro FILE exposes a single file)"},
-        {"cat .env.local", "--hide=.env.local",
-         "%P/.env.local is hidden: leave out the --hide that names it"},
+         "%H/.aws is not exposed by policy, whether it exists or not: it is where keys and passwords are kept; "
+         "what needs that runs outside"},
+        {"cat .env.local", "--hide=.env.local", "%P/.env.local is hidden: a --hide names it"},
         {"touch .vscode/x", NULL,
          "%P/.vscode is protected, since programs on the host obey it: --no-protect .vscode lifts that"},
         {"echo x >.vscode/x", NULL,
@@ -132,7 +131,7 @@ static const struct {
         {"cp /usr/bin/bash %H/.npm/x", "--tmpfs-size=64K",
          "%H/.npm is an overlay in memory, and its 64K are full: --tmpfs-size 256K gives it more"},
         {": ${WORK_API_TOKEN:?}", NULL,
-         "the variable WORK_API_TOKEN is withheld, since it looks like a secret: --env WORK_API_TOKEN passes it"},
+         "the variable WORK_API_TOKEN is withheld, since it looks like a secret"},
         {"for i in 1 2 3 4 5 6 7 8; do sleep 0.1 & done; wait; exit 1", "--limit=pids=3",
          "the 3 processes that --limit pids=3 gives were used up: a larger number, as --limit pids=12, allows more"},
         {"cat /dev/full0 /dev/fuse", NULL,
@@ -322,7 +321,7 @@ TEST(no_reason_tells_of_what_lies_behind_a_descriptor_or_in_shared_memory) {
 
 TEST(json_has_the_reasons_and_at_most_ten) {
         const struct site *s = *state;
-        _cleanup_told_ struct told few = {0}, many = {0}, none = {0};
+        _cleanup_told_ struct told few = {0}, keys = {0}, many = {0}, none = {0};
         struct json_object *reasons = NULL;
 
         TOLD(s, &none, "cat missing");
@@ -332,7 +331,11 @@ TEST(json_has_the_reasons_and_at_most_ten) {
                 &few, "reasons",
                 "[\"there is no network (--net=none): --net=allow --allow HOST gives one host, --net=host "
                 "all\"]");
-        TOLD(s, &many, "for i in $(seq 99); do cat ~/.ssh/$i; done");
+        /* All keys of a folder are one. */
+        TOLD(s, &keys, "for i in $(seq 99); do cat ~/.ssh/$i; done");
+        assert_true(json_object_object_get_ex(keys.object, "reasons", &reasons));
+        assert_int_equal(json_object_array_length(reasons), 1);
+        TOLD(s, &many, "for i in $(seq 99); do cat ~/.config/$i/x; done");
         assert_true(json_object_object_get_ex(many.object, "reasons", &reasons));
         assert_int_equal(json_object_array_length(reasons), 10);
 }

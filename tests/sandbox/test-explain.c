@@ -73,14 +73,13 @@ static const struct {
         {"chmod 700 %O/data", "--ro=%O", "%O is exposed read-only: --rw %O makes it writable"},
         {"touch .vscode/x", NULL,
          "%P/.vscode is protected, since programs on the host obey it: --no-protect .vscode lifts that"},
-        {"cat .env.local", "--hide=.env.local",
-         "%P/.env.local is hidden: leave out the --hide that names it"},
+        {"cat .env.local", "--hide=.env.local", "%P/.env.local is hidden: a --hide names it"},
         {"cat %H/.ssh/id_ed25519", NULL,
-         "%H/.ssh/id_ed25519 is not exposed by policy, whether it exists or not: it is where keys and "
-         "passwords are kept (--ro FILE exposes a single file)"},
+         "%H/.ssh is not exposed by policy, whether it exists or not: it is where keys and passwords are kept; "
+         "--ssh-agent KEY lets a key of the agent's sign, which is as much as git over ssh needs"},
         {"cat %H/.aws/credentials", NULL,
-         "%H/.aws/credentials is not exposed by policy, whether it exists or not: it is where keys and "
-         "passwords are kept (--ro FILE exposes a single file)"},
+         "%H/.aws is not exposed by policy, whether it exists or not: it is where keys and passwords are kept; "
+         "what needs that runs outside"},
         {"unshare -r true", NULL, NESTED("unshare CLONE_NEWUSER")},
         {"chmod u+s plain", NULL,
          "seccomp denies the setuid bit, and where other users can reach a writable folder the setgid bit: a "
@@ -128,6 +127,20 @@ static const struct {
          true},
         {"su -c true </dev/null", NULL, NO_PRIVILEGES, true},
 };
+
+/* Root may write it, and no reason says so. */
+TEST_IF(geteuid() == 0, of_the_systems_own_state_nothing_is_proposed, site_setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_host(s);
+        explained(s, &o, NULL, "touch /var/lib/x; touch /usr/x; cat /etc/shadow %O/data");
+        expect_in(o.err, "nsrun: reason: /var/lib is the system's own: what needs that runs outside\n");
+        expect_in(o.err, "nsrun: reason: /usr is the system's own: what needs that runs outside\n");
+        expect_in(o.err, "nsrun: reason: /etc/shadow is the system's own: what needs that runs outside\n");
+        expect_in(o.err, "--rw writable\n");
+        expect_not_in(o.err, "--rw /");
+}
 
 TEST(what_a_command_says_of_its_failure_is_heard) {
         const struct site *s = *state;
@@ -325,6 +338,63 @@ TEST(nothing_is_told_of_a_failure_that_is_not_the_sandboxs_or_of_a_success) {
 }
 
 /* A command can't ask the host by way of the reasons whether a key exists, or what else lies in a folder. */
+/* All options of a run's reasons in one further run, as a person would paste them. */
+static void follow(const struct site *s, struct outcome *ret, const char *reasons, const char *command) {
+        _cleanup_free_ char *script = text_of(
+                "o=$(grep '^nsrun: reason: ' <<'E' | grep -oE -- \"--([a-z-]+=[^ ,;]+|[a-z-]+ (/[^ ,;]*|'[^']*')|(env|no-protect|agent) [^ ,;]+)\"\n%s\nE\n)\n"
+                "set -f; eval \"set -- $(echo $o)\"; exec '%s' run --hide .env \"$@\" -- sh -c '%s'",
+                reasons, program(), command);
+
+        run_outside(s, ret, script);
+}
+
+/* What can be had is (the control); a secret or an agent's login isn't, whichever row's advice is followed.
+ */
+TEST(no_advice_that_is_followed_shows_a_secret) {
+        static const char *const secrets[] = {
+                ".ssh/id_rsa", ".aws/credentials",          ".netrc",          ".config/gh/hosts",
+                ".gnupg/key",  ".claude/.credentials.json", ".codex/auth.json"};
+        static const char look[] =
+                "cd; cat .ssh/id_rsa .aws/credentials .netrc .config/gh/hosts .gnupg/key "
+                ".claude/.credentials.json .codex/auth.json; cat work/plain; cd - >/dev/null; "
+                "cat .env; echo $WORK_API_TOKEN; : ${WORK_API_TOKEN:?}";
+        const struct site *s = *state;
+        _cleanup_free_ char *tool = path_of(s->project, "claude");
+        _cleanup_free_ char *lay = text_of("echo plain-word >%s/work/plain", s->home);
+        _cleanup_outcome_ struct outcome plain = {0}, agent = {0}, first = {0}, then = {0};
+
+        make_host(s);
+        for (size_t i = 0; i < ARRAY_SIZE(secrets); i++) {
+                _cleanup_free_ char *make = text_of("mkdir -p $(dirname %s/%s) && echo secret-word >%s/%s",
+                                                    s->home, secrets[i], s->home, secrets[i]);
+                _cleanup_outcome_ struct outcome made = {0};
+
+                run_outside(s, &made, make);
+                expect_status(&made, 0);
+        }
+        run_outside(s, &plain, lay);
+        expect_status(&plain, 0);
+        make_file(s->project, ".env", "secret-word\n");
+        assert_int_equal(setenv("WORK_API_TOKEN", "secret-word", 1), 0);
+        explained(s, &first, "--hide=.env", look);
+        expect_in(first.err,
+                  "/.claude has the settings and the login of Claude Code, whether it exists or not: "
+                  "what needs that runs outside\n");
+        make_file(s->project, "claude", "#!/bin/sh\ncat ~/.claude/.credentials.json\n");
+        assert_int_equal(chmod(tool, 0755), 0);
+        RUN(s, &agent, "--explain", "--", "./claude");
+        expect_in(agent.err, "--agent claude gives it a version of its own\n");
+        follow(s, &then, first.err, look);
+        expect_out(&then, "plain-word\n\n");
+        for (size_t i = 0; i < ARRAY_SIZE(caused); i++) {
+                _cleanup_outcome_ struct outcome o = {0}, followed = {0};
+
+                explained(s, &o, caused[i].option, caused[i].command);
+                follow(s, &followed, o.err, look);
+                expect_not_in(followed.out, "secret-word");
+        }
+}
+
 TEST(a_failure_does_not_tell_what_is_on_the_host) {
         const struct site *s = *state;
         _cleanup_free_ char *ssh = NULL, *work = NULL;

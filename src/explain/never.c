@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See never.h. */
+#include "never.h"
+
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "policy/agents.h"
+#include "policy/options.h"
+#include "protect/learn_view.h"
+#include "rules/home_secrets.h"
+
+/* Which option does without the secret itself, by the folder of the home that has it. */
+static const struct {
+        const char *folder, *option, *instead;
+} ways[] = {
+        {".ssh", "ssh-agent",
+         "--ssh-agent KEY lets a key of the agent's sign, which is as much as git over ssh needs"},
+        {".gnupg", "gpg-agent", "--gpg-agent lets a key sign"},
+        {".docker", NULL, "what needs a registry's login runs outside"},
+        {"", NULL, "what needs that runs outside"},
+};
+
+/* Folders in which what belongs to root is the system's state. */
+static const char *const of_system[] = {"/bin",   "/boot",      "/etc",     "/gnu",     "/lib",
+                                        "/lib64", "/nix",       "/run",     "/sbin",    "/snap",
+                                        "/usr",   "/var/cache", "/var/lib", "/var/log", "/var/spool"};
+
+static const char *way_around(const char *below) {
+        size_t i = 0;
+
+        for (; *ways[i].folder; i++) {
+                bool is_had = !ways[i].option;
+
+                for (size_t k = 0; k < n_policy_options; k++)
+                        is_had |= ways[i].option && streq(policy_options[k].name, ways[i].option);
+                if (is_had && path_is_beneath(below, ways[i].folder))
+                        break;
+        }
+        return ways[i].instead;
+}
+
+/* The folder of keys that a path lies in, or the path itself, if its name alone tells. */
+static int never_secret(const char *path, const char *home, char **ret) {
+        const char *below = home ? path_below(path, home) : NULL;
+        size_t n = strlen(path);
+
+        for (size_t i = 0; below && home_secrets[i]; i++)
+                if (path_is_beneath(below, home_secrets[i]))
+                        n = (size_t)(below - path) + strlen(home_secrets[i]);
+        return asprintf(
+                       ret,
+                       "%.*s is not exposed by policy, whether it exists or not: it is where keys and passwords "
+                       "are kept; %s",
+                       (int)n, path, way_around(below ? below : "")) < 0
+                       ? -ENOMEM
+                       : 0;
+}
+
+/* To the agent itself its own option is proposed. */
+static int never_agents(const struct nsrun_plan *plan, const char *path, char **ret) {
+        const char *below = plan->home ? path_below(path, plan->home) : NULL;
+        const char *command = plan->argv && plan->argv[0] ? path_basename(plan->argv[0]) : "";
+
+        for (size_t i = 0; below && i < n_agent_entries; i++)
+                for (const struct agent_folder *f = agent_entries[i].folders; f->path; f++) {
+                        const char *name = agent_entries[i].name, *way = ways[ARRAY_SIZE(ways) - 1].instead;
+                        bool is_own = streq(command, name);
+
+                        if (f->access != POLICY_OVERLAY || !startswith(f->path, "~/") ||
+                            !path_is_beneath(below, f->path + 2))
+                                continue;
+                        return asprintf(
+                                       ret,
+                                       "%s/%s has the settings and the login of %s, whether it exists or not: "
+                                       "%s%s%s",
+                                       plan->home, f->path + 2, agent_entries[i].what,
+                                       is_own ? "--agent " : "", is_own ? name : way,
+                                       is_own ? " gives it a version of its own" : "") < 0
+                                       ? -ENOMEM
+                                       : 0;
+                }
+        return 0;
+}
+
+/* Who isn't root has no more of it outside. */
+static int never_system(const char *path, const char *home, bool to_write, char **ret) {
+        struct stat st;
+        bool is_state = false;
+
+        for (size_t i = 0; i < ARRAY_SIZE(of_system); i++)
+                is_state |= path_is_beneath(path, of_system[i]);
+        if (!is_state || geteuid() != 0 || (home && path_is_beneath(path, home)) || stat(path, &st) < 0 ||
+            st.st_uid != 0 || (!to_write && (st.st_mode & S_IROTH)))
+                return 0;
+        return asprintf(ret, "%s is the system's own: %s", path, ways[ARRAY_SIZE(ways) - 1].instead) < 0
+                       ? -ENOMEM
+                       : 0;
+}
+
+int explain_never(const struct nsrun_plan *plan, const char *path, bool to_write, char **ret) {
+        int r = 0;
+
+        *ret = NULL;
+        if (wide_is_secret(path, plan->home))
+                r = never_secret(path, plan->home, ret);
+        if (r >= 0 && !*ret)
+                r = never_agents(plan, path, ret);
+        if (r >= 0 && !*ret)
+                r = never_system(path, plan->home, to_write, ret);
+        if (r < 0)
+                *ret = NULL;
+        return r;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What an agent (--agent NAME) leaves: what of it the host gets, when, and what is there in the next run. */
+#include "agents.h"
+
+/* What is to be carried at the end is the command's making until then. */
+TEST(what_is_carried_is_a_plain_file_and_no_newer_one_is_lost) {
+        const struct site *s = *state;
+        _cleanup_free_ char *auth = path_of(s->home, ".codex/auth.json"), *link = path_of(s->project, "x"),
+                            *log = path_of(s->home, ".gemini/tmp/a/logs.json");
+        _cleanup_outcome_ struct outcome o = {0}, race = {0};
+        struct stat st;
+
+        lay_file(s->home, "secret", "secret\n");
+        RUN(s, &o, "--agent", "codex", "--", "sh", "-c",
+            "cd ~/.codex; ln -s ../secret auth.json; mkfifo history.jsonl; mkdir session_index.jsonl");
+        expect_status(&o, 0);
+        expect_in(o.err, "nsrun: note: what the command wrote here can't be carried to the host: ");
+        assert_int_equal(lstat(auth, &st), -1);
+        expect_home_file(s, "secret", "secret\n");
+        /* By another name the host's file is written meanwhile. */
+        lay_file(s->home, ".gemini/tmp/a/logs.json", "host\n");
+        assert_return_code(linkat(AT_FDCWD, log, AT_FDCWD, link, 0), errno);
+        RUN(s, &race, "--agent", "gemini", "--", "sh", "-c",
+            "echo inside >~/.gemini/tmp/a/logs.json; echo newer >x");
+        expect_status(&race, 0);
+        expect_in(race.err,
+                  "nsrun: note: the host has changed this file meanwhile: what the command wrote to it is "
+                  "the next run's here: ");
+        expect_home_file(s, ".gemini/tmp/a/logs.json", "newer\n");
+}
+
+/* What isn't state is there again for the agent, in this project alone; a file that the user changes
+ * meanwhile is the user's. */
+TEST(the_rest_is_there_again_in_the_next_run_of_the_project) {
+        static const char look[] = "cd ~/.codex; cat config.toml skills/new/SKILL.md; ls old gone; cat $f";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0}, again = {0}, second = {0}, other = {0}, mine = {0};
+        _cleanup_free_ char *config = path_of(s->home, ".codex/config.toml");
+
+        lay_file(s->home, ".codex/config.toml", "mine\n");
+        lay_file(s->home, ".codex/old/x", "x\n");
+        lay_file(s->home, ".codex/gone", "x\n");
+        RUN(s, &o, "--agent", "codex", "--", "sh", "-c",
+            "cd ~/.codex; echo trust >>config.toml; mkdir -p skills/new; echo s >skills/new/SKILL.md; rm gone; "
+            "rm -r old; mkdir old; chmod 500 skills");
+        expect_status(&o, 0);
+        expect_in(o.err,
+                  "nsrun: note: the host gets nothing of config.toml, old, skills (the next run in this "
+                  "project does): ");
+        expect_home_file(s, ".codex/config.toml", "mine\n");
+        expect_home_file(s, ".codex/old/x", "x\n");
+        RUN(s, &again, "--agent", "codex", "--", "sh", "-c", look);
+        expect_out(&again, "mine\ntrust\ns\nold:\n");
+        RUN(s, &second, "--agent", "codex", "--", "sh", "-c",
+            "cd ~/.codex; echo more >>config.toml; chmod 700 skills; rm -r skills; mkdir skills; echo x >gone; cat config.toml");
+        assert_string_equal(second.err, "");
+        expect_out(&second, "mine\ntrust\nmore\n");
+        nsrun_agent(s, &other,
+                    (const char *const[]){program(), "run", "--project", s->outside, "--agent", "codex",
+                                          "--", "cat", config, NULL});
+        expect_out(&other, "mine\n");
+        lay_file(s->home, ".codex/config.toml", "newer\n");
+        RUN(s, &mine, "--agent", "codex", "--", "sh", "-c", look);
+        expect_out(&mine, "newer\ngone\n\nold:\n");
+}
+
+/* .claude/worktrees is a place like any other, and what is around it protected, there or not. */
+TEST(a_worktree_of_claudes_stays) {
+        static const char make[] =
+                "git worktree add -q .claude/worktrees/w; echo evil >.claude/settings.json; mkdir "
+                ".claude/hooks; echo f >.claude/worktrees/w/f && cat .claude/worktrees/w/f";
+        const struct site *s = *state;
+        _cleanup_free_ char *folder = path_of(s->project, ".claude"), *text = NULL,
+                            *file = path_of(s->project, ".claude/worktrees/w/f");
+        _cleanup_outcome_ struct outcome none = {0}, made = {0}, there = {0}, strict = {0};
+
+        outside(s, "git init -q . && git -c user.name=u -c user.email=u@u commit -q --allow-empty -m x");
+        RUN(s, &none, "--agent", "claude", "--", "true");
+        expect_status(&none, 0);
+        assert_int_equal(access(folder, F_OK), -1);
+        for (unsigned i = 0; i < 2; i++) {
+                struct outcome *o = i > 0 ? &there : &made;
+
+                RUN(s, o, "--agent", "claude", "--", "sh", "-c", make);
+                expect_out(o, "f\n");
+                expect_in(o->err, ".claude/settings.json: Read-only file system");
+                text = file_text(file);
+                assert_string_equal(text, "f\n");
+                outside(s,
+                        "test \"$(git worktree list | wc -l)\" = 2 && git -C .claude/worktrees/w log -1 -q && "
+                        "test \"$(ls -A .claude)\" = worktrees && rm -r .claude/worktrees/w && git worktree prune && "
+                        "git branch -D w -q");
+                free(TAKE_PTR(text));
+        }
+        outside(s, "rm -r .claude");
+        RUN(s, &strict, "--agent", "claude", "--protect=strict", "--", "sh", "-c", make);
+        expect_out(&strict, "f\n");
+}
+
+/* Two that write to a file of lines have both theirs in it; one that nobody else has written to is as the
+ * command has it. */
+TEST(of_a_file_of_lines_nobodys_are_lost) {
+        static const char log[] = ".codex/sessions/2026/11/27/rollout-a.jsonl",
+                          other[] = ".codex/sessions/2026/11/27/rollout-b.jsonl";
+        const struct site *s = *state;
+        _cleanup_free_ char *path = path_of(s->home, log), *link = path_of(s->project, "x");
+        _cleanup_outcome_ struct outcome race = {0}, again = {0};
+        struct stat before, after;
+
+        lay_file(s->home, log, "1\n2\n");
+        lay_file(s->home, other, "1\n2\n");
+        assert_int_equal(stat(path, &before), 0);
+        assert_return_code(linkat(AT_FDCWD, path, AT_FDCWD, link, 0), errno);
+        RUN(s, &race, "--agent", "codex", "--", "sh", "-c",
+            "cd ~/.codex/sessions/2026/11/27; echo in >>rollout-a.jsonl; echo host >>$OLDPWD/x; echo new "
+            ">rollout-b.jsonl");
+        expect_status(&race, 0);
+        assert_string_equal(race.err, "");
+        expect_home_file(s, log, "1\n2\nhost\nin\n");
+        expect_home_file(s, other, "new\n");
+        RUN(s, &again, "--agent", "codex", "--", "sh", "-c",
+            "cd ~/.codex/sessions/2026/11/27; echo more >>rollout-a.jsonl; cat rollout-a.jsonl");
+        expect_out(&again, "1\n2\nhost\nin\nmore\n");
+        expect_home_file(s, log, "1\n2\nhost\nin\nmore\n");
+        assert_int_equal(stat(path, &after), 0);
+        assert_int_equal(before.st_ino, after.st_ino);
+}
+
+/* What a killed run has left the next one brings to the host; a session's comes when it ends. */
+TEST(a_kill_loses_no_state_and_a_sessions_comes_at_its_end) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script = text_of(
+                "%s run --agent codex -- sh -c 'cd ~/.codex; mkdir -p sessions/2026/11/27; "
+                "echo k >sessions/2026/11/27/rollout-k.jsonl; echo k >>config.toml; touch %s/go; "
+                "exec sleep 1000' & p=$!; until [ -e go ] || ! kill -0 $p; do :; done; kill -9 $p; wait $p; "
+                "test $? = 137 || exit; until [ -e ~/.codex/sessions ]; do %s run --agent qwen -- true || exit; done",
+                program(), s->project, program());
+        _cleanup_free_ char *session = text_of(
+                "id=$(%s session start --agent codex) && %s run --session $id -- sh -c 'cd ~/.codex; echo login "
+                ">auth.json; echo s >>config.toml; cat config.toml' && ! test -e ~/.codex/auth.json && %s session stop "
+                "$id",
+                program(), program(), program());
+        _cleanup_outcome_ struct outcome first = {0}, killed = {0}, then = {0}, kept = {0};
+
+        lay_file(s->home, ".codex/config.toml", "mine\n");
+        RUN(s, &first, "--agent", "codex", "--", "sh", "-c", "echo first >>~/.codex/config.toml");
+        run_outside(s, &killed, script);
+        collect_orphans();
+        expect_status(&killed, 0);
+        expect_home_file(s, ".codex/sessions/2026/11/27/rollout-k.jsonl", "k\n");
+        run_outside(s, &then, session);
+        collect_orphans(); /* the session's monitor */
+        expect_status(&then, 0);
+        expect_out(&then, "mine\nfirst\nk\ns\n");
+        expect_home_file(s, ".codex/auth.json", "login\n");
+        expect_home_file(s, ".codex/config.toml", "mine\n");
+        RUN(s, &kept, "--agent", "codex", "--", "sh", "-c", "cat ~/.codex/config.toml");
+        expect_out(&kept, "mine\nfirst\nk\ns\n");
+}
+
+TEST(of_claudes_own_file_the_host_gets_members_that_name_no_program) {
+        const struct site *s = *state;
+        _cleanup_free_ char *file = path_of(s->home, ".claude.json"), *line = NULL, *text = NULL,
+                            *script = NULL;
+        _cleanup_outcome_ struct outcome o = {0}, again = {0};
+
+        lay_file(
+                s->home, ".claude.json",
+                "{\"numStartups\": 3, \"theme\": \"dark\", \"mcpServers\": {\"mine\": {\"command\": \"x\"}},"
+                " \"projects\": {\"/other\": {\"history\": [1]}}}");
+        script = text_of(
+                "cd; cat .claude.json; echo '{\"numStartups\": 4, \"theme\": \"dark\", \"userID\": \"u\","
+                " \"mcpServers\": {\"evil\": {\"command\": \"y\"}}, \"env\": {\"PATH\": \"/evil\"},"
+                " \"apiKeyHelper\": \"evil\", \"hooks\": 1, \"projects\": {\"%s\": {\"history\": [2],"
+                " \"hasTrustDialogAccepted\": true, \"mcpServers\": {\"evil\": 1}},"
+                " \"/other\": {\"history\": [3], \"allowedTools\": [\"Bash\"]}}}' >.claude/new;"
+                " mv .claude/new \"$(readlink .claude.json)\"; cat .claude.json",
+                s->project);
+        RUN(s, &o, "--agent", "claude", "--", "sh", "-c", script);
+        expect_status(&o, 0);
+        expect_in(o.out, "\"mine\"");
+        expect_in(o.out, "evil");
+        text = file_text(file);
+        expect_in(text, "\"numStartups\": 4");
+        expect_in(text, "\"userID\": \"u\"");
+        expect_in(text, "\"mine\"");
+        expect_in(text, "2\n");
+        expect_not_in(text, "3\n");
+        expect_not_in(text, "evil");
+        expect_not_in(text, "Trust");
+        expect_not_in(text, "hooks");
+        line = text_of(
+                "nsrun: note: the host gets nothing of its members apiKeyHelper, env, hooks, mcpServers, "
+                "projects/hasTrustDialogAccepted, projects/mcpServers (the next run in this project "
+                "does): %s/.claude.json\n",
+                s->home);
+        assert_string_equal(o.err, line);
+        /* Inside there is what was said there. */
+        RUN(s, &again, "--agent", "claude", "--", "sh", "-c", "cat ~/.claude.json");
+        expect_in(again.out, "Trust");
+        expect_in(again.out, "apiKeyHelper");
+        expect_in(again.out, "\"command\": \"y\"");
+        assert_string_equal(again.err, "");
+        expect_not_in(again.out, "Bash");
+}
+
+int main(void) {
+        return run_all_tests();
+}
