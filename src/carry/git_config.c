@@ -11,7 +11,6 @@
 #include "base/sys.h"
 #include "host/gitconfig.h"
 #include "in_place.h"
-#include "kept/kept.h"
 
 enum {
         CHANGES_MOST = 1000, /* keys that are carried in one go */
@@ -120,26 +119,22 @@ static char *text_to_keep(const struct git_change *changes, size_t n) {
 
 /* Keeps the text, or drops what was kept of the file.  1: the same is kept already. */
 static int keep_text(struct git_config_carry *g, const char *text) {
-        struct kept about = {.path = (char *)(uintptr_t)g->path,
-                             .reason = (char *)(uintptr_t)GIT_CONFIG_REASON,
-                             .command = (char *)(uintptr_t)g->command,
-                             .run = (char *)(uintptr_t)g->session},
-                    old = {0};
-        _cleanup_close_ int found = kept_find(g->project, g->path, &old);
+        const char *project = g->kept_by->project;
+        struct kept old = {0};
+        _cleanup_close_ int found = kept_find(project, g->path, &old);
         _cleanup_free_ char *before = NULL;
         _cleanup_draft_ char *draft = NULL;
         unsigned number = old.number;
         int r;
 
         kept_clear(&old);
-        g->has_kept = *text;
         if (!*text)
-                return found < 0 ? 0 : kept_drop(g->project, number);
+                return found < 0 ? 0 : kept_drop(project, number);
         if (found >= 0 && read_small_file(found, KEPT_ENTRY, O_NOFOLLOW, INT32_MAX, &before) >= 0 &&
             streq(before, text))
                 return 1;
         r = make_draft(g->rundir, text, strlen(text), &draft);
-        return r < 0 ? r : kept_put(g->project, &about, AT_FDCWD, draft, NULL);
+        return r < 0 ? r : kept_by_put(g->kept_by, g->path, GIT_CONFIG_REASON, false, AT_FDCWD, draft);
 }
 
 static char *describe_kept(const struct git_change *changes, size_t n, bool is_lost) {

@@ -3,22 +3,22 @@
 #pragma once
 
 #include "git_merge.h"
+#include "kept_by.h"
 
 #define GIT_CONFIG_REASON "git-config" /* struct kept's */
 /* In what is kept: a key that was taken out.  git knows no such key. */
 #define GIT_CONFIG_UNSET "nsrun.unset"
 
 struct git_config_carry {
-        const char *rundir;                      /* a folder that no command sees */
-        const char *path;                        /* of the host's file */
-        const char *project, *command, *session; /* as kept_put() wants them */
+        const char *rundir; /* a folder that no command sees */
+        const char *path;   /* of the host's file */
+        struct kept_by *kept_by;
         const char *base, *seen, *inside; /* what the command got of the host's; that with what was kept
                                              aside, or what it had at the last look; what it has now */
         size_t n_base, n_seen, n_inside;
         bool wants_base;
-        bool has_kept;  /* the result: something is kept aside; */
-        char *new_base; /* if it is wanted, `base` with what was carried, for the caller to free; NULL: as it
-                         * was
+        char *new_base; /* the result, if it is wanted, `base` with what was carried, for the caller to free;
+                         * NULL: as it was
                          */
         size_t n_new_base;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Runs git config. */
+/* Runs git config, and git diff. */
 #include "git_program.h"
 
 #include <fcntl.h>
@@ -89,33 +89,50 @@ void git_list_clear(struct git_list *list) {
         *list = (struct git_list){0};
 }
 
+/* What git prints, of which at most LIST_MOST bytes are taken: *ret, with a NUL behind.  Its status, or
+ * -errno; -E2BIG: it is more. */
+static int git_read(char *const *argv, int in, char **ret, size_t *ret_n) {
+        _cleanup_close_ int from = -EBADF, to = -EBADF;
+        _cleanup_free_ char *text = NULL;
+        int ends[2], r = sys_pipe(ends), status;
+        pid_t pid = -1;
+
+        if (r < 0)
+                return r;
+        from = ends[0];
+        to = ends[1];
+        r = git_start(argv, in, to, &pid);
+        if (r < 0)
+                return r;
+        close_fdp(&to);
+        text = malloc(LIST_MOST + 2);
+        r = text ? read_full(from, text, LIST_MOST + 1, ret_n) : -ENOMEM;
+        if (r >= 0 && *ret_n > LIST_MOST)
+                r = -E2BIG;
+        /* Of what it can't write it dies. */
+        close_fdp(&from);
+        status = git_await(pid);
+        if (r < 0)
+                return r;
+        text[*ret_n] = '\0';
+        *ret = TAKE_PTR(text);
+        return status;
+}
+
 int git_list_read(const char *bytes, size_t n, struct git_list *ret) {
         static char *const argv[] = {
                 (char *)"git",    (char *)"config", (char *)"--file",        (char *)"-",
                 (char *)"--null", (char *)"--list", (char *)"--no-includes", NULL};
-        _cleanup_close_ int in = sys_memfd("config"), from = -EBADF, to = -EBADF;
+        _cleanup_close_ int in = sys_memfd("config");
         _cleanup_git_list_ struct git_list list = {0};
-        int ends[2], r = in < 0 ? in : write_full(in, bytes, n);
+        int r = in < 0 ? in : write_full(in, bytes, n);
         size_t printed = 0;
-        pid_t pid = -1;
 
         if (r >= 0 && lseek(in, 0, SEEK_SET) < 0)
                 r = -errno;
-        if (r >= 0 && (r = sys_pipe(ends)) >= 0) {
-                from = ends[0];
-                to = ends[1];
-                r = git_start(argv, in, to, &pid);
-        }
-        if (r < 0)
-                return r;
-        close_fdp(&to);
-        list.text = malloc(LIST_MOST + 1);
-        r = list.text ? read_full(from, list.text, LIST_MOST + 1, &printed) : -ENOMEM;
-        if (r >= 0 && printed > LIST_MOST)
-                r = -E2BIG;
-        /* Of what it can't write it dies. */
-        close_fdp(&from);
-        if (git_await(pid) != 0 && r >= 0)
+        if (r >= 0)
+                r = git_read(argv, in, &list.text, &printed);
+        if (r > 0)
                 r = -EBADMSG;
         if (r >= 0)
                 r = split_entries(&list, printed);
@@ -124,6 +141,23 @@ int git_list_read(const char *bytes, size_t n, struct git_list *ret) {
         *ret = list;
         list = (struct git_list){0};
         return 0;
+}
+
+int git_diff(const char *before, const char *after, char **ret) {
+        char *const argv[] = {(char *)"git",
+                              (char *)"diff",
+                              (char *)"--no-index",
+                              (char *)"--no-color",
+                              (char *)"--no-ext-diff",
+                              (char *)"--no-textconv",
+                              (char *)"--",
+                              (char *)(uintptr_t)before,
+                              (char *)(uintptr_t)after,
+                              NULL};
+        size_t n;
+        int r = git_read(argv, -1, ret, &n);
+
+        return r < 0 ? r : r > 1 ? -EBADMSG : 0;
 }
 
 static int git_file_do(const char *path, const char *what, const char *key, const char *value) {

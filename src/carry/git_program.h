@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The host's git as the one that reads and writes configuration: what it takes for an entry is one.  It is
- * started outside of any repository, with no configuration of anybody's, on copies. */
+/* The host's git as the one that reads and writes configuration: what it takes for an entry is one; and that
+ * compares files.  It is started outside of any repository, with no configuration of anybody's, on copies.
+ */
 #pragma once
 
 #include "base/macro.h"
@@ -22,6 +23,10 @@ struct git_list {
 int git_list_read(const char *bytes, size_t n, struct git_list *ret);
 void git_list_clear(struct git_list *list);
 #define _cleanup_git_list_ _cleanup_(git_list_clear)
+
+/* What git says of two files or symlinks, by their paths; "/dev/null" is none.  -E2BIG, -EBADMSG, -ENOENT,
+ * -ENOMEM. */
+int git_diff(const char *before, const char *after, char **ret);
 
 /* Gives a key of the file at `path` these n values in place of those that it has; 0: takes it out.
  * -EBADMSG: git won't. */

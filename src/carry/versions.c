@@ -12,7 +12,6 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "git_config.h"
-#include "kept/kept.h"
 
 /* What a session's commands need of each file, in its run directory: what the command was given, by which
  * changes are told, and what it had when that was last looked at. */
@@ -23,7 +22,6 @@
 
 enum {
         SIZE_MOST = 1 << 20,
-        COMMAND_MOST = 4096,
 };
 
 struct version {
@@ -40,9 +38,6 @@ void versions_clear(struct versions *versions) {
         }
         free(versions->files);
         free(versions->rundir);
-        free(versions->project);
-        free(versions->command);
-        free(versions->session);
         close_fdp(&versions->folder);
         *versions = VERSIONS_INIT;
 }
@@ -63,7 +58,7 @@ int version_read_host(const char *path, char **ret, size_t *ret_n) {
 /* The host's file, and behind it what was kept aside of it: in git's configuration the last word counts. */
 static int make_given(struct versions *versions, struct version *f) {
         struct kept about = {0};
-        _cleanup_close_ int kept = kept_find(versions->project, f->path, &about);
+        _cleanup_close_ int kept = kept_find(versions->kept_by->project, f->path, &about);
         _cleanup_free_ char *more = NULL;
         _cleanup_strbuf_ struct strbuf b = {0};
         size_t n = 0;
@@ -141,30 +136,13 @@ static int make_version(struct versions *versions, int rundir, size_t k) {
 }
 
 static int versions_name(const struct nsrun_plan *plan, struct versions *versions) {
-        _cleanup_strbuf_ struct strbuf b = {0};
-
-        STRV_FOREACH (word, plan->argv) {
-                _cleanup_free_ char *quoted = str_shell_quote(*word);
-
-                strbuf_add(&b, word == plan->argv ? "" : " ");
-                if (!quoted)
-                        return -ENOMEM;
-                strbuf_add_bytes(&b, quoted, strnlen(quoted, COMMAND_MOST));
-                if (b.length > COMMAND_MOST)
-                        break;
-        }
-        strbuf_add(&b, "");
-        versions->command = strbuf_finish(&b);
-        versions->project = strdup(plan->project ? plan->project : "/");
         versions->n = strv_length(plan->private);
         versions->files = calloc(versions->n, sizeof(*versions->files));
-        if (!versions->command || !versions->project || !versions->files)
+        if (!versions->files)
                 return -ENOMEM;
         for (size_t i = 0; i < versions->n; i++)
                 if (!(versions->files[i].path = strdup(plan->private[i])))
                         return -ENOMEM;
-        if (plan->join && !(versions->session = strdup(plan->join->folder.id)))
-                return -ENOMEM;
         return 0;
 }
 
@@ -185,8 +163,8 @@ static int open_versions(struct versions *versions, const struct nsrun_plan *pla
         return r < 0 ? r : 0;
 }
 
-int versions_begin(const struct nsrun_plan *plan, const struct rundir *rundir, struct versions *ret,
-                   struct nsrun_error *err) {
+int versions_begin(const struct nsrun_plan *plan, const struct rundir *rundir, struct kept_by *kept_by,
+                   struct versions *ret, struct nsrun_error *err) {
         const char *path = plan->join ? plan->join->rundir : rundir->path;
         struct versions versions = VERSIONS_INIT;
         int r;
@@ -194,6 +172,7 @@ int versions_begin(const struct nsrun_plan *plan, const struct rundir *rundir, s
         if (!plan->private || plan->plain || !path)
                 return 0;
         versions.is_session = plan->join || plan->is_session;
+        versions.kept_by = kept_by;
         r = versions_name(plan, &versions);
         if (r >= 0 && !(versions.rundir = strdup(path)))
                 r = -ENOMEM;
@@ -233,9 +212,7 @@ static int look_at_version(struct versions *versions, size_t k,
         struct version *f = &versions->files[k];
         struct git_config_carry g = {.rundir = versions->rundir,
                                      .path = f->path,
-                                     .project = versions->project,
-                                     .command = versions->command,
-                                     .session = versions->session,
+                                     .kept_by = versions->kept_by,
                                      .wants_base = versions->is_session,
                                      .base = f->base,
                                      .n_base = f->n_base,
@@ -269,9 +246,7 @@ static int look_at_version(struct versions *versions, size_t k,
         free(f->seen);
         f->seen = TAKE_PTR(inside);
         f->n_seen = n;
-        return words ? say_of_version(f->path, words, g.has_kept ? "'nsrun review' shows it" : NULL, found,
-                                      data)
-                     : 0;
+        return words ? say_of_version(f->path, words, NULL, found, data) : 0;
 }
 
 /* One of a session's commands at a time. */
@@ -328,7 +303,8 @@ int versions_end(struct versions *versions, int (*found)(void *data, const struc
         int r = 0;
 
         if (versions->has_old)
-                (void)kept_drop_old(versions->project, say_dropped, &(struct dropping){found, data});
+                (void)kept_drop_old(versions->kept_by->project, say_dropped,
+                                    &(struct dropping){found, data});
 
         for (size_t k = 0; k < versions->n && r >= 0; k++)
                 r = versions->is_session ? look_in_session(versions, k, found, data)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "disk/rundir.h"
-#include "plan/plan.h"
+#include "kept_by.h"
 
 struct version;
 
@@ -12,10 +12,8 @@ struct versions {
         size_t n;
         int folder; /* the run directory's PLAN_PRIVATE_FOLDER */
         char *rundir;
-        char *project;   /* whose what is kept aside is */
-        char *command;   /* quoted for a shell */
-        char *session;   /* its id, or NULL */
-        bool has_old;    /* some of what is kept aside is to be dropped */
+        struct kept_by *kept_by; /* the caller's */
+        bool has_old;            /* some of what is kept aside is to be dropped */
         bool is_session; /* what the command got is in the run directory, for all of the session's commands
                           */
 };
@@ -27,8 +25,8 @@ struct versions {
 
 /* Makes the command's versions in the run directory: the host's, and what is kept aside with it; in a
  * session that runs they are there.  -errno with *err filled. */
-int versions_begin(const struct nsrun_plan *plan, const struct rundir *rundir, struct versions *ret,
-                   struct nsrun_error *err);
+int versions_begin(const struct nsrun_plan *plan, const struct rundir *rundir, struct kept_by *kept_by,
+                   struct versions *ret, struct nsrun_error *err);
 /* Carries to the host what may be, keeps the rest aside, and calls `found` for each file of which there is
  * something to be said: 0 or -errno.  Once; one that is VERSIONS_INIT has nothing to look at. */
 int versions_end(struct versions *versions, int (*found)(void *data, const struct nsrun_error *note),

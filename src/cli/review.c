@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun review`: what is kept aside of commands' writing, shown, taken over by a person, or discarded. */
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "carry/git_config.h"
+#include "carry/git_program.h"
 #include "confirm.h"
 #include "disk/exposed.h"
 #include "host/gitorders.h"
 #include "host/project.h"
 #include "kept/kept.h"
 #include "option.h"
+
+enum {
+        DIFFS_MOST = 256, /* of one entry */
+};
 
 struct review_options {
         bool is_json, is_all;
@@ -93,10 +101,114 @@ static void add_changes(struct json_document *d, struct json_value *o, const str
         }
 }
 
-static int review_one(struct reviewing *v, const char *project, const struct kept *k, bool is_json) {
+/* A folder in the store, and where on the host its files would be. */
+struct shown_folder {
+        struct reviewing *v;
+        struct json_value *files;
+        const char *store, *path;
+        unsigned *n_diffs;
+};
+
+static int show_entry(const struct shown_folder *f, int folder, const char *name, const char *path);
+
+static int show_one_of(void *data, int folder, const struct dirent *entry) {
+        const struct shown_folder *f = data;
+        _cleanup_free_ char *path = path_join(f->path, entry->d_name);
+
+        return path ? show_entry(f, folder, entry->d_name, path) : -ENOMEM;
+}
+
+/* git's words, without those that name the files. */
+static void print_diff(const char *text) {
+        bool is_begun = false;
+
+        for (const char *at = text, *end; *at; at = end + (*end == '\n')) {
+                _cleanup_free_ char *line = NULL;
+
+                end = strchrnul(at, '\n');
+                is_begun |= *at == '@' || startswith(at, "Binary ");
+                line = is_begun ? strndup(at, (size_t)(end - at)) : NULL;
+                if (line)
+                        review_print("      ", *at == 'B' ? "(no text)" : line, "\n");
+        }
+}
+
+static int show_file(const struct shown_folder *f, const char *name, const char *path,
+                     const struct stat *st) {
+        _cleanup_free_ char *after = path_join(f->store, name), *text = NULL;
+        struct stat was;
+        bool is_new = lstat(path, &was) < 0, can_run = S_ISREG(st->st_mode) && (st->st_mode & 0100);
+        int r = 0;
+
+        if (!after)
+                return -ENOMEM;
+        if (f->files) {
+                struct json_value *o = json_add_object(&f->v->d, f->files, NULL);
+
+                json_add_string(&f->v->d, o, "path", path);
+                json_add_bool(&f->v->d, o, "is_new", is_new);
+                json_add_bool(&f->v->d, o, "executable", can_run);
+                return 0;
+        }
+        review_print(is_new ? "    + " : "    ~ ", path, can_run ? "    (a program)\n" : "\n");
+        if (S_ISLNK(st->st_mode)) {
+                char link[PATH_MAX];
+                ssize_t n = readlink(after, link, sizeof(link) - 1);
+
+                link[n < 0 ? 0 : n] = '\0';
+                review_print("      leads to ", link, "\n");
+                return 0;
+        }
+        if ((*f->n_diffs)++ < DIFFS_MOST)
+                r = git_diff(!is_new && S_ISREG(was.st_mode) ? path : "/dev/null", after, &text);
+        if (r >= 0 && text)
+                print_diff(text);
+        else
+                (void)printf("      (not compared)\n");
+        return r == -ENOMEM ? r : 0;
+}
+
+static int show_entry(const struct shown_folder *f, int folder, const char *name, const char *path) {
+        _cleanup_free_ char *store = path_join(f->store, name);
+        struct shown_folder below = *f;
+        _cleanup_close_ int fd = -EBADF;
+        struct stat st;
+
+        if (!store)
+                return -ENOMEM;
+        if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return -errno;
+        if (!S_ISDIR(st.st_mode))
+                return show_file(f, name, path, &st);
+        below.store = store;
+        below.path = path;
+        fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        return fd < 0 ? -errno : folder_read(fd, show_one_of, &below);
+}
+
+/* What programs on the host would obey. */
+static int show_files(struct reviewing *v, const struct kept *k, int fd, struct json_value *files) {
+        _cleanup_free_ char *store = fd_name(fd);
+        unsigned n_diffs = 0;
+        struct shown_folder f = {.v = v, .files = files, .store = store, .n_diffs = &n_diffs};
+
+        if (!store)
+                return -ENOMEM;
+        if (!files)
+                (void)printf("    programs on the host would obey it, or execute it\n");
+        if (!k->is_moved)
+                return show_entry(&f, fd, KEPT_ENTRY, k->path);
+        if (!files)
+                review_print("    more than is shown: ", store, "/" KEPT_ENTRY "\n");
+        return 0;
+}
+
+static int review_one(struct reviewing *v, const char *project, const struct kept *k, int kept,
+                      bool is_json) {
         _cleanup_git_review_ struct git_review review = {0};
-        _cleanup_close_ int fd = kept_open(project, k->number, NULL);
-        int r = fd < 0 ? fd : streq(k->reason, GIT_CONFIG_REASON) ? git_review(fd, k->path, &review) : 0;
+        _cleanup_close_ int own = kept >= 0 ? -EBADF : kept_open(project, k->number, NULL);
+        bool is_config = streq(k->reason, GIT_CONFIG_REASON);
+        int fd = kept >= 0 ? kept : own, r = fd >= 0 && is_config ? git_review(fd, k->path, &review) : fd;
 
         if (r == -ENOMEM)
                 return r;
@@ -111,13 +223,16 @@ static int review_one(struct reviewing *v, const char *project, const struct kep
                 json_add_string(&v->d, o, "session", *k->run ? k->run : NULL);
                 json_add_number(&v->d, o, "time", (uint64_t)k->time);
                 add_changes(&v->d, o, &review);
-                return 0;
+                r = is_config || fd < 0 ? 0 : show_files(v, k, fd, json_add_array(&v->d, o, "files"));
+                return r == -ENOMEM ? r : 0;
         }
         (void)printf("%u ", k->number);
         review_print(" ", k->path, "\n");
-        review_print("    by ", k->command, "\n");
+        if (*k->command)
+                review_print("    by ", k->command, "\n");
         print_changes(&review);
-        return 0;
+        r = is_config || fd < 0 ? 0 : show_files(v, k, fd, NULL);
+        return r == -ENOMEM ? r : 0;
 }
 
 static int review_project(struct reviewing *v, const char *project, bool is_json) {
@@ -126,7 +241,7 @@ static int review_project(struct reviewing *v, const char *project, bool is_json
         int r = kept_list(project, &list, &n);
 
         for (size_t i = 0; i < n && r >= 0; i++)
-                r = review_one(v, project, &list[i], is_json);
+                r = review_one(v, project, &list[i], -EBADF, is_json);
         kept_free(list, n);
         return r;
 }
@@ -165,12 +280,15 @@ static int print_review(const struct review_options *o, const char *project, str
 static int review_accept(const char *project, const struct kept *k, int fd, struct nsrun_error *err) {
         struct reviewing v = {0};
         _cleanup_free_ char *state = NULL;
+        mode_t mask = umask(0);
         int r;
 
-        if (!streq(k->reason, GIT_CONFIG_REASON))
-                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EOPNOTSUPP), k->path,
-                                 "this is taken over by hand alone", "copy it from nsrun's folder");
-        r = review_one(&v, project, k, false);
+        (void)umask(mask);
+        if (k->is_moved)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EFBIG), k->path,
+                                 "this is too large for a look at all of it",
+                                 "move it by hand from where 'nsrun review' says it is");
+        r = review_one(&v, project, k, fd, false);
         if (r < 0)
                 return review_fail(r, k->path, err);
         (void)fflush(stdout);
@@ -184,7 +302,8 @@ static int review_accept(const char *project, const struct kept *k, int fd, stru
                                  NULL);
         r = exposed_find_base(&state, err);
         if (r >= 0)
-                r = git_review_accept(state, fd, k->path);
+                r = streq(k->reason, GIT_CONFIG_REASON) ? git_review_accept(state, fd, k->path)
+                                                        : kept_give(fd, k->path, 0777 & ~mask);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_WORKSPACE, r, k->path, "the host's file can't be changed",
                                  "look at it, and try again");

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "base/array.h"
+#include "base/beneath.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -128,6 +129,7 @@ static int read_about(int folder, struct kept *ret) {
         if (r >= 0)
                 r = json_number(json_get(d.root, "time"), &when) && when <= INT64_MAX ? 0 : -EBADMSG;
         ret->time = (time_t)when;
+        ret->is_moved = json_is_true(json_get(d.root, "moved"));
         if (r < 0)
                 kept_clear(ret);
         return r;
@@ -261,7 +263,7 @@ int kept_projects(char ***ret) {
 
 /* --------------------------------------------------------------------- writing */
 
-static int write_about(int folder, const struct kept *about) {
+static int write_about(int folder, const struct kept *about, bool is_moved) {
         _cleanup_json_ struct json_document d = {0};
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *text = NULL;
@@ -274,6 +276,7 @@ static int write_about(int folder, const struct kept *about) {
         json_add_string(&d, d.root, "command", about->command ? about->command : "");
         json_add_string(&d, d.root, "session", about->run ? about->run : "");
         json_add_number(&d, d.root, "time", (uint64_t)time(NULL));
+        json_add_bool(&d, d.root, "moved", is_moved);
         r = d.is_other ? -EILSEQ : json_finish(&d, true, &text, NULL);
         if (r < 0)
                 return r;
@@ -313,6 +316,37 @@ static int name_draft(int fd, const char *path, unsigned *ret) {
         return fsync(fd) < 0 ? -errno : is_new ? 0 : remove_tree(fd, DRAFT);
 }
 
+/* The draft begins with a copy of the earlier folder, where the new one is to be laid over it. */
+static int begin_draft(int fd, int draft, const struct kept *about) {
+        struct kept old = {0};
+        int r = about->adds ? find_in(fd, about->path, 0, &old) : -ENOENT;
+        _cleanup_close_ int earlier = -EBADF;
+        char name[16];
+
+        (void)snprintf(name, sizeof(name), "%u", old.number);
+        if (r >= 0 && !old.is_moved)
+                earlier = open_or_make(fd, name, false);
+        kept_clear(&old);
+        return earlier < 0 ? 0 : kept_copy(earlier, KEPT_ENTRY, draft, KEPT_ENTRY, 0700);
+}
+
+static int fill_draft(int fd, int draft, const struct kept *about, int parent, const char *name) {
+        bool is_moved = false;
+        int r = begin_draft(fd, draft, about);
+
+        if (r >= 0)
+                r = kept_copy(parent, name, draft, KEPT_ENTRY, 0700);
+        if (r == -EISDIR || r == -ENOTDIR || r == -ELOOP) {
+                r = remove_tree(draft, KEPT_ENTRY);
+                r = r < 0 ? r : kept_copy(parent, name, draft, KEPT_ENTRY, 0700);
+        }
+        if (r == -EFBIG && remove_tree(draft, KEPT_ENTRY) >= 0) {
+                is_moved = renameat(parent, name, draft, KEPT_ENTRY) >= 0;
+                r = is_moved ? 0 : r;
+        }
+        return r < 0 ? r : write_about(draft, about, is_moved);
+}
+
 int kept_put(const char *project, const struct kept *about, int parent, const char *name, unsigned *ret) {
         _cleanup_close_ int fd = lock_project(project, true), draft = -EBADF;
         unsigned number = 0;
@@ -321,9 +355,7 @@ int kept_put(const char *project, const struct kept *about, int parent, const ch
         if (fd < 0)
                 return fd;
         draft = open_or_make(fd, DRAFT, true);
-        r = draft < 0 ? draft : kept_copy(parent, name, draft, KEPT_ENTRY);
-        if (r >= 0)
-                r = write_about(draft, about);
+        r = draft < 0 ? draft : fill_draft(fd, draft, about, parent, name);
         if (r >= 0 && fsync(draft) < 0)
                 r = -errno;
         if (r >= 0)
@@ -333,6 +365,16 @@ int kept_put(const char *project, const struct kept *about, int parent, const ch
         else if (ret)
                 *ret = number;
         return r;
+}
+
+int kept_give(int kept, const char *path, mode_t mode) {
+        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -EBADF;
+        _cleanup_free_ char *parent = path_parent(path);
+
+        if (!parent)
+                return -ENOMEM;
+        fd = root < 0 ? -errno : beneath_open(root, parent + 1, O_RDONLY | O_DIRECTORY, 0);
+        return fd < 0 ? fd : kept_copy(kept, KEPT_ENTRY, fd, path_basename(path), mode);
 }
 
 /* Takes an entry's number away as a whole before it is removed. */

@@ -9,12 +9,13 @@
 
 #include "base/error.h"
 
-#define KEPT_ENTRY "entry"
-#define KEPT_DAYS  30          /* after these it is dropped */
-#define KEPT_FILES 4096        /* bounds of one entry: files, folders and links, */
-#define KEPT_BYTES (16U << 20) /* what they hold, */
-#define KEPT_DEPTH 32          /* and levels of folders */
-#define KEPT_MOST  256         /* entries of one project */
+#define KEPT_ENTRY     "entry"
+#define KEPT_PROTECTED "protected" /* a reason: programs on the host would obey it */
+#define KEPT_DAYS      30          /* after these it is dropped */
+#define KEPT_FILES     4096        /* bounds of one entry: files, folders and links, */
+#define KEPT_BYTES     (16U << 20) /* what they hold, */
+#define KEPT_DEPTH     32          /* and levels of folders */
+#define KEPT_MOST      256         /* entries of one project */
 
 struct kept {
         unsigned number;
@@ -23,6 +24,8 @@ struct kept {
         char *command; /* what wrote it, quoted for a shell */
         char *run;     /* in which session; "": in a run of its own */
         time_t time;
+        bool adds;     /* kept_put()'s */
+        bool is_moved; /* more than the bounds: no copy, and nobody's to take over but by hand */
 };
 
 /* The folder of all projects' entries, canonical, which need not exist.  -ENOENT: the environment names
@@ -31,11 +34,17 @@ int kept_find_base(char **ret);
 
 /* Copies the entry `name` of the folder `parent` into the store, as about->path, ->reason, ->command and
  * ->run say: a plain file, a symlink, or a folder with such in it; others in it are left out, and of modes
- * there stays what the owner may.  An earlier one of the same path is replaced.  *ret (may be NULL): its
- * number.  All is written under a hidden name first and on disk when it gets its own.  -EFBIG: it is more
- * than the bounds; -ENOSPC: as many are kept already; -EINVAL: it is nothing that can be kept; -EILSEQ: the
- * path is no UTF-8; -EACCES and its like: this user has no such folder. */
+ * there stays what the owner may.  An earlier one of the same path is replaced,
+ * or with `adds` a folder laid over an earlier folder.  *ret (may be NULL): its
+ * number.  All is written under a hidden name first; what is known of it, and a single file, is on disk when
+ * it gets its own.  What is more than the bounds is moved there, as it is.  -EFBIG: it lies on another file
+ * system; -ENOSPC: as many are kept already; -EINVAL: it is nothing that can be kept; -EILSEQ: the path is
+ * no UTF-8; -EACCES and its like: this user has no such folder. */
 int kept_put(const char *project, const struct kept *about, int parent, const char *name, unsigned *ret);
+
+/* Puts KEPT_ENTRY of an open folder of an entry's at `path` on the host, as kept_copy.h says, through no
+ * symlink; `mode` is what it has there. */
+int kept_give(int kept, const char *path, mode_t mode);
 
 /* All of a project, by their numbers; *ret_n of them, for kept_free().  None is no failure. */
 int kept_list(const char *project, struct kept **ret, size_t *ret_n);

@@ -10,11 +10,15 @@
 #include "base/file.h"
 #include "kept.h"
 
+/* A name that nothing has for long, and nothing obeys. */
+#define DRAFT ".nsrun-draft"
+
 /* One copying, with what may still be taken. */
 struct copying {
         unsigned files;
         size_t bytes;
         unsigned depth;
+        mode_t mode; /* of folders; files have what of it a file has, "x" where their owner has it */
 };
 
 static int copy_entry(struct copying *c, int from, const char *name, int to, const char *as);
@@ -37,34 +41,63 @@ static int kept_copy_bytes(struct copying *c, int from, int to) {
         }
 }
 
+/* Opens what may be closed to its owner. */
+static int open_closed(int from, const char *name, int flags) {
+        int fd = openat(from, name, flags | O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        _cleanup_close_ int closed = -EBADF;
+        struct stat st;
+
+        if (fd >= 0 || errno != EACCES)
+                return fd < 0 ? -errno : fd;
+        closed = openat(from, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        if (closed < 0 || fstat(closed, &st) < 0)
+                return -errno;
+        if ((!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
+            chmod(fd_link(closed).path, (st.st_mode & 0777) | (S_ISDIR(st.st_mode) ? 0700 : 0400)) < 0)
+                return -EACCES;
+        fd = open(fd_link(closed).path, flags | O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        return fd < 0 ? -errno : fd;
+}
+
 static int copy_file(struct copying *c, int from, const char *name, int to, const char *as) {
-        _cleanup_close_ int source =
-                openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-        _cleanup_close_ int copy = -EBADF;
+        _cleanup_close_ int source = open_closed(from, name, 0), copy = -EBADF;
         struct stat st;
         int r;
 
-        if (source < 0 || fstat(source, &st) < 0)
+        if (source < 0)
+                return source;
+        if (fstat(source, &st) < 0)
                 return -errno;
         if (!S_ISREG(st.st_mode))
                 return -EINVAL;
-        copy = openat(to, as, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        (void)unlinkat(to, DRAFT, 0);
+        copy = openat(to, DRAFT, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (copy < 0)
                 return -errno;
         r = kept_copy_bytes(c, source, copy);
-        if (r >= 0 && fchmod(copy, 0600 | (st.st_mode & 0100)) < 0)
+        if (r >= 0 && (fchmod(copy, c->mode & (st.st_mode & 0100 ? 0777 : 0666)) < 0 ||
+                       (c->depth == KEPT_DEPTH && fsync(copy) < 0) || renameat(to, DRAFT, to, as) < 0))
                 r = -errno;
-        return r < 0 || fsync(copy) == 0 ? r : -errno;
+        if (r < 0)
+                (void)unlinkat(to, DRAFT, 0);
+        return r;
 }
 
 static int kept_copy_link(int from, const char *name, int to, const char *as) {
         char text[PATH_MAX];
         ssize_t n = readlinkat(from, name, text, sizeof(text) - 1);
+        int r;
 
         if (n < 0)
                 return -errno;
         text[n] = '\0';
-        return symlinkat(text, to, as) < 0 ? -errno : 0;
+        (void)unlinkat(to, DRAFT, 0);
+        if (symlinkat(text, to, DRAFT) < 0)
+                return -errno;
+        r = renameat(to, DRAFT, to, as) < 0 ? -errno : 0;
+        if (r < 0)
+                (void)unlinkat(to, DRAFT, 0);
+        return r;
 }
 
 /* A folder's entries, where they are copied to. */
@@ -81,16 +114,16 @@ static int copy_one_of(void *data, int folder, const struct dirent *entry) {
 }
 
 static int copy_folder(struct copying *c, int from, const char *name, int to, const char *as) {
-        _cleanup_close_ int source = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        _cleanup_close_ int source = open_closed(from, name, O_DIRECTORY);
         struct copied_folder f = {.copying = c};
         _cleanup_close_ int copy = -EBADF;
         int r;
 
         if (source < 0)
-                return -errno;
+                return source;
         if (c->depth == 0)
                 return -EFBIG;
-        if (mkdirat(to, as, 0700) < 0)
+        if (mkdirat(to, as, c->mode) < 0 && errno != EEXIST)
                 return -errno;
         copy = openat(to, as, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (copy < 0)
@@ -99,7 +132,7 @@ static int copy_folder(struct copying *c, int from, const char *name, int to, co
         c->depth--;
         r = folder_read(source, copy_one_of, &f);
         c->depth++;
-        return r < 0 || fsync(copy) == 0 ? r : -errno;
+        return r;
 }
 
 static int copy_entry(struct copying *c, int from, const char *name, int to, const char *as) {
@@ -116,8 +149,8 @@ static int copy_entry(struct copying *c, int from, const char *name, int to, con
                                      : kept_copy_link(from, name, to, as);
 }
 
-int kept_copy(int from, const char *name, int to, const char *as) {
-        struct copying c = {.files = KEPT_FILES, .bytes = KEPT_BYTES, .depth = KEPT_DEPTH};
+int kept_copy(int from, const char *name, int to, const char *as, mode_t mode) {
+        struct copying c = {.files = KEPT_FILES, .bytes = KEPT_BYTES, .depth = KEPT_DEPTH, .mode = mode};
 
         return copy_entry(&c, from, name, to, as);
 }

@@ -2,8 +2,12 @@
 /* A copy of what a command wrote, within kept.h's bounds. */
 #pragma once
 
+#include <sys/types.h>
+
 #include "base/macro.h"
 
-/* Copies the entry `name` of the folder `from` to the new name `as` in the folder `to`: kept_put()'s
- * promises and errors.  After a failure a part may be there. */
-int kept_copy(int from, const char *name, int to, const char *as);
+/* Copies the entry `name` of the folder `from` to the name `as` in the folder `to`: a file in place of the
+ * one that is there, whole or not at all, a folder's entries into the one that is there.  `mode` is new
+ * folders', and files have of it "rw", and "x" where their owner had it.  kept_put()'s promises and errors,
+ * -EISDIR, -ENOTDIR and -ELOOP: there is something of another kind.  After a failure a part may be there. */
+int kept_copy(int from, const char *name, int to, const char *as, mode_t mode);

@@ -325,7 +325,7 @@ int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
                 strbuf_addf(&b, "%-11s %zu names: read-only where they are, %s\n", "protected",
                             strv_length(plan->protected),
                             plan->is_strict ? "can't be made where they aren't (strict)"
-                                            : "moved aside where they are made");
+                                            : "kept aside where they are made");
         if (plan->hide)
                 add_names(&b, "hidden", plan->hide);
         if (!plan->plain)

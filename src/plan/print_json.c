@@ -121,7 +121,7 @@ static void print_json_add_protected(struct json_document *d, const struct nsrun
                 json_add_string(d, o, "absent",
                                 streq(cut + 2, ".git") ? "noted"
                                 : plan->is_strict      ? "kept free"
-                                                       : "moved aside");
+                                                       : "kept aside");
         }
 }
 

@@ -161,7 +161,8 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, plan->git_dir, "a git dir can't be opened",
                                  NULL);
-        if (protected_begin(plan, &run->protected) < 0 || head_begin(plan, &run->head) < 0 ||
+        if (kept_by_new(plan, &run->kept_by) < 0 ||
+            protected_begin(plan, run->kept_by, &run->protected) < 0 || head_begin(plan, &run->head) < 0 ||
             marks_begin(plan, &run->marks) < 0 || dropped_begin(plan, &run->dropped) < 0)
                 return error_oom(err);
         if (plan->join)
@@ -182,7 +183,7 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
         if (r >= 0)
                 r = note_no_version(run, plan, err);
         if (r >= 0)
-                r = versions_begin(plan, &run->rundir, &run->versions, err);
+                r = versions_begin(plan, &run->rundir, run->kept_by, &run->versions, err);
         if (r >= 0)
                 r = cgroup_prepare(plan, may_move, &run->cgroup, params, err);
         run->n_processes = params->n_processes;
@@ -414,6 +415,7 @@ int run_wait(struct run *run) {
         carried_end(&run->carried, &run->rundir, take_finding, run);
         (void)hidden_end(run->hidden, take_finding, run);
         (void)versions_end(&run->versions, take_finding, run);
+        (void)kept_by_tell(run->kept_by, take_finding, run);
         return status;
 }
 
@@ -443,6 +445,7 @@ void run_end(struct run *run) {
         carried_clear(&run->carried);
         versions_clear(&run->versions);
         dropped_clear(&run->dropped);
+        run->kept_by = kept_by_free(run->kept_by);
         strv_freep(&run->hidden);
         strv_freep(&run->notes);
         strv_freep(&run->degraded);

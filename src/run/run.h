@@ -50,6 +50,7 @@ struct run {
         struct cgroup cgroup;
         struct oom_watch memory;
         struct gitdirs gitdirs;
+        struct kept_by *kept_by;
         struct protected_names protected;
         struct marks marks;
         struct head_moved head;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Moves what a command made, and programs on the host would obey, to a name that nothing obeys. */
+/* Moves what a command made, and programs on the host would obey, to another name. */
 #pragma once
 
 #include "base/macro.h"

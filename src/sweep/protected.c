@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* See protected.h.  All below these folders is the command's: it is reached by descriptors, and no symlink
  * is followed. */
-#include "protected.h"
+#include "protected_aside.h"
 
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -14,40 +14,13 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "disk/remove_tree.h"
 #include "host/glob.h"
 #include "host/subrepositories.h"
 #include "repositories.h"
 
 enum {
         OPEN_TRIES = 1000,
-        MOVED_MAX = 20,
-};
-
-/* What was there. */
-struct protected_name {
-        char *name;
-        char *link; /* a symlink's text; NULL: it was none */
-        struct stat st;
-        int fd; /* of what the command has a version of its own, so that its inode is no other file's; else
-                   -EBADF */
-};
-
-struct protected_folder {
-        char *path; /* for messages */
-        int fd;     /* O_PATH: what the path leads to may be another folder by the end */
-        char **globs;
-        struct protected_name *names;
-        size_t n_names;
-        bool has_new; /* something has appeared */
-};
-
-struct look {
-        struct protected_folder *folder;
-        const struct protected_names *all;
-        int (*found)(void *data, const struct nsrun_error *note);
-        void *data;
-        char *last_closed; /* a folder that was opened to its owner */
-        bool is_early;     /* the command runs still */
 };
 
 static void clear_folder(struct protected_folder *f) {
@@ -70,7 +43,12 @@ void protected_clear(struct protected_names *names) {
         strv_free(names->private);
         free(names->project);
         free(names->git_dir);
-        free(names->moved);
+        for (size_t i = 0; i < names->n_asides; i++) {
+                free(names->asides[i].name);
+                free(names->asides[i].aside);
+        }
+        free(names->asides);
+        strv_free(names->links);
         (void)appearing_free(names->appearing);
         *names = (struct protected_names){0};
 }
@@ -165,8 +143,8 @@ static int add_present(struct protected_names *names, const char *entry, char *c
         return !path ? -ENOMEM : strv_contains(private, path) ? hold_name(f) : 0;
 }
 
-int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret) {
-        struct protected_names names = {.is_strict = plan->is_strict};
+int protected_begin(const struct nsrun_plan *plan, struct kept_by *kept_by, struct protected_names *ret) {
+        struct protected_names names = {.kept_by = kept_by, .is_strict = plan->is_strict};
         const char *git_dir = plan->git_common_dir ? plan->git_common_dir : plan->git_dir;
         int r = git_dir && !(names.git_dir = strdup(git_dir)) ? -ENOMEM : 0;
 
@@ -193,95 +171,16 @@ int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret) 
         return 0;
 }
 
-static int say(const struct look *l, const char *name, const char *what, const char *hint) {
-        _cleanup_free_ char *path = str_concat(l->folder->path, "/", name);
-        struct nsrun_error note = {0};
-
-        if (!path)
-                return -ENOMEM;
-        (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, path, what, hint);
-        return l->found(l->data, &note);
-}
-
-/* Whether a glob names what is moved aside from BASE in the folder at its new name, too. */
-static bool is_named_aside(const struct look *l, const char *folder, const char *dot, const char *base) {
-        char name[PATH_MAX];
-
-        if (snprintf(name, sizeof(name), "%s%s%s%s.aside-0", folder, *folder ? "/" : "", dot, base) >=
-            (int)sizeof(name))
-                return false;
-        STRV_FOREACH (glob, l->folder->globs)
-                if (fnmatch(*glob, name, FNM_PATHNAME) == 0)
-                        return true;
-        return false;
-}
-
-/* `was` is the symlink that stood there, or NULL: nothing did. */
-static int put_aside(const struct look *l, const char *name, const struct protected_name *was) {
-        _cleanup_free_ char *folder = strdup(name), *aside = NULL, *place = NULL, *named = NULL,
-                            *quoted = NULL, *hint = NULL;
-        const char *base = strrchr(name, '/'), *below, *dot;
-        _cleanup_close_ int parent = -EBADF;
-        bool is_still_named;
-        int r;
-
-        if (!folder)
-                return -ENOMEM;
-        folder[base ? base - name : 0] = '\0';
-        base = base ? base + 1 : name;
-        parent = beneath_open(l->folder->fd, folder, O_PATH | O_DIRECTORY, 0);
-        /* Globs like [!.]* leave names with a dot out. */
-        dot = is_named_aside(l, folder, "", base) ? "." : "";
-        is_still_named = *dot && is_named_aside(l, folder, dot, base);
-        r = parent < 0 ? parent : aside_move(parent, base, is_still_named ? "" : dot, &aside);
-        if (r == -ENOENT)
-                return 0;
-        if (r == -ENOMEM || (r < 0 && l->is_early))
-                return r == -ENOMEM ? r : 0;
-        if (r < 0)
-                return say(
-                        l, name,
-                        "a protected name that the command made can't be moved aside, and programs on the host obey it",
-                        NULL);
-        if (was && symlinkat(was->link, parent, base) < 0)
-                return say(l, name, "a protected symlink that the command replaced can't be put back", NULL);
-        place = str_concat(folder, *folder ? "/" : "", aside);
-        if (!place)
-                return -ENOMEM;
-        if (was)
-                return say(l, place,
-                           "a protected symlink is put back; what the command made of it is moved aside",
-                           NULL);
-        below = l->all->project ? path_below(l->folder->path, l->all->project) : NULL;
-        if (l->all->git_dir && streq(l->folder->path, l->all->git_dir))
-                below = ".git";
-        named = below && *below ? str_concat(below, "/", name) : strdup(name);
-        quoted = named ? str_shell_quote(named) : NULL;
-        /* A name that is a pattern would let others stay. */
-        if (!quoted ||
-            (!str_is_pattern(named) && asprintf(&hint, "--no-protect %s lets it stay", quoted) < 0)) {
-                hint = NULL;
-                return -ENOMEM;
-        }
-        return say(l, place,
-                   is_still_named
-                           ? "a protected name that the command made is moved aside, to one that is as "
-                             "protected, and that programs on the host may obey"
-                           : "a protected name that the command made is moved aside",
-                   is_still_named ? "look at it, and remove it" : hint);
-}
-
 /* Nothing of git's is a symlink there, and what it says may lead git to orders. */
 static int remove_link(const struct look *l, const char *name) {
-        const char *base = path_basename(name);
-        _cleanup_free_ char *folder = strndup(name, (size_t)(base - name - 1));
-        _cleanup_close_ int parent =
-                folder ? beneath_open(l->folder->fd, folder, O_PATH | O_DIRECTORY, 0) : -ENOMEM;
+        _cleanup_free_ char *folder = NULL;
+        _cleanup_close_ int parent = open_folder_of(l, name, &folder);
 
-        return parent >= 0 && unlinkat(parent, base, 0) == 0
-                       ? say(l, name, "a symlink that the command left in a git dir is removed", NULL)
-               : parent == -ENOMEM ? -ENOMEM
-                                   : 0;
+        if (parent < 0 || unlinkat(parent, path_basename(name), 0) < 0)
+                return parent == -ENOMEM ? parent : 0;
+        return strv_length(l->all->links) < KEPT_MOST
+                       ? strv_consume(&l->all->links, str_concat(l->folder->path, "/", name))
+                       : 0;
 }
 
 /* Whether two looks saw one file with the same contents, as far as the time of its last change tells. */
@@ -343,20 +242,21 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
         /* What is neither a file nor a folder could not be mounted over. */
         if (!was || (!was->link && !S_ISREG(was->st.st_mode) && !S_ISDIR(was->st.st_mode) &&
                      !is_same_entry(&was->st, st)))
-                return put_aside(l, name, NULL);
+                return look_put_aside(l, name, NULL);
         /* A folder .git, which the command may write to, may have been no mount point. */
         if (streq(name, ".git") && S_ISDIR(was->st.st_mode))
-                return S_ISDIR(st->st_mode) ? 0 : put_aside(l, name, NULL);
+                return S_ISDIR(st->st_mode) ? 0 : look_put_aside(l, name, NULL);
         if (was->link) {
                 _cleanup_free_ char *link = read_link(l->folder->fd, name);
 
-                return link && streq(link, was->link) ? 0 : put_aside(l, name, was);
+                return link && streq(link, was->link) ? 0 : look_put_aside(l, name, was);
         }
         /* What a session's earlier command changed, that one has told. */
         if (is_same_entry(&was->st, st) || time_is_before(&st->st_ctim, &l->all->since) ||
             is_private_still(l, name, &was->st, st))
                 return 0;
-        return say(l, name, "a protected name was changed while the command ran, by it or by others", NULL);
+        return look_say(l, name, "a protected name was changed while the command ran, by it or by others",
+                        NULL);
 }
 
 /* Opens the folder `root`, and those below it on the way to `name`, where the command has closed them to
@@ -393,7 +293,8 @@ static int open_what_is_closed(void *data, const char *name) {
         if (l->is_early)
                 return 0;
         if (l->last_closed && streq(l->last_closed, name))
-                return say(l, name, "what the command has made of a protected name can't be seen", NULL);
+                return look_say(l, name, "what the command has made of a protected name can't be seen",
+                                NULL);
         free(l->last_closed);
         l->last_closed = strdup(name);
         if (!l->last_closed)
@@ -426,9 +327,9 @@ static int look_through(struct look *l) {
         free(l->last_closed);
         l->last_closed = NULL;
         if (r >= 0 && !find_name_in(l->folder, "HEAD") && nested_is_bare(l->folder->fd))
-                r = put_aside(l, "HEAD", NULL);
+                r = look_put_aside(l, "HEAD", NULL);
         if (r < 0 && r != -ENOMEM && !l->is_early)
-                r = say(l, ".", "what the command has made of protected names can't be seen", NULL);
+                r = look_say(l, ".", "what the command has made of protected names can't be seen", NULL);
         return r;
 }
 
@@ -556,18 +457,6 @@ static void note_new(void *data, size_t folder, const char *path) {
                         names->folders[i].has_new = names->folders[i].fd >= 0;
 }
 
-static int keep_moved(void *data, const struct nsrun_error *note) {
-        struct protected_names *names = data;
-
-        if (names->n_moved < MOVED_MAX) {
-                if (ARRAY_GROW(names->moved, names->n_moved) < 0)
-                        return -ENOMEM;
-                names->moved[names->n_moved] = *note;
-        }
-        names->n_moved++;
-        return 0;
-}
-
 void protected_take(struct protected_names *names) {
         int r = appearing_begins(names->appearing);
 
@@ -577,8 +466,7 @@ void protected_take(struct protected_names *names) {
                 appearing_read(names->appearing, note_new, names);
         for (size_t i = 0; i < names->n; i++) {
                 struct protected_folder *f = &names->folders[i];
-                struct look look = {
-                        .folder = f, .all = names, .found = keep_moved, .data = names, .is_early = true};
+                struct look look = {.folder = f, .all = names, .is_early = true};
 
                 if (!f->has_new)
                         continue;
@@ -591,24 +479,9 @@ void protected_take(struct protected_names *names) {
 
 /* ----------------------------------------------------------------------- at the end */
 
-static int tell_moved(const struct protected_names *names,
-                      int (*found)(void *data, const struct nsrun_error *note), void *data) {
-        struct nsrun_error more = {0};
-        int r = 0;
-
-        for (size_t i = 0; i < names->n_moved && i < MOVED_MAX && r >= 0; i++)
-                r = found(data, &names->moved[i]);
-        if (r < 0 || names->n_moved <= MOVED_MAX)
-                return r;
-        (void)error_setf(&more, NSRUN_STAGE_SUPERVISE, 0, NULL, NULL,
-                         "%zu more protected names that the command made are moved aside",
-                         names->n_moved - MOVED_MAX);
-        return found(data, &more);
-}
-
 int protected_end(struct protected_names *names, int (*found)(void *data, const struct nsrun_error *note),
                   void *data) {
-        int r = tell_moved(names, found, data);
+        int r = asides_end(names, found, data);
 
         for (size_t i = 0; i < names->n && r >= 0; i++) {
                 struct look look = {
@@ -629,6 +502,8 @@ int protected_end(struct protected_names *names, int (*found)(void *data, const 
                 if (r >= 0)
                         r = repositories_look(&repositories, look.folder->fd, look.folder->path);
         }
+        if (r >= 0)
+                r = asides_tell_others(names, found, data);
         protected_clear(names);
         return r;
 }

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Protected names that weren't there when a command began: nothing keeps it from making them, so they are
- * moved aside soon after they appear, and looked for when it has ended.  protect/protect.c has the names,
+ * kept aside soon after they appear, and looked for when it has ended.  protect/protect.c has the names,
  * and makes those that are there read-only. */
 #pragma once
 
 #include <time.h>
 
 #include "appearing.h"
+#include "carry/kept_by.h"
 #include "plan/plan.h"
 
 struct protected_folder;
+struct protected_aside;
 
 struct protected_names {
+        struct kept_by *kept_by; /* the caller's */
         struct protected_folder *folders;
         size_t n;
         char *project;         /* what --no-protect names is named below it; NULL: there is none */
@@ -21,20 +24,22 @@ struct protected_names {
         bool is_strict;        /* what repositories carry is taken away */
         struct timespec since; /* when the run began */
         struct appearing *appearing;
-        struct nsrun_error *moved; /* what protected_take() did; at most MOVED_MAX are kept */
-        size_t n_moved;
+        struct protected_aside *asides; /* what protected_take() has renamed; at most KEEPING_MOST */
+        size_t n_asides;
+        char **links;    /* what it has removed */
+        size_t n_others; /* what is renamed, and isn't kept: it is too much */
 };
 
 /* Remembers what is there of the plan's protected names.  -ENOMEM. */
-int protected_begin(const struct nsrun_plan *plan, struct protected_names *ret);
+int protected_begin(const struct nsrun_plan *plan, struct kept_by *kept_by, struct protected_names *ret);
 /* For whoever waits for the command: a descriptor to poll, or -EBADF, and what is to be done when it is
- * readable: names that have come to be are moved aside, but for those that a wildcard stands for.
+ * readable: names that have come to be are kept aside, but for those that a wildcard stands for.
  * protected_end() tells. */
 int protected_fd(const struct protected_names *names);
 void protected_take(struct protected_names *names);
-/* Renames what has come to be since then to NAME.aside-N, where nothing obeys it; puts a symlink back that
- * was replaced; and finds what was changed, by whomever, and repositories made meanwhile that carry orders.
- * Calls `found` for each: 0 or -errno.  Once; one that is zero has nothing to look at. */
+/* Keeps aside what has come to be since then; puts a symlink back that was replaced; and finds what was
+ * changed, by whomever, and repositories made meanwhile that carry orders. Calls `found` for each: 0 or
+ * -errno.  Once; one that is zero has nothing to look at. */
 int protected_end(struct protected_names *names, int (*found)(void *data, const struct nsrun_error *note),
                   void *data);
 void protected_clear(struct protected_names *names);

@@ -240,7 +240,7 @@ TEST(an_agents_folder_is_no_project_and_no_command_writes_what_the_homes_links_l
         expect_home_file(s, ".claude/settings.json", "c\n");
 }
 
-/* Codex's own sandbox mounts over these: a name that it made itself would be moved aside. */
+/* Codex's own sandbox mounts over these: a name that it made itself would be kept aside. */
 TEST(what_codexs_sandbox_mounts_over_is_there_and_leaves_no_trace) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0}, plain = {0};

@@ -33,11 +33,13 @@ static int setup(void **state) {
         return 0;
 }
 
-/* What is kept aside in the store. */
+/* What is kept aside of .git/config in the store. */
 static void expect_kept(const struct site *s, const char *text) {
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, "cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry 2>/dev/null || true", &o);
+        on_host(s,
+                "for k in \"$XDG_STATE_HOME\"/nsrun/kept/*/*; do ! grep -qs 'git/config\"' $k/about.json || cat $k/entry; done",
+                &o);
         expect_out(&o, text);
 }
 
@@ -50,7 +52,7 @@ TEST_WITH(what_git_writes_works_and_what_is_harmless_comes_out, setup, site_tear
         const struct site *s = *state;
         _cleanup_free_ char *note = text_of(
                 "nsrun: note: what the command wrote to it is kept aside: alias.st, core.hookspath, extensions.worktreeconfig: "
-                "%s/.git/config; 'nsrun review' shows it\n",
+                "%s/.git/config\nnsrun: note: 2 kept aside: nsrun review\n",
                 s->project);
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -85,7 +87,7 @@ TEST_WITH(what_git_writes_works_and_what_is_harmless_comes_out, setup, site_tear
 }
 
 /* Its exit status, when a person at a terminal has answered the question. */
-static int accept_first(const struct site *s, const char *answer) {
+static int accept_number(const struct site *s, const char *number, const char *answer) {
         char text[4096] = "";
         bool is_answered = false;
         size_t n = 0;
@@ -94,7 +96,7 @@ static int accept_first(const struct site *s, const char *answer) {
 
         assert_true(pid >= 0);
         if (pid == 0) {
-                (void)execl(program(), "nsrun", "review", "--project", s->project, "--accept", "1", NULL);
+                (void)execl(program(), "nsrun", "review", "--project", s->project, "--accept", number, NULL);
                 _exit(127);
         }
         for (ssize_t got; n + 1 < sizeof(text) && (got = read(fd, text + n, sizeof(text) - 1 - n)) > 0;) {
@@ -141,10 +143,10 @@ TEST_WITH(what_is_kept_aside_is_reviewed, setup, site_teardown) {
         assert_string_equal(
                 o.err,
                 "nsrun: nobody can be asked: a person takes over what is kept aside, at a terminal\n");
-        assert_int_equal(accept_first(s, "n\n"), 125);
+        assert_int_equal(accept_number(s, "1", "n\n"), 125);
         on_host(s, "git config core.fsmonitor; git config user.email", &o);
         expect_out(&o, "j@example.org\n");
-        assert_int_equal(accept_first(s, "y\n"), 0);
+        assert_int_equal(accept_number(s, "1", "y\n"), 0);
         on_host(s, "git config core.fsmonitor; git config user.email || echo none", &o);
         expect_out(&o, "evil\nnone\n");
         on_host(s, review, &o);
@@ -189,6 +191,54 @@ TEST_WITH(a_version_that_is_no_file_leaves_the_hosts_as_it_was, setup, site_tear
         assert_string_equal(o.err, "");
         on_host(s, "git config user.name", &o);
         expect_out(&o, "Linked\n");
+}
+
+/* Protected names that a command made: a folder with all that a folder can have, and one that is too large.
+ */
+TEST_WITH(what_a_command_made_is_taken_over_by_a_person, setup, site_teardown) {
+        static const char odd[] =
+                "mkdir .vscode; cd .vscode; echo x >f; ln -s /etc l; mkfifo p; mkdir d; echo y >d/f\n"
+                "chmod 400 d/f; chmod 0 d; printf '\\033[2J\\n' >run; chmod 755 run";
+        static const char *const make[] = {odd, "mkdir s/.idea; echo z >s/.idea/f",
+                                           "mkdir .zed; cd .zed; for i in $(seq 4097); do : >$i; done"};
+        const struct site *s = *state;
+        _cleanup_free_ char *review =
+                text_of("'%s' review | grep -v '^    by ' | sed \"s,$PWD,P,\" | sort", program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, "mkdir s", &o);
+        for (size_t i = 0; i < ARRAY_SIZE(make); i++) {
+                _cleanup_free_ char *count = text_of("nsrun: note: %zu kept aside: nsrun review\n", i + 1);
+
+                RUN(s, &o, "--protect", "s/.idea", "--", "sh", "-c", make[i]);
+                expect_in(o.err, "nsrun: note: a protected name that the command made is kept aside: ");
+                expect_in(o.err, count);
+        }
+        on_host(s, "ls -A . s", &o);
+        expect_out(&o, ".:\n.git\ns\n\ns:\n");
+        on_host(s, review, &o);
+        expect_in(o.out, "      +\\x1b[2J\n      +x\n      +y\n      +z\n");
+        expect_in(o.out, "      leads to /etc\n");
+        expect_in(
+                o.out,
+                "    + P/.vscode/d/f\n    + P/.vscode/f\n    + P/.vscode/l\n    + P/.vscode/run    (a program)\n"
+                "    + P/s/.idea/f\n");
+        expect_in(o.out, "    more than is shown: /");
+        assert_int_equal(accept_number(s, "1", "no\n"), 125);
+        on_host(s, "! [ -e .vscode ]", &o);
+        assert_int_equal(accept_number(s, "1", "yes\n"), 0);
+        assert_int_equal(accept_number(s, "3", "yes\n"), 125);
+        /* The folder is a symlink by now. */
+        on_host(s, "rmdir s; mkdir ../elsewhere; ln -s ../elsewhere s", &o);
+        assert_int_equal(accept_number(s, "2", "yes\n"), 125);
+        on_host(s, "ls -A ../elsewhere; rm s; mkdir s", &o);
+        expect_out(&o, "");
+        assert_int_equal(accept_number(s, "2", "yes\n"), 0);
+        on_host(s, "umask; find .vscode .zed s -printf '%p %y %m %l\n' 2>/dev/null | LC_ALL=C sort", &o);
+        expect_out(
+                &o,
+                "0022\n.vscode d 755 \n.vscode/d d 755 \n.vscode/d/f f 644 \n.vscode/f f 644 \n.vscode/l l 777 /etc\n"
+                ".vscode/run f 755 \ns d 755 \ns/.idea d 755 \ns/.idea/f f 644 \n");
 }
 
 /* A session's commands carry one by one, and what is carried uncovers nothing. */

@@ -280,7 +280,7 @@ TEST_WITH(names_that_git_obeys_do_not_outlive_the_sandbox, setup, site_teardown)
                "set -e; cd \"$ROOT/main/.git\"; touch config.worktree; mkdir modules\n"
                "echo \"$ROOT/work\" >commondir; echo '* diff=x' >info/attributes");
         expect_status(&o, 0);
-        expect_in(o.err, "main/.git/commondir.aside-0");
+        expect_in(o.err, "main/.git/commondir");
         expect_host(
                 s, "main/.git",
                 "ls -d commondir config.worktree info/attributes modules 2>/dev/null; rmdir modules; cd ..; git status --short",
@@ -301,7 +301,7 @@ TEST_WITH(names_that_git_obeys_do_not_outlive_the_sandbox, setup, site_teardown)
         expect_host(s, "main", "git config x.y; ls .git/hooks | grep -v sample; true", "z\n");
 }
 
-/* A worktree's own configuration is a name as it is in a plain repository: moved aside, or left by the
+/* A worktree's own configuration is a name as it is in a plain repository: kept aside, or left by the
  * option that is named; and the next run starts. */
 TEST_WITH(a_worktree_has_a_configuration_of_its_own, setup, site_teardown) {
         static const char option[] = "--no-protect .git/worktrees/work/config.worktree lets it stay\n";

@@ -46,7 +46,7 @@ TEST(what_is_made_is_gone_at_once) {
                 expect_status(&o, 0);
                 expect_in(o.out, ".envrc\n.vscode\n.npmrc\n.npmrc\n.hg/hgrc\n.hg/hgrc\n.hg\n"
                                  ".jj/repo/config.toml\n.git/commondir\n.git/sl/config\nHEAD\n");
-                expect_in(o.err, "/.npmrc.aside-1; --no-protect .npmrc lets it stay\n");
+                expect_in(o.err, "/.npmrc; --no-protect .npmrc lets it stay\n");
                 expect_in(o.err, "a symlink that the command left in a git dir is removed: ");
         }
         /* The control, which waits for nothing. */
@@ -83,7 +83,7 @@ TEST(a_race_against_the_move_reaches_nothing_outside) {
         make_file(s->outside, "hgrc", "mine\n");
         RUN(s, &o, "--", "sh", "-c", script);
         expect_status(&o, 0);
-        expect_in(o.err, ".aside-");
+        expect_in(o.err, "nsrun: note: 1 kept aside: nsrun review\n");
         on_host(s, "ls ../outside; cat ../outside/hgrc; [ ! -e .hg ] || [ ! -e .hg/hgrc ]", &o);
         expect_status(&o, 0);
         expect_out(&o, "hgrc\nmine\n");
@@ -94,15 +94,18 @@ TEST(a_flood_of_names_is_counted) {
         _cleanup_outcome_ struct outcome o = {0};
 
         RUN(s, &o, "--", "sh", "-c",
-            "for i in $(seq 30); do echo $i >.envrc; while [ -e .envrc ]; do :; done; done");
+            "for i in $(seq 300); do echo $i >.envrc; while [ -e .envrc ]; do :; done; done");
         expect_status(&o, 0);
-        expect_in(o.err, "nsrun: note: 10 more protected names that the command made are moved aside\n");
-        on_host(s, "cat .envrc.aside-* | sort -n | tail -n 1", &o);
-        expect_out(&o, "30\n");
+        expect_in(
+                o.err,
+                "nsrun: note: 44 more protected names that the command made are renamed: more than is kept aside\n");
+        on_host(s, "cat .envrc.aside-* | sort -n | tail -n 1; cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry",
+                &o);
+        expect_out(&o, "300\n256\n");
 }
 
 /* The user's inotify instances are used up: it is found when the command has ended. */
-TEST(without_a_watch_it_is_moved_aside_in_the_end) {
+TEST(without_a_watch_it_is_kept_aside_in_the_end) {
         const struct site *s = *state;
         _cleanup_free_ char *script = text_of(
                 "echo 0 >/proc/sys/user/max_inotify_instances && exec '%s' run --project '%s' -- sh -c '>.envrc'",
@@ -112,11 +115,11 @@ TEST(without_a_watch_it_is_moved_aside_in_the_end) {
 
         run(&(struct request){.argv = argv, .cwd = s->root}, &o);
         expect_status(&o, 0);
-        expect_in(o.err, "/.envrc.aside-0; --no-protect .envrc lets it stay\n");
+        expect_in(o.err, "/.envrc; --no-protect .envrc lets it stay\n");
 }
 
 /* What a session's last process makes is found by its monitor, and told by the session's end. */
-TEST(what_is_made_behind_a_sessions_commands_is_moved_aside) {
+TEST(what_is_made_behind_a_sessions_commands_is_kept_aside) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s), *note = NULL;
         _cleanup_outcome_ struct outcome o = {0};
@@ -130,14 +133,13 @@ TEST(what_is_made_behind_a_sessions_commands_is_moved_aside) {
         expect_status(&o, 0);
         SESSION(s, &o, "stop", id);
         expect_status(&o, 0);
-        note = text_of(
-                "nsrun: note: a protected name that the command made is moved aside: %s/.envrc.aside-0; "
-                "--no-protect .envrc lets it stay\n",
-                s->project);
+        note = text_of("nsrun: note: a protected name that the command made is kept aside: %s/.envrc; "
+                       "--no-protect .envrc lets it stay\nnsrun: note: 1 kept aside: nsrun review\n",
+                       s->project);
         assert_string_equal(o.err, note);
         collect_orphans();
-        on_host(s, "ls -A; cat .envrc.aside-0", &o);
-        expect_out(&o, ".envrc.aside-0\ngo\nmade\nevil\n");
+        on_host(s, "ls -A; cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry", &o);
+        expect_out(&o, "go\nmade\nevil\n");
 }
 
 /* A mount point goes with the name that somebody on the host replaces: the command can write it then. */
@@ -180,12 +182,12 @@ TEST(protected_files_that_a_moved_head_has_otherwise_are_told) {
                    "mkdir -p .claude/skills; echo 1 >.claude/skills/a; echo 1 >.envrc; echo 1 >f\n"
                    "git add -A; git commit -qm 1; git checkout -q -b two; echo 2 >.claude/skills/a\n"
                    "echo 2 >.mcp.json; echo 2 >f; git add -A; git commit -qm 2; git checkout -q main");
-        /* .mcp.json is new: it is there first, and then moved aside. */
+        /* .mcp.json is new: it is there first, and then kept aside. */
         RUN(s, &o, "--", "sh", "-c", "git checkout -q two 2>/dev/null; git log --format=%s -1");
         expect_out(&o, "2\n");
-        expect_in(o.err, "/.mcp.json.aside-0; --no-protect .mcp.json lets it stay\n");
+        expect_in(o.err, "/.mcp.json; --no-protect .mcp.json lets it stay\n");
         expect_in(o.err, two);
-        make_repository(s, "git checkout HEAD -- .claude/skills/a .mcp.json; rm .mcp.json.aside-0; "
+        make_repository(s, "git checkout HEAD -- .claude/skills/a .mcp.json; "
                            "[ -z \"$(git status --porcelain)\" ] && git checkout -q main");
         /* The same from another worktree, and from a session. */
         make_repository(s, "git worktree add -q ../wt; cd ../wt && git reset -q --hard main");

@@ -157,7 +157,7 @@ static void expect_all_told(const struct site *s, const char *said, const char *
                         "nsrun: note: a protected name was changed while the command ran, by it or by "
                         "others: %s/%s\n",
                         s->project, line);
-                aside = text_of("%s/%s.aside-0", s->project, line);
+                aside = text_of("%s/%s; ", s->project, line);
                 if (!strstr(notes, aside))
                         expect_in(notes, changed);
         }

@@ -144,10 +144,10 @@ TEST_WITH(what_is_there_can_not_be_changed, setup, site_teardown) {
         expect_in(o.out, "moved .git\n");
 }
 
-TEST_WITH(what_is_made_is_moved_aside, setup, site_teardown) {
+TEST_WITH(what_is_made_is_kept_aside, setup, site_teardown) {
         static const char host_sees[] =
-                "while read -r n; do [ ! -e $n ] || echo \"$n\"; [ -e $n.aside-$ROUND ] || echo \"not $n aside\"\n"
-                "done <../names\n";
+                "while read -r n; do [ ! -e $n ] || echo \"$n\"; grep -qs \"/$n\\\"\" \"$XDG_STATE_HOME\"/nsrun/kept/*/*/about.json || echo \"not $n kept\"\n"
+                "done <../names; cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry | sort -u; rm -r \"$XDG_STATE_HOME\"/nsrun/kept\n";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -155,21 +155,17 @@ TEST_WITH(what_is_made_is_moved_aside, setup, site_teardown) {
                 s,
                 "git init -q . && rm -rf .git/branches .git/config .git/hooks .git/info && cp -r .git ../kept");
         for (enum way way = BY_RUN; way < N_WAYS; way++) {
-                _cleanup_free_ char *look = text_of("ROUND=%d\n%s", (int)way, host_sees);
-
                 run_by(s, way, plant, &o);
                 expect_not_in(o.out, "not ");
-                expect_in(o.err, "note: a protected name that the command made is moved aside: ");
-                expect_in(o.err, ".git/hooks.aside-");
+                expect_in(o.err, "note: a protected name that the command made is kept aside: ");
+                expect_in(o.err, "/.git/hooks; ");
                 expect_in(o.err, "; --no-protect .git/hooks lets it stay\n");
-                on_host(s, look, &o);
-                expect_out(&o, "");
+                on_host(s, host_sees, &o);
+                expect_out(&o, "evil\n");
         }
-        on_host(s, "cat .envrc.aside-2 .git/hooks.aside-0", &o);
-        expect_out(&o, "evil\nevil\n");
 }
 
-TEST(a_name_as_long_as_they_come_is_moved_aside) {
+TEST(a_name_as_long_as_they_come_is_kept_aside) {
         static const char script[] = "cat /dev/null >$(printf '%252s' | tr ' ' a).mk; >b.mk; ls | wc -l";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
@@ -177,29 +173,29 @@ TEST(a_name_as_long_as_they_come_is_moved_aside) {
         RUN(s, &o, "--protect=*.mk", "--", "sh", "-c", script);
         expect_status(&o, 0);
         expect_out(&o, "2\n");
-        expect_not_in(o.err, "can't be moved aside");
-        on_host(s, "ls | grep -c '[.]mk$'; ls b.mk.aside-0; ls | grep -c '^a*[.]aside-0$'", &o);
-        expect_out(&o, "0\nb.mk.aside-0\n1\n");
+        expect_in(o.err, "nsrun: note: 2 kept aside: nsrun review\n");
+        on_host(s, "ls", &o);
+        expect_out(&o, "");
 }
 
-TEST(what_is_moved_aside_is_no_protected_name_or_the_note_says_so) {
+/* A name that is renamed since it can't be kept: here a pipe. */
+TEST(what_is_renamed_is_no_protected_name_or_the_note_says_so) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->project, "skills");
         make_folder(s->project, "conf.d");
-        RUN(s, &o, "--protect=skills/[!.]*", "--protect=conf.d/*", "--", "sh", "-c",
-            "mkdir skills/evil; echo evil >skills/evil/text; echo evil >conf.d/evil");
+        RUN(s, &o, "--protect=skills/[!.]*", "--protect=conf.d/*", "--protect=conf.d/.*", "--", "sh", "-c",
+            "mkfifo skills/evil conf.d/evil");
         expect_status(&o, 0);
-        expect_in(o.err, "note: a protected name that the command made is moved aside: ");
-        expect_in(o.err, "/skills/.evil.aside-0; --no-protect skills/evil lets it stay\n");
-        expect_in(
-                o.err,
-                "note: a protected name that the command made is moved aside, to one that is as protected, "
-                "and that programs on the host may obey: ");
-        expect_in(o.err, "/conf.d/evil.aside-0; look at it, and remove it\n");
+        expect_in(o.err,
+                  "note: a protected name that the command made can't be kept aside, and is renamed: ");
+        expect_in(o.err, "/skills/.evil.aside-0; look at it, and remove it\n");
+        expect_in(o.err, "note: a protected name that the command made can't be kept aside, and programs on "
+                         "the host may obey what it is called now: ");
+        expect_in(o.err, "/conf.d/.evil.aside-0; look at it, and remove it\n");
         on_host(s, "ls -A skills conf.d", &o);
-        expect_out(&o, "conf.d:\nevil.aside-0\n\nskills:\n.evil.aside-0\n");
+        expect_out(&o, "conf.d:\n.evil.aside-0\n\nskills:\n.evil.aside-0\n");
 }
 
 TEST(a_symlink_on_the_way_is_no_way_around) {
@@ -211,36 +207,40 @@ TEST(a_symlink_on_the_way_is_no_way_around) {
                  "a symlink that the command left in a git dir is removed: %s/.git/info",
                  "[ ! -L .git/info ] && echo ../evil"},
                 {"mkdir docs evil; echo evil >evil/a.md", "rmdir docs; ln -s ../evil docs",
-                 "a protected name that the command made is moved aside: %s/docs.aside-0; --no-protect docs lets it stay",
-                 "[ ! -e docs ] && readlink docs.aside-0"},
+                 "a protected name that the command made is kept aside: %s/docs; --no-protect docs lets it stay",
+                 "[ ! -e docs ] && readlink \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry"},
                 /* It leads to nothing yet. */
                 {"rm -rf evil docs*", "ln -s ../evil docs",
-                 "a protected name that the command made is moved aside: %s/docs.aside-0; --no-protect docs lets it stay",
-                 "[ ! -L docs ] && readlink docs.aside-0"},
+                 "a protected name that the command made is kept aside: %s/docs; --no-protect docs lets it stay",
+                 "[ ! -L docs ] && readlink \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry"},
                 {"ln -s ../evil .vscode", "rm .vscode; mkdir .vscode",
-                 "a protected symlink is put back; what the command made of it is moved aside: %s/.vscode.aside-0",
-                 "[ -d .vscode.aside-0 ] && readlink .vscode"},
+                 "a protected symlink is put back; what the command made of it is kept aside: %s/.vscode",
+                 "[ -d \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry ] && readlink .vscode"},
                 {"ln -s ../evil .vscode", "rm .vscode; ln -s ../other .vscode",
-                 "a protected symlink is put back; what the command made of it is moved aside: %s/.vscode.aside-0",
-                 "readlink .vscode.aside-0 >/dev/null && readlink .vscode"},
+                 "a protected symlink is put back; what the command made of it is kept aside: %s/.vscode",
+                 "readlink \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry >/dev/null && readlink .vscode"},
                 {"ln -s ../evil .vscode", "true", NULL, "readlink .vscode"},
                 /* Nobody but the command reads a folder that it has closed. */
                 {"mkdir sub", "echo evil >sub/.envrc; echo evil >.envrc; chmod 500 .",
-                 "a protected name that the command made is moved aside: %s/.envrc.aside-0; --no-protect .envrc lets it stay",
+                 "a protected name that the command made is kept aside: %s/.envrc; --no-protect .envrc lets it stay",
                  "echo ../evil"},
         };
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-                make_repository(s,
-                                "chmod 700 .; rm -rf .git .vscode* .envrc* evil sub docs*; git init -q .");
+                make_repository(
+                        s,
+                        "chmod 700 .; rm -rf .git .vscode* .envrc* evil sub docs* \"$XDG_STATE_HOME\"/nsrun/kept; git init -q .");
                 make_repository(s, cases[i].before);
                 RUN(s, &o, "--protect", "docs/a.md", "--", "sh", "-c", cases[i].script);
                 expect_status(&o, 0);
                 if (cases[i].said) {
                         _cleanup_free_ char *path = replaced(cases[i].said, "%s", s->project);
-                        _cleanup_free_ char *line = text_of("nsrun: note: %s\n", path);
+                        _cleanup_free_ char *line = text_of(
+                                "nsrun: note: %s\n%s", path,
+                                strstr(path, "kept aside") ? "nsrun: note: 1 kept aside: nsrun review\n"
+                                                           : "");
 
                         assert_string_equal(o.err, line);
                 } else {
@@ -253,7 +253,7 @@ TEST(a_symlink_on_the_way_is_no_way_around) {
 
 TEST(what_is_protected_is_the_users_to_say) {
         const struct site *s = *state;
-        _cleanup_free_ char *open_names = text_of("%s/.envrc.aside-0", s->project);
+        _cleanup_free_ char *envrc = path_of(s->project, ".envrc");
         _cleanup_free_ char *config = path_of(s->root, "c.json");
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -265,17 +265,17 @@ TEST(what_is_protected_is_the_users_to_say) {
         expect_in(o.err, "cannot create Makefile: Read-only file system");
         expect_in(o.err, "cannot create docs/a.md: Read-only file system");
         expect_in(o.err, "'docs' to 'd': Device or resource busy");
-        expect_in(o.err, "/docs/b.md.aside-0");
+        expect_in(o.err, "/docs/b.md");
         expect_not_in(o.err, "c.txt");
         RUN(s, &o, "--no-protect", ".envrc", "--", "sh", "-c", ">.envrc; >.npmrc");
-        expect_in(o.err, "/.npmrc.aside-0");
+        expect_in(o.err, "/.npmrc");
         expect_not_in(o.err, ".envrc");
         RUN(s, &o, "--no-protect", "*", "--", "sh", "-c",
             "rm .envrc; mkdir -p .git/hooks; >.git/hooks/x; >.npmrc");
         expect_status(&o, 0);
         assert_string_equal(o.err, "");
         on_host(s, "rm -r .npmrc .git", &o);
-        assert_int_equal(access(open_names, F_OK), -1);
+        assert_int_equal(access(envrc, F_OK), -1);
 
         make_file(s->root, "c.json", "{\"protect\": [\"docs/c.txt\"], \"no_protect\": [\".npmrc\"]}");
         RUN(s, &o, "--config", config, "--", "sh", "-c", "echo x >docs/c.txt; >.npmrc");
@@ -377,7 +377,7 @@ TEST_WITH(a_session_knows_what_was_there_when_it_began, setup, site_teardown) {
                     ">/dev/null 2>&1 </dev/null &");
         on_host(s, ">go; until [ -e made ]; do sleep 0.01; done", &o);
         JOIN_SCRIPT(s, id, &o, "true");
-        expect_in(o.err, "/.envrc.aside-0");
+        expect_in(o.err, "/.envrc");
         on_host(s, "[ ! -e .envrc ]", &o);
         expect_status(&o, 0);
         end_session(s, id, "stop");
@@ -393,14 +393,13 @@ TEST(what_a_name_leads_to_is_protected) {
                 {"mkdir etc; echo x >etc/npmrc; ln -s etc/npmrc .npmrc", "echo evil >etc/npmrc",
                  "etc/npmrc: Read-only file system"},
                 {"mv .git rg; ln -s rg .git; git status", "echo evil >rg/config", " is kept aside: "},
-                {"mv .git rg; ln -s rg .git", "rm .git; echo 'gitdir: evil' >.git", "/.git.aside-0"},
-                {"rm -rf .git; mkdir .git", "rmdir .git; echo 'gitdir: evil' >.git", "/.git.aside-0"},
-                {"mkfifo .envrc", "rm .envrc; echo evil >.envrc", "/.envrc.aside-0"},
-                {"true", "for i in $(seq 0 100); do >.envrc.aside-$i; done; echo evil >.envrc",
-                 "/.envrc.aside-"},
-                {"true", "echo evil >.envrc; chmod 000 .", "/.envrc.aside-0"},
+                {"mv .git rg; ln -s rg .git", "rm .git; echo 'gitdir: evil' >.git", "/.git\n"},
+                {"rm -rf .git; mkdir .git", "rmdir .git; echo 'gitdir: evil' >.git", "/.git; "},
+                {"mkfifo .envrc", "rm .envrc; echo evil >.envrc", "/.envrc; "},
+                {"true", "for i in $(seq 0 100); do >.envrc.aside-$i; done; echo evil >.envrc", "/.envrc; "},
+                {"true", "echo evil >.envrc; chmod 000 .", "/.envrc; "},
                 {"true", "mkdir -p .git/info; echo evil >.git/info/attributes; chmod 000 .git/info",
-                 "/.git/info/attributes.aside-0"},
+                 "/.git/info/attributes; "},
         };
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
@@ -498,7 +497,7 @@ TEST(a_folder_that_is_opened_keeps_the_rights_of_others) {
 
         make_repository(s, "chmod 755 .");
         RUN(s, &o, "--", "sh", "-c", "mkdir t; echo evil >t/hgrc; chmod 555 t; mv t .hg");
-        expect_in(o.err, "/.hg/hgrc.aside-0");
+        expect_in(o.err, "/.hg/hgrc");
         on_host(s, "stat -c %a .hg", &o);
         /* Root needs no right to rename. */
         expect_out(&o, geteuid() == 0 ? "555\n" : "755\n");
@@ -542,13 +541,13 @@ TEST(a_notes_path_is_fit_to_print) {
         _cleanup_outcome_ struct outcome o = {0};
 
         RUN(s, &o, "--protect", "*.md", "--", "sh", "-c", ">$(printf 'a\\nnsrun: \\033[2A.md')");
-        expect_in(o.err, "/a\\x0ansrun: \\x1b[2A.md.aside-0\n");
+        expect_in(o.err, "/a\\x0ansrun: \\x1b[2A.md\n");
         RUN(s, &o, "--protect", "*.md", "--", "sh", "-c", ">\"$(printf '\\033c b.md')\"");
-        expect_in(o.err, "/\\x1bc b.md.aside-0; --no-protect '\\x1bc b.md' lets it stay\n");
+        expect_in(o.err, "/\\x1bc b.md; --no-protect '\\x1bc b.md' lets it stay\n");
         expect_not_in(o.err, "\033");
         /* What lets a pattern stay lets others stay, too. */
         RUN(s, &o, "--protect", "*.md", "--", "sh", "-c", ">'*.md'");
-        expect_in(o.err, "/*.md.aside-0\n");
+        expect_in(o.err, "/*.md\n");
 }
 
 TEST(a_repository_that_a_command_makes_is_told) {
@@ -591,8 +590,8 @@ TEST(git_dirs_within_git_are_protected) {
         RUN(s, &o, "--", "sh", "-c", script);
         expect_status(&o, 0);
         expect_out(&o, "mv: cannot move '.git/modules/sub' to '.git/modules/x': Device or resource busy\n");
-        expect_in(o.err, "/.git/modules/sub/commondir.aside-0");
-        expect_in(o.err, "/.git/worktrees/wt/config.worktree.aside-0");
+        expect_in(o.err, "/.git/modules/sub/commondir");
+        expect_in(o.err, "/.git/worktrees/wt/config.worktree");
         on_host(s, "git -C sub status --short; git -C wt status --short", &o);
         expect_out(&o, "");
         RUN(s, &o, "--no-protect", ".git", "--", "sh", "-c", script);

@@ -448,7 +448,7 @@ TEST(the_plan_and_a_configuration_know_it) {
                          "(strict)\n");
         expect_in(o.out, "read-write, 60 names in it can't be made\n");
         on_host(s, &o, usual);
-        expect_in(o.out, "read-only where they are, moved aside where they are made\n");
+        expect_in(o.out, "read-only where they are, kept aside where they are made\n");
         expect_not_in(o.out, "can't be made");
         on_host(s, &o, bwrap);
         expect_refusal(&o, 125,

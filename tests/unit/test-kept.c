@@ -110,19 +110,28 @@ static void a_later_one_of_the_same_path_takes_its_place(void **state) {
         assert_int_equal(kept_drop("/p", 1), 0);
 }
 
+/* It is moved there whole, or not at all. */
 static void what_is_more_than_the_bounds_is_not_kept_in_part(void **state) {
         const char *top = *state;
         char *path = scratch_path(top, "p/a");
+        struct kept k = {0};
 
         scratch_file(top, "p/a", "small");
         assert_int_equal(put(top, "a", ".envrc"), 1);
         assert_int_equal(truncate(path, KEPT_BYTES), 0);
         assert_int_equal(put(top, "a", ".big"), 2);
         assert_int_equal(truncate(path, KEPT_BYTES + 1), 0);
-        assert_int_equal(put(top, "a", ".envrc"), -EFBIG);
+        assert_int_equal(put(top, "a", ".huge"), 3);
+        assert_int_equal(access(path, F_OK), -1);
+        assert_int_equal(kept_find("/p", "/p/.big", &k) < 0, 0);
+        assert_false(k.is_moved);
+        kept_clear(&k);
+        assert_int_equal(kept_find("/p", "/p/.huge", &k) < 0, 0);
+        assert_true(k.is_moved);
+        kept_clear(&k);
         assert_kept("/p/.envrc", KEPT_ENTRY, "small");
         assert_int_equal(put(top, "b", ".none"), -ENOENT);
-        assert_int_equal(count_kept(), 2);
+        assert_int_equal(count_kept(), 3);
         free(path);
 }
 

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "kept_by.h"
+
+#include "base/str.h"
+
+enum {
+        COMMAND_MOST = 4096,
+};
+
+static char *quote_command(char *const *argv) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        strbuf_add(&b, "");
+        STRV_FOREACH (word, argv) {
+                _cleanup_free_ char *quoted = str_shell_quote(*word);
+
+                if (!quoted)
+                        return NULL;
+                strbuf_add(&b, word == argv ? "" : " ");
+                strbuf_add_bytes(&b, quoted, strnlen(quoted, COMMAND_MOST));
+                if (b.length > COMMAND_MOST)
+                        break;
+        }
+        return strbuf_finish(&b);
+}
+
+int kept_by_new(const struct nsrun_plan *plan, struct kept_by **ret) {
+        struct kept_by *k;
+
+        if (!plan->protected && !plan->private)
+                return 0;
+        k = calloc(1, sizeof(*k));
+        if (!k)
+                return -ENOMEM;
+        k->project = strdup(plan->project ? plan->project : "/");
+        k->command = quote_command(plan->argv);
+        k->session = plan->join ? strdup(plan->join->folder.id) : NULL;
+        if (!k->project || !k->command || (plan->join && !k->session)) {
+                (void)kept_by_free(k);
+                return -ENOMEM;
+        }
+        *ret = k;
+        return 0;
+}
+
+struct kept_by *kept_by_free(struct kept_by *kept_by) {
+        if (kept_by) {
+                free(kept_by->project);
+                free(kept_by->command);
+                free(kept_by->session);
+        }
+        free(kept_by);
+        return NULL;
+}
+
+int kept_by_put(struct kept_by *kept_by, const char *path, const char *reason, bool adds, int parent,
+                const char *name) {
+        const struct kept about = {.path = (char *)(uintptr_t)path,
+                                   .reason = (char *)(uintptr_t)reason,
+                                   .command = kept_by->command,
+                                   .adds = adds,
+                                   .run = kept_by->session};
+        int r = kept_put(kept_by->project, &about, parent, name, NULL);
+
+        kept_by->n += r >= 0;
+        return r;
+}
+
+int kept_by_tell(const struct kept_by *kept_by, int (*found)(void *data, const struct nsrun_error *note),
+                 void *data) {
+        struct nsrun_error note = {0};
+        struct kept *list = NULL;
+        size_t n = 0;
+        int r = kept_by && kept_by->n > 0 ? kept_list(kept_by->project, &list, &n) : 0;
+
+        kept_free(list, n);
+        if (r < 0 || n == 0)
+                return r;
+        (void)error_setf(&note, NSRUN_STAGE_SUPERVISE, 0, NULL, NULL, "%zu kept aside: nsrun review", n);
+        return found(data, &note);
+}

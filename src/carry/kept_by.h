@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* By what command something is kept aside, and for which project. */
+#pragma once
+
+#include "kept/kept.h"
+#include "plan/plan.h"
+
+struct kept_by {
+        char *project;
+        char *command; /* quoted for a shell; "": a session's, whose processes nobody tells apart */
+        char *session; /* its id, or NULL */
+        unsigned n;    /* how often something was kept */
+};
+
+/* *ret, which may be NULL, is for kept_by_free().  -ENOMEM. */
+int kept_by_new(const struct nsrun_plan *plan, struct kept_by **ret);
+struct kept_by *kept_by_free(struct kept_by *kept_by);
+/* kept_put(), of the host's `path`. */
+int kept_by_put(struct kept_by *kept_by, const char *path, const char *reason, bool adds, int parent,
+                const char *name);
+/* Where something was: tells how much of the project's is kept. */
+int kept_by_tell(const struct kept_by *kept_by, int (*found)(void *data, const struct nsrun_error *note),
+                 void *data);

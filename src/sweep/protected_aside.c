@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See protected_aside.h. */
+#include "protected_aside.h"
+
+#include <fcntl.h>
+#include <fnmatch.h>
+
+#include "aside.h"
+#include "base/array.h"
+#include "base/beneath.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "disk/remove_tree.h"
+
+int look_say(const struct look *l, const char *name, const char *what, const char *hint) {
+        _cleanup_free_ char *path = str_concat(l->folder->path, "/", name);
+        struct nsrun_error note = {0};
+
+        if (!path)
+                return -ENOMEM;
+        (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, path, what, hint);
+        return l->found(l->data, &note);
+}
+
+/* Whether a glob names NAME.aside-N in the folder, too. */
+static bool is_named_aside(const struct look *l, const char *folder, const char *aside) {
+        _cleanup_free_ char *name = str_concat(folder, *folder ? "/" : "", aside);
+
+        STRV_FOREACH (glob, l->folder->globs)
+                if (!name || fnmatch(*glob, name, FNM_PATHNAME) == 0)
+                        return true;
+        return false;
+}
+
+/* "--no-protect NAME lets it stay"; none where the name is a pattern, which would let others stay. */
+static int hint_of_name(const struct look *l, const char *name, char **ret) {
+        const struct protected_names *all = l->all;
+        const char *below = all->project ? path_below(l->folder->path, all->project) : NULL;
+        _cleanup_free_ char *named = NULL, *quoted = NULL;
+
+        if (all->git_dir && streq(l->folder->path, all->git_dir))
+                below = ".git";
+        named = below && *below ? str_concat(below, "/", name) : strdup(name);
+        quoted = named ? str_shell_quote(named) : NULL;
+        if (!quoted)
+                return -ENOMEM;
+        if (!str_is_pattern(named) && asprintf(ret, "--no-protect %s lets it stay", quoted) < 0) {
+                *ret = NULL;
+                return -ENOMEM;
+        }
+        return 0;
+}
+
+int open_folder_of(const struct look *l, const char *name, char **ret_path) {
+        const char *base = path_basename(name);
+        _cleanup_free_ char *folder = strndup(name, base > name ? (size_t)(base - name - 1) : 0);
+        int fd = folder ? beneath_open(l->folder->fd, folder, O_PATH | O_DIRECTORY, 0) : -ENOMEM;
+
+        *ret_path = TAKE_PTR(folder);
+        return fd;
+}
+
+/* What has been renamed is kept, or stays where it is. */
+static int keep_aside(const struct look *l, const char *name, const char *aside, bool was_link) {
+        _cleanup_free_ char *folder = NULL, *path = str_concat(l->folder->path, "/", name), *place = NULL,
+                            *hint = NULL;
+        _cleanup_close_ int parent = open_folder_of(l, name, &folder);
+        struct kept_by *kept_by = l->all->kept_by;
+        int r = parent;
+
+        place = folder ? str_concat(folder, *folder ? "/" : "", aside) : NULL;
+        if (!path || !place || (!was_link && hint_of_name(l, name, &hint) < 0))
+                return -ENOMEM;
+        if (r >= 0 && kept_by->n >= KEPT_MOST) {
+                l->all->n_others++;
+                return 0;
+        }
+        if (r >= 0)
+                r = kept_by_put(kept_by, path, KEPT_PROTECTED, true, parent, aside);
+        /* The command has moved it once more, or removed it. */
+        if (r == -ENOENT || r == -ENOTDIR || r == -ENOMEM)
+                return r == -ENOMEM ? r : 0;
+        if (r >= 0 && remove_tree(parent, aside) >= 0)
+                return look_say(
+                        l, name,
+                        was_link
+                                ? "a protected symlink is put back; what the command made of it is kept aside"
+                                : "a protected name that the command made is kept aside",
+                        hint);
+        return look_say(
+                l, place,
+                is_named_aside(l, folder, aside)
+                        ? "a protected name that the command made can't be kept aside, and programs on the "
+                          "host may obey what it is called now"
+                        : "a protected name that the command made can't be kept aside, and is renamed",
+                "look at it, and remove it");
+}
+
+static int note_aside(struct protected_names *names, size_t folder, const char *name, char *aside) {
+        struct protected_aside a = {.folder = folder, .name = strdup(name), .aside = aside};
+
+        if (!a.name || ARRAY_GROW(names->asides, names->n_asides) < 0) {
+                free(a.name);
+                free(a.aside);
+                return -ENOMEM;
+        }
+        names->asides[names->n_asides++] = a;
+        return 0;
+}
+
+int look_put_aside(const struct look *l, const char *name, const struct protected_name *was) {
+        _cleanup_free_ char *aside = NULL, *folder = NULL;
+        _cleanup_close_ int parent = open_folder_of(l, name, &folder);
+        const char *base = path_basename(name);
+        /* Globs like [!.]* leave names with a dot out. */
+        int r = parent < 0 ? parent : aside_move(parent, base, *base == '.' ? "" : ".", &aside);
+
+        if (r == -ENOENT)
+                return 0;
+        if (r == -ENOMEM || (r < 0 && l->is_early))
+                return r == -ENOMEM ? r : 0;
+        if (r < 0)
+                return look_say(
+                        l, name,
+                        "a protected name that the command made can't be moved away, and programs on the "
+                        "host obey it",
+                        NULL);
+        if (was && symlinkat(was->link, parent, base) < 0)
+                return look_say(l, name, "a protected symlink that the command replaced can't be put back",
+                                NULL);
+        if (!l->is_early)
+                return keep_aside(l, name, aside, was != NULL);
+        if (l->all->n_asides < KEPT_MOST)
+                return note_aside(l->all, (size_t)(l->folder - l->all->folders), name, TAKE_PTR(aside));
+        l->all->n_others++;
+        return 0;
+}
+
+static int tell_nobody(nsrun_unused void *data, nsrun_unused const struct nsrun_error *note) {
+        return 0;
+}
+
+static bool is_told_later(const struct protected_names *names, size_t i) {
+        const struct protected_aside *a = &names->asides[i];
+
+        for (size_t j = i + 1; j < names->n_asides; j++)
+                if (names->asides[j].folder == a->folder && streq(names->asides[j].name, a->name))
+                        return true;
+        return false;
+}
+
+int asides_end(struct protected_names *names, int (*found)(void *data, const struct nsrun_error *note),
+               void *data) {
+        int r = 0;
+
+        STRV_FOREACH (link, names->links) {
+                struct nsrun_error note = {0};
+
+                (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, *link,
+                                "a symlink that the command left in a git dir is removed", NULL);
+                r = r < 0 ? r : found(data, &note);
+        }
+        for (size_t i = 0; i < names->n_asides && r >= 0; i++) {
+                const struct protected_aside *a = &names->asides[i];
+                const struct look look = {.folder = &names->folders[a->folder],
+                                          .all = names,
+                                          .found = is_told_later(names, i) ? tell_nobody : found,
+                                          .data = data};
+
+                r = keep_aside(&look, a->name, a->aside, false);
+        }
+        return r;
+}
+
+int asides_tell_others(const struct protected_names *names,
+                       int (*found)(void *data, const struct nsrun_error *note), void *data) {
+        struct nsrun_error note = {0};
+
+        if (names->n_others == 0)
+                return 0;
+        (void)error_setf(
+                &note, NSRUN_STAGE_SUPERVISE, 0, NULL, NULL,
+                "%zu more protected names that the command made are renamed: more than is kept aside",
+                names->n_others);
+        return found(data, &note);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Protected names that the command made: renamed at once, kept aside when it has ended.  protected.c finds
+ * them. */
+#pragma once
+
+#include <sys/stat.h>
+
+#include "protected.h"
+
+/* What was there. */
+struct protected_name {
+        char *name;
+        char *link; /* a symlink's text; NULL: it was none */
+        struct stat st;
+        int fd; /* of what the command has a version of its own, so that its inode is no other file's; else
+                   -EBADF */
+};
+
+struct protected_folder {
+        char *path; /* for messages */
+        int fd;     /* O_PATH: what the path leads to may be another folder by the end */
+        char **globs;
+        struct protected_name *names;
+        size_t n_names;
+        bool has_new; /* something has appeared */
+};
+
+/* What has another name until the command has ended: it may write there still. */
+struct protected_aside {
+        size_t folder;
+        char *name, *aside; /* aside: with no folder */
+};
+
+struct look {
+        struct protected_folder *folder;
+        struct protected_names *all;
+        int (*found)(void *data, const struct nsrun_error *note);
+        void *data;
+        char *last_closed; /* a folder that was opened to its owner */
+        bool is_early;     /* the command runs still */
+};
+
+/* Tells of what lies at `name` in the folder. */
+int look_say(const struct look *l, const char *name, const char *what, const char *hint);
+/* The folder that `name` is in, and its path, which may be NULL. */
+int open_folder_of(const struct look *l, const char *name, char **ret_path);
+/* `was` is the symlink that stood there, or NULL: nothing did. */
+int look_put_aside(const struct look *l, const char *name, const struct protected_name *was);
+/* At the end: what was done while the command ran; and how much isn't kept. */
+int asides_end(struct protected_names *names, int (*found)(void *data, const struct nsrun_error *note),
+               void *data);
+int asides_tell_others(const struct protected_names *names,
+                       int (*found)(void *data, const struct nsrun_error *note), void *data);
