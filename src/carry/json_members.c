@@ -175,8 +175,8 @@ int members_add(const char *members, const char *project, const char *kept, cons
 }
 
 /* Whether nodes[i] is other than the host's and has something that it hadn't in an earlier run. */
-static int is_news(const struct json_map *m, size_t i, const struct json_value *base,
-                   const struct json_value *kept) {
+static int has_news(const struct json_map *m, size_t i, const struct json_value *base,
+                    const struct json_value *kept) {
         int r = is_same_value(m->nodes[i].value, base);
 
         if (r != 0 || !kept)
@@ -197,7 +197,7 @@ static int add_news(const struct json_map *m, size_t i, const char *members, con
 
                 if (is_member_taken(members, prefix, key) || (!*prefix && streq(key, projects)))
                         continue;
-                r = is_news(m, k, json_get(base, key), json_get(kept, key));
+                r = has_news(m, k, json_get(base, key), json_get(kept, key));
                 if (r > 0)
                         r = strv_consume(ret, str_concat(*prefix ? projects : "", *prefix ? "/" : "", key));
         }

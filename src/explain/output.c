@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -73,6 +74,13 @@ static const struct {
 
 int explain_add(char ***ret, const char *reason) {
         return strv_contains(*ret, reason) || strv_length(*ret) >= EXPLAIN_MOST ? 0 : strv_add(ret, reason);
+}
+
+bool explain_took_cores(const struct nsrun_plan *plan, bool by_asking) {
+        struct rlimit own;
+
+        return plan->has_own_limits && !plan->limits.rlimits[RLIMIT_CORE].is_set &&
+               getrlimit(RLIMIT_CORE, &own) == 0 && (by_asking ? own.rlim_max : own.rlim_cur) > 0;
 }
 
 static int explain_add_path(const struct explained *e, const char *path, enum refused how, char ***ret) {
@@ -363,6 +371,15 @@ static int read_planned(const struct explained *e, const char *line, size_t *por
                 _cleanup_free_ char *names = path_join(e->plan->home, ".ssh/config");
 
                 r = names ? explain_add_path(e, names, REFUSED_ABSENT, ret) : -ENOMEM;
+        }
+        if (r >= 0 && strstr(line, "core file size: cannot modify limit") &&
+            explain_took_cores(e->plan, true))
+                r = explain_add(ret, EXPLAIN_NO_CORE);
+        /* What direnv was told to allow. */
+        if (r >= 0 && e->plan->home && strstr(line, ".envrc is blocked")) {
+                _cleanup_free_ char *allowed = path_join(e->plan->home, ".local/share/direnv");
+
+                r = allowed ? explain_add_path(e, allowed, REFUSED_ABSENT, ret) : -ENOMEM;
         }
         if (r >= 0 && e->plan->limits.pids > 0 &&
             ((is_fork && strcasestr(line, "resource temporarily unavailable")) ||

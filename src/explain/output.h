@@ -24,6 +24,7 @@
 #define EXPLAIN_NO_RAW_SOCKETS "no command has the capability for raw sockets: nothing allows it"
 #define EXPLAIN_NO_ENGINE \
         "sockets of container engines aren't exposed, whether one runs or not: nothing allows it"
+#define EXPLAIN_NO_CORE   "no core files are written: --limit core=unlimited lets crashes leave some"
 #define EXPLAIN_NO_MEMORY "the memory that --limit memory=SIZE gives was used up: a larger SIZE allows more"
 
 struct explained {
@@ -41,5 +42,7 @@ struct explained {
 /* Adds at most EXPLAIN_MOST lines to *ret, of which none is there twice; those of the output's end come
  * first.  None: nothing that the sandbox did is known to have caused it.  -ENOMEM. */
 int explain_output(const struct explained *e, char ***ret);
+/* Whether the caller has core files, or may ask for some (`by_asking`), and the command may not. */
+bool explain_took_cores(const struct nsrun_plan *plan, bool by_asking);
 /* Adds a copy of a reason, unless it is there or EXPLAIN_MOST are.  -ENOMEM. */
 int explain_add(char ***ret, const char *reason);

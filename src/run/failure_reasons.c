@@ -14,6 +14,17 @@ static bool was_killed(const struct run *run) {
                (WIFEXITED(run->status) && WEXITSTATUS(run->status) == 128 + SIGKILL);
 }
 
+/* Whether it ended by a signal that leaves a core file, or its shell says so. */
+static bool has_crashed(const struct run *run) {
+        static const int signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGQUIT};
+        int by = WIFSIGNALED(run->status) ? WTERMSIG(run->status) : WEXITSTATUS(run->status) - 128;
+
+        for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+                if (by == signals[i])
+                        return true;
+        return false;
+}
+
 /* Whether a file wasn't found whose folder isn't named. */
 static bool misses_a_file(const struct printed *p) {
         static const char words[] = "o such file or directory";
@@ -45,6 +56,8 @@ void reasons_tell(struct run *run, const struct nsrun_plan *plan) {
                 r = explain_add(&reasons, EXPLAIN_NO_PRIVILEGES);
         if (r >= 0 && watch)
                 r = asked_explain(&watch->asked, reasons ? ASKED_PLAIN : ASKED_LATE, &reasons);
+        if (r >= 0 && has_crashed(run) && explain_took_cores(plan, false))
+                r = explain_add(&reasons, EXPLAIN_NO_CORE);
         if (r >= 0 && watch && !reasons && misses_a_file(&watch->printed))
                 r = asked_explain(&watch->asked, ASKED_WIDE, &reasons);
         STRV_FOREACH (reason, reasons) {

@@ -3,6 +3,7 @@
  * isn't; and who floods the notifier, changes paths under it or dies under it gets nothing but that. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "harness.h"
@@ -17,6 +18,7 @@ static char *in_site(const struct site *s, const char *text) {
 
 static void make_host(const struct site *s) {
         _cleanup_free_ char *tool = path_of(s->outside, "tool");
+        struct rlimit cores;
 
         make_file(s->outside, "data", "x");
         make_file(s->outside, "tool", "#!/bin/sh\n");
@@ -30,6 +32,11 @@ static void make_host(const struct site *s) {
         make_file(s->home, ".gitconfig", "");
         make_folder(s->home, ".config");
         assert_int_equal(setenv("SSH_AUTH_SOCK", tool, 1), 0);
+        assert_int_equal(getrlimit(RLIMIT_CORE, &cores), 0);
+        cores.rlim_cur = cores.rlim_max;
+        /* Else a sanitized nsrun has none of its own. */
+        assert_int_equal(setenv("ASAN_OPTIONS", "disable_coredump=0", 1), 0);
+        assert_int_equal(setrlimit(RLIMIT_CORE, &cores), 0);
 }
 
 /* Runs a shell's command with --explain and an option. */
@@ -95,6 +102,8 @@ static const struct {
 
 #define NO_PRIVILEGES "no program gets privileges in the sandbox (sudo, su, setuid): nothing allows it"
 
+#define NO_CORE "no core files are written: --limit core=unlimited lets crashes leave some"
+
 /* These say it on standard error, or nowhere. */
 static const struct {
         const char *command, *option, *reason;
@@ -126,6 +135,13 @@ static const struct {
          "more",
          true},
         {"su -c true </dev/null", NULL, NO_PRIVILEGES, true},
+        {"bash -c 'ulimit -c unlimited'", NULL, NO_CORE, false},
+        {"sh -c 'kill -ABRT $$'", NULL, NO_CORE, false},
+        {"echo 'direnv: error %P/.envrc is blocked. Run `direnv allow` to approve its content' >&2; exit 1",
+         NULL,
+         "%H/.local/share/direnv is not exposed by policy, whether it exists or not: --ro %H/.local/share/direnv "
+         "exposes it, --rw writable",
+         false},
 };
 
 /* Root may write it, and no reason says so. */
