@@ -3,9 +3,11 @@
  * decides which of two for one target stays. */
 #include "resolve.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "base/responds.h"
 #include "environment.h"
 #include "grants/grants.h"
 #include "hardening.h"
@@ -415,6 +417,18 @@ static const struct {
         {.fill = fill_by_toolchain_rules_find_unseen, .is_for = FOR_CODE},
 };
 
+/* Refuses to look where nobody answers: nearly everything lies in these. */
+static int refuse_silent_folders(const struct resolved *s, char *const *inherited, struct nsrun_error *err) {
+        const char *const folders[] = {s->cwd, s->policy->project, environment_get(inherited, "HOME"),
+                                       environment_get(inherited, "XDG_CACHE_HOME"),
+                                       environment_get(inherited, "XDG_STATE_HOME")};
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(folders) && r >= 0; i++)
+                r = folders[i] ? responds_in_time(AT_FDCWD, folders[i], NULL, err) : 0;
+        return r;
+}
+
 int policy_resolve(const struct policy_request *request, struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = request->policy;
         char *const *inherited = environment_inherited(p);
@@ -439,6 +453,9 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
         if (r < 0)
                 return r;
         s->cwd = getcwd(NULL, 0);
+        r = refuse_silent_folders(s, inherited, err);
+        if (r < 0)
+                return r;
         if (p->session)
                 return 0;
         if (p->no_sandbox || request->is_plain)

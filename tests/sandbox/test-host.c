@@ -539,6 +539,55 @@ static void stage_masked(nsrun_unused void *data) {
         stage_bind("/dev/null", "/proc/interrupts");
 }
 
+/* Where in the site a mount lies that never answers, which variable names it, and the option that does. */
+static const struct {
+        const char *folder, *variable, *option;
+} silent_places[] = {
+        {"project/net", NULL, NULL},
+        {"project/a/net", NULL, "--hide=key"},
+        {"outside/net", NULL, "--rw"},
+        {"outside/net", "HOME", NULL},
+        {"outside/net", "XDG_CONFIG_HOME", NULL},
+};
+
+static void stage_mounted(void *data) {
+        const struct host *host = data;
+
+        stage_enter();
+        stage_tmpfs(host->path, 0);
+        if (host->text && setenv(host->text, host->path, 1) < 0)
+                stage_fail(host->text);
+}
+
+TEST(a_mount_that_never_answers_is_named) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->project, "a");
+        for (size_t i = 0; i < ARRAY_SIZE(silent_places); i++) {
+                _cleanup_free_ char *place = path_of(s->root, silent_places[i].folder);
+                const char *option = silent_places[i].option, *variable = silent_places[i].variable;
+                bool has_path = option && !strchr(option, '=');
+                _cleanup_free_ char *named = path_of(place, variable && streq(variable, "HOME")
+                                                                    ? ".config/nsrun/config.json"
+                                                                    : "nsrun/config.json"),
+                                    *line = text_of("nsrun: what is mounted there doesn't answer: %s: "
+                                                    "Connection timed out; see who serves it (findmnt -T "
+                                                    "PATH), or take it away: fusermount3 -u PATH, sudo "
+                                                    "umount -l PATH",
+                                                    variable ? named : place);
+                const char *const options[] = {option, has_path ? place : NULL, NULL};
+                struct host host = {.path = place, .text = variable};
+
+                make_folder(s->root, silent_places[i].folder);
+                run_on(s, stage_mounted, &host, "silent:other", options, "echo fine", &o);
+                expect_fine(&o);
+                run_on(s, stage_mounted, &host, "silent:net", options, "echo fine", &o);
+                expect_host_refusal(&o, 125, line);
+                assert_int_equal(rmdir(place), 0);
+        }
+}
+
 TEST(a_masked_proc_is_refused_unless_another_is_chosen) {
         static const char look[] = "echo $$; test -e /proc/self/status || echo none";
         const struct site *s = *state;
