@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "base/programs.h"
 #include "base/responds.h"
 #include "environment.h"
 #include "grants/grants.h"
@@ -187,6 +188,30 @@ static void resolve_proc(struct resolved *s) {
                                                       : POLICY_PROC_NEW;
         s->files.has_whole_proc = shipped && streq(shipped->name, "nested") && s->inner_uid == s->uid &&
                                   s->inner_gid == s->gid && userns_has_ordinary_user();
+}
+
+/* Where a command may make namespaces nsrun-bwrap stands for bubblewrap.  That one ends without the cgroup
+ * namespace of --unshare-all, which no command can have: where the user owns the cgroup that nsrun was
+ * called in, it could freeze and kill by one what else is there. */
+static int add_nested_bwrap(struct resolved *s, struct nsrun_error *err) {
+        static const char *const places[] = {"/usr/bin/bwrap", "/usr/local/bin/bwrap"};
+        const char *seccomp = agent_seccomp(s->policy);
+        int r = 0;
+
+        if (!seccomp || (!streq(seccomp, "nested") && !streq(seccomp, "none")))
+                return 0;
+        for (size_t i = 0; i < ARRAY_SIZE(places) && r >= 0; i++) {
+                const struct rule_request request = {.access = POLICY_RO,
+                                                     .origin = POLICY_BY_CONFIG,
+                                                     .is_optional = true,
+                                                     .option = "--seccomp",
+                                                     .source = program_bwrap(),
+                                                     .target = places[i]};
+
+                if (access(places[i], X_OK) == 0 && !rules_find(s, places[i]))
+                        r = resolve_rule(s, &request, err);
+        }
+        return r;
 }
 
 /* Adds what shows nothing of the host's. */
@@ -385,6 +410,7 @@ static const struct {
         {.fill = add_tmp_rule},
         {.fill = git_add_rules, .is_for = FOR_CODE},
         {.fill = toolchain_rules_add},
+        {.fill = add_nested_bwrap, .is_for = FOR_CODE},
         {.fill = wide_add_rules},
         {.fill = instance_add_command, .is_for = FOR_INSTANCE},
         {.fill = add_links},
