@@ -26,7 +26,7 @@ static bool is_known_local(int dir, const char *path) {
 }
 
 /* Looks it up, has it mounted where it is mounted at need, and reads what is in it. */
-nsrun_no_asan static void ask(int dir, const char *path) {
+nsrun_no_asan static void ask_server(int dir, const char *path) {
         char entries[1024];
         struct stat st;
         int fd;
@@ -48,7 +48,7 @@ static int wait_for_answer(int dir, const char *path) {
         int r, pid = sys_clone_namespaces(0, &pidfd);
 
         if (pid == 0)
-                ask(dir, path);
+                ask_server(dir, path);
         if (pid < 0)
                 return 0;
         end.fd = pidfd;

@@ -12,7 +12,7 @@
 #include "host/user.h"
 
 /* The project, as far as it can be told before the configuration is read, which may be the owner's. */
-static int find_project(const char *named, char **ret, struct nsrun_error *err) {
+static int find_others_project(const char *named, char **ret, struct nsrun_error *err) {
         _cleanup_free_ char *cwd = getcwd(NULL, 0);
         const char *start = named ? named : cwd;
         int r = start ? responds_in_time(AT_FDCWD, start, NULL, err) : 0;
@@ -80,7 +80,7 @@ int owner_become(const char *named, struct nsrun_error *err) {
 
         if (geteuid() != 0)
                 return 0;
-        r = find_project(named, &project, err);
+        r = find_others_project(named, &project, err);
         if (r < 0 || !project || stat(project, &st) < 0 || !is_others_alone(&st))
                 return r;
         visible = str_visible(project);

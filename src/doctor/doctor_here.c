@@ -81,7 +81,7 @@ static void say_here_git(struct doctor *d, const struct resolved *s) {
                 doctor_add(d, "git", DOCTOR_DEGRADED, *line, NULL);
 }
 
-static int count_entry(void *data, nsrun_unused const struct walk_entry *entry) {
+static int count_here(void *data, nsrun_unused const struct walk_entry *entry) {
         ++*(unsigned *)data;
         return 0;
 }
@@ -90,7 +90,7 @@ static void say_here_size(struct doctor *d, const struct resolved *s) {
         _cleanup_close_ int fd = open(s->project, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         unsigned n = 0;
         const struct walk walk = {
-                .is_for_all = true, .entries_max = ENTRIES_MANY, .found = count_entry, .data = &n};
+                .is_for_all = true, .entries_max = ENTRIES_MANY, .found = count_here, .data = &n};
 
         if (fd < 0)
                 return;

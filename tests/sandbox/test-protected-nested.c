@@ -632,24 +632,6 @@ TEST(too_many_repositories_are_refused) {
         expect_status(&o, 0);
 }
 
-TEST_IF(!IS_SANITIZED, more_folders_than_can_be_looked_into_are_refused, site_setup, site_teardown) {
-        const struct site *s = *state;
-        _cleanup_free_ char *line = text_of(
-                "nsrun: there are more folders in it than can be looked into for repositories: %s: Argument "
-                "list too long; look who made them; --no-protect '*' protects nothing",
-                s->project);
-        _cleanup_outcome_ struct outcome o = {0};
-
-        on_host(s, "seq 1 50000 | xargs mkdir", &o);
-        RUN(s, &o, "--", "true");
-        expect_status(&o, 0);
-        on_host(s, "mkdir 0", &o);
-        RUN(s, &o, "--", "true");
-        expect_refusal(&o, 125, line);
-        RUN(s, &o, "--no-protect", "*", "--", "true");
-        expect_status(&o, 0);
-}
-
 int main(int argc, char **argv) {
         if (argc == 2 && streq(argv[1], "tick")) {
                 await_tick();
