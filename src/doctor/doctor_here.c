@@ -28,7 +28,11 @@ static void say_here_home(struct doctor *d, const struct resolved *s) {
                            "export HOME=/a/folder/of/yours");
                 return;
         }
-        doctor_add(d, "home", DOCTOR_OK, s->home, "inside an empty one: --ro and --rw show parts of it");
+        if (s->files.own_home)
+                doctor_say(d, "home", "%s, which shows %s", s->home, s->files.own_home);
+        else
+                doctor_add(d, "home", DOCTOR_OK, s->home,
+                           "inside an empty one: --ro and --rw show parts of it, --home has one that stays");
         if (s->home_link)
                 doctor_say(d, "home", "%s leads there, and is a link inside, too", s->home_link);
         for (size_t i = 0; i < s->home_names.n; i++)

@@ -287,6 +287,7 @@ TEST(what_may_surprise_here_is_told) {
         const struct site *s = *state;
         _cleanup_free_ char *at = path_of(s->project, "at"), *link = path_of(s->root, "home-link"),
                             *mount = text_of("%s; is shown; --hide hides it", at),
+                            *shows = text_of("%s, which shows %s\n", s->home, s->outside),
                             *leads = text_of("%s leads there, and is a link inside, too", link),
                             *hooks = text_of("hooks are not run here: core.hooksPath names %s: --ro %s",
                                              s->outside, s->outside),
@@ -320,6 +321,8 @@ TEST(what_may_surprise_here_is_told) {
         expect_line(&o, "ok", "project", s->project);
         expect_line(&o, "ok", ".git", "there is none; git init, or --project where there is one");
         expect_line(&o, "ok", "mount", mount);
+        THERE(&host, &o, "doctor", "--here", "--home", s->outside);
+        expect_in(o.out, shows);
         run_outside(s, &o, "git init -q && git config core.hooksPath ../outside");
         expect_status(&o, 0);
         THERE(&host, &o, "doctor", "--here");

@@ -87,6 +87,7 @@ TEST_IF(geteuid() == 0, root_runs_a_project_as_its_owner, site_setup, site_teard
                 program(), "run", "--project", project,
                 "--",      "sh",  "-c",        "id -u; id -G; echo ${HOME-none}; : >made",
                 NULL};
+        const char *const doctor[] = {program(), "doctor", "--here", "--project", project, NULL};
         _cleanup_outcome_ struct outcome o = {0};
         struct stat st;
 
@@ -105,6 +106,12 @@ TEST_IF(geteuid() == 0, root_runs_a_project_as_its_owner, site_setup, site_teard
         run(&(struct request){.argv = argv, .cwd = s->root}, &o);
         assert_int_not_equal(o.status, 0);
         assert_ptr_equal(startswith(o.err, closed), o.err + strlen(closed));
+        outcome_clear(&o);
+        run(&(struct request){.argv = doctor, .cwd = s->root}, &o);
+        expect_status(&o, 1);
+        expect_in(o.out,
+                  "no        owner              the command can't write it: it is 60999's; start nsrun as "
+                  "that user\nok        .git");
         /* Its own is nobody else's. */
         RUN(s, &o, "--", "id", "-u");
         expect_out(&o, "0\n");
