@@ -88,6 +88,19 @@ int beneath_walk(int root, const char *path, int flags, mode_t mode) {
         }
 }
 
+int beneath_cross(int root, const char *path, int flags, int (*crosses)(void *data, const char *path),
+                  void *data, int *ret) {
+        const char *here = path[0] ? path : ".";
+        int r = 0;
+
+        *ret = sys_openat2(root, here, flags, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
+        if (*ret == -EXDEV && crosses)
+                r = crosses(data, here);
+        if (r >= 0 && (*ret == -EXDEV || *ret == -ENOSYS || *ret == -EPERM))
+                *ret = beneath_open(root, path, flags, 0);
+        return r < 0 ? r : 0;
+}
+
 int beneath_open(int root, const char *path, int flags, mode_t mode) {
         int r;
 

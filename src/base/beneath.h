@@ -15,5 +15,10 @@
  * the same promise.  Safe between clone and exec. */
 int beneath_open(int root, const char *path, int flags, mode_t mode);
 
+/* beneath_open(), for whom `crosses` is asked before a mount on the way is entered: what it returns below 0
+ * is returned.  Else 0, and *ret is the descriptor or -errno.  `crosses` may be NULL. */
+int beneath_cross(int root, const char *path, int flags, int (*crosses)(void *data, const char *path),
+                  void *data, int *ret);
+
 /* beneath_open() without openat2, for kernels and filters that lack it. */
 int beneath_walk(int root, const char *path, int flags, mode_t mode);

@@ -542,6 +542,15 @@ const struct cause causes[NSRUN_ERROR_COUNT] = {
                         .fix = "ulimit -s 256, or more",
                         .test = "a_limit_that_nsrun_cant_run_with_is_named",
                 },
+        [NSRUN_ERROR_NO_ANSWER] =
+                {
+                        .stage = NSRUN_STAGE_POLICY,
+                        .when = "The server of a file system (NFS, FUSE, automount) is gone.",
+                        .what = "what is mounted there doesn't answer",
+                        .fix = "see who serves it (findmnt -T PATH), or take it away: fusermount3 -u PATH, "
+                               "sudo umount -l PATH",
+                        .test = "a_mount_that_never_answers_is_named",
+                },
         [NSRUN_ERROR_OUTER_FILTER] =
                 {
                         .stage = NSRUN_STAGE_NAMESPACE,

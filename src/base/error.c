@@ -317,6 +317,7 @@ static const char *const error_names[NSRUN_ERROR_COUNT] = {
         [NSRUN_ERROR_IDS] = "ids",
         [NSRUN_ERROR_NAMESPACES_UNUSABLE] = "namespaces-unusable",
         [NSRUN_ERROR_HOSTNAME] = "hostname",
+        [NSRUN_ERROR_NO_ANSWER] = "no-answer",
 };
 
 nsrun_public const char *nsrun_error_name(enum nsrun_error_id id) {

@@ -32,6 +32,10 @@ const char *program_monitor(void) {
         return programs_find("NSRUN_MONITOR", NSRUN_MONITOR_PATH);
 }
 
+const char *program_bwrap(void) {
+        return programs_find("NSRUN_BWRAP", NSRUN_BWRAP_PATH);
+}
+
 static int spawn_attributes(posix_spawnattr_t *attributes) {
         sigset_t none, all;
 

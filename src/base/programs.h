@@ -9,6 +9,7 @@
 const char *program_init(void);
 const char *program_net(void);
 const char *program_monitor(void);
+const char *program_bwrap(void);
 
 /* A program of nsrun's own, or git, started on the host's side: with default signals, in a session of its
  * own and with no stream of the caller's. */

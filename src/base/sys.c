@@ -127,6 +127,8 @@ _Static_assert(sizeof(struct kernel_statx) == 256, "struct statx is ABI");
 #define KERNEL_STATX_BTIME     0x0800U
 #define KERNEL_STATX_MNT_ID    0x1000U
 #define KERNEL_ATTR_MOUNT_ROOT 0x2000U
+#define KERNEL_ATTR_IMMUTABLE  0x0010U
+#define KERNEL_DONT_SYNC       0x4000
 
 int sys_statx(int dir, const char *path, struct sys_file *ret) {
         struct kernel_statx st = {0};
@@ -139,6 +141,13 @@ int sys_statx(int dir, const char *path, struct sys_file *ret) {
                                          (st.attributes_mask & ~st.attributes & KERNEL_ATTR_MOUNT_ROOT) !=
                                                  0};
         return r;
+}
+
+bool sys_is_local(int fd) {
+        struct kernel_statx st = {0};
+
+        return syscall(SYS_statx, fd, "", AT_EMPTY_PATH | KERNEL_DONT_SYNC, 0, &st) == 0 &&
+               (st.attributes_mask & KERNEL_ATTR_IMMUTABLE);
 }
 
 int sys_birth(const char *path, uint64_t *ret_inode, uint64_t *ret_born) {

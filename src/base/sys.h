@@ -41,6 +41,9 @@ struct sockaddr;
 #ifndef MOVE_MOUNT_T_EMPTY_PATH
 #define MOVE_MOUNT_T_EMPTY_PATH 0x00000040
 #endif
+#ifndef RESOLVE_CACHED
+#define RESOLVE_CACHED 0x20
+#endif
 #ifndef AT_RECURSIVE
 #define AT_RECURSIVE 0x8000
 #endif
@@ -117,6 +120,9 @@ struct sys_file {
                                 tell */
 };
 int sys_statx(int dir, const char *path, struct sys_file *ret);
+/* Whether the file system of an open file keeps attributes like that of being immutable, which those do that
+ * nobody but the kernel serves. */
+bool sys_is_local(int fd);
 /* A file's inode, and when it was made, in nanoseconds (0 where the file system doesn't know).  A symlink
  * isn't followed. */
 int sys_birth(const char *path, uint64_t *ret_inode, uint64_t *ret_born);

@@ -8,20 +8,25 @@
 struct doctor_options {
         bool is_json;
         bool is_for;
+        bool is_here;
 };
 
 OPTION_FLAG(cli_doctor_apply_json, struct doctor_options, is_json);
 OPTION_FLAG(apply_for, struct doctor_options, is_for);
+OPTION_FLAG(apply_here, struct doctor_options, is_here);
 
 const struct option_spec doctor_options[] = {
         {"for", 0, NULL, OPTION_COMPLETES_NOTHING, "Judged",
          "judge a run with those of the sandbox's options that are given beside this, and no other",
          apply_for},
+        {"here", 0, NULL, OPTION_COMPLETES_NOTHING, "Judged",
+         "tell of this folder and home what may surprise in a run, and the option that decides it",
+         apply_here},
         {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "print JSON", cli_doctor_apply_json},
 };
 const size_t n_doctor_options = ARRAY_SIZE(doctor_options);
 
-static int doctor_print_text(const struct doctor *d, struct nsrun_error *err) {
+static int doctor_print_text(const struct doctor *d, bool is_here, struct nsrun_error *err) {
         for (size_t i = 0; i < d->n_lines; i++) {
                 const struct doctor_line *line = &d->lines[i];
                 _cleanup_free_ char *text = str_visible(line->text);
@@ -31,7 +36,10 @@ static int doctor_print_text(const struct doctor *d, struct nsrun_error *err) {
                 (void)printf("%-8s  %-17s  %s%s%s\n", doctor_state_name(line->state), line->check, text,
                              line->fix ? "; " : "", line->fix ? line->fix : "");
         }
-        if (d->asked) {
+        if (d->asked && is_here) {
+                if (!d->works)
+                        (void)puts("nsrun doesn't work here: mend what says \"no\"");
+        } else if (d->asked) {
                 (void)puts(d->works ? "nsrun works here with these options"
                                     : "nsrun doesn't work here with these options: mend what says \"no\"");
         } else if (!d->works) {
@@ -169,7 +177,7 @@ static int examine(struct invocation *i, struct nsrun_error *err) {
         const struct doctor_asked asked = {.apply = apply_words, .data = i};
         int r = command_refuse_words(i, "unexpected argument", err);
 
-        if (r == 0 && i->policy->given && !options->is_for) {
+        if (r == 0 && i->policy->given && !options->is_for && !options->is_here) {
                 char name[64];
 
                 (void)snprintf(name, sizeof(name), "--%s", i->policy->given[0]);
@@ -177,13 +185,15 @@ static int examine(struct invocation *i, struct nsrun_error *err) {
                                        "without --for doctor itself looks for the options of a run", err);
         }
         if (r >= 0)
-                r = doctor_examine(options->is_for ? &asked : NULL, &d, err);
-        if (r >= 0 && !options->is_for) {
+                r = options->is_here ? doctor_examine_here(&asked, &d, err)
+                                     : doctor_examine(options->is_for ? &asked : NULL, &d, err);
+        if (r >= 0 && !options->is_for && !options->is_here) {
                 try_session(&d);
                 r = d.has_failed ? error_oom(err) : 0;
         }
         if (r >= 0)
-                r = options->is_json ? doctor_print_json(&d, err) : doctor_print_text(&d, err);
+                r = options->is_json ? doctor_print_json(&d, err)
+                                     : doctor_print_text(&d, options->is_here, err);
         i->status = !d.works || d.options;
         return r;
 }

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/causes.h"
 #include "base/str.h"
+#include "owner.h"
 #include "run/supervise.h"
 
 char *program_arguments;
@@ -204,6 +205,13 @@ size_t option_skip(const struct command *command, char *const *argv) {
         return i;
 }
 
+/* Of the project's owner, where root has become that. */
+static int find_config(struct nsrun_policy *p, struct nsrun_error *err) {
+        int r = p->no_project || p->no_sandbox || policy_is_instance(p) ? 0 : owner_become(p->project, err);
+
+        return r < 0 ? r : nsrun_policy_find_config(p, err);
+}
+
 int option_parse(const struct command *command, char **argv, void *const *targets, size_t *ret_first,
                  struct nsrun_error *err) {
         struct nsrun_error later = {0};
@@ -215,7 +223,7 @@ int option_parse(const struct command *command, char **argv, void *const *target
                 if (r == 0)
                         r = parse_pass(command, argv, targets, OPTION_TURN_CONFIG, &first, err);
                 if (r == 0)
-                        r = nsrun_policy_find_config(targets[0], err);
+                        r = find_config(targets[0], err);
         }
         if (r >= 0)
                 return parse_pass(command, argv, targets, OPTION_TURN_LAST, ret_first, err);
@@ -255,7 +263,7 @@ int option_parse_words(const struct command *command, char **argv, void *const *
         if (r == 0 && configured)
                 r = parse_between_words(command, argv, targets, OPTION_TURN_CONFIG, NULL, &word, err);
         if (r == 0 && configured && streq(word, configured))
-                r = nsrun_policy_find_config(targets[0], err);
+                r = find_config(targets[0], err);
         return r < 0 ? r : parse_between_words(command, argv, targets, OPTION_TURN_LAST, words, NULL, err);
 }
 

@@ -145,8 +145,21 @@ int doctor_examine(const struct doctor_asked *asked, struct doctor *ret, struct 
         doctor_look_at_modules(&d);
         try_kernel(&d);
         doctor_run(&d);
+        if (d.plan && d.plan->project && !d.plan->plain)
+                doctor_say_owner(&d, d.plan->project);
         doctor_look_at_host(&d);
         doctor_look_at_caller(&d);
+        if (d.has_failed)
+                return error_oom(err);
+        *ret = d;
+        d = (struct doctor){.lines = NULL};
+        return 0;
+}
+
+int doctor_examine_here(const struct doctor_asked *asked, struct doctor *ret, struct nsrun_error *err) {
+        _cleanup_doctor_ struct doctor d = {.asked = asked};
+
+        doctor_look_here(&d);
         if (d.has_failed)
                 return error_oom(err);
         *ret = d;

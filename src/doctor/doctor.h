@@ -41,6 +41,8 @@ struct doctor {
 /* Examines this host for the calling process's user, folder and environment; `asked` may be NULL.  -ENOMEM.
  */
 int doctor_examine(const struct doctor_asked *asked, struct doctor *ret, struct nsrun_error *err);
+/* What of this folder and home may surprise in such a run, which isn't made. */
+int doctor_examine_here(const struct doctor_asked *asked, struct doctor *ret, struct nsrun_error *err);
 void doctor_clear(struct doctor *d);
 #define _cleanup_doctor_ _cleanup_(doctor_clear)
 /* "ok", "degraded", "no". */
@@ -57,6 +59,9 @@ struct doctor_line *doctor_add_error(struct doctor *d, const char *check, enum d
 void doctor_look_at_host(struct doctor *d);
 void doctor_look_at_caller(struct doctor *d);
 void doctor_look_at_modules(struct doctor *d);
+/* doctor_here.c; the latter: root that hasn't become the owner can write nothing there. */
+void doctor_look_here(struct doctor *d);
+void doctor_say_owner(struct doctor *d, const char *project);
 /* doctor_runs.c: real runs, and what they are to be. */
 void doctor_make_plan(struct doctor *d);
 void doctor_run(struct doctor *d);

@@ -47,6 +47,9 @@ static const struct {
         "the command has no right to mount: nothing allows it; with --seccomp=nested it may do so in " \
         "namespaces of its own"
 #define NO_NAMESPACES "seccomp denies new namespaces: --seccomp=nested allows user namespaces"
+#define NO_CGROUP_NAMESPACE                                                                             \
+        "a sandbox has no cgroup namespaces, by which a command could freeze what shares your cgroup: " \
+        "nsrun-bwrap takes bubblewrap's options and does without"
 
 /* What programs say of things that no path stands for.  `host`: what the host must have, or the sandbox
  * isn't to blame; or NULL.  `is_nested`: what a denied call says better where it is known. */
@@ -60,6 +63,8 @@ static const struct {
         {"must be superuser to use mount", NULL, NO_MOUNT, true},
         {"unshare failed: Operation not permitted", NULL, NO_NAMESPACES, true},
         {"No permissions to create new namespace", NULL, NO_NAMESPACES, true},
+        {"Creating new namespace failed: nesting depth", NULL, NO_CGROUP_NAMESPACE, false},
+        {"unshare failed: No space left on device", NULL, NO_CGROUP_NAMESPACE, false},
         {"socktype: SOCK_RAW", NULL, EXPLAIN_NO_RAW_SOCKETS, false},
         {"ping: socket: Operation not permitted", NULL, EXPLAIN_NO_RAW_SOCKETS, false},
         {"Lacking privilege for raw socket", NULL, EXPLAIN_NO_RAW_SOCKETS, false},

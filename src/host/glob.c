@@ -81,11 +81,12 @@ static int find_link(const struct search *s, const char *name) {
  * closed, and what is asked for goes on without. */
 static int open_name(const struct search *s, const char *name, int flags, int *ret) {
         const struct glob_search *asked = s->asked;
-        int fd = beneath_open(s->root, name, flags, 0);
+        int fd, r = beneath_cross(s->root, name, flags, asked->crosses, asked->data, &fd);
 
+        if (r < 0)
+                return r;
         while (fd == -EACCES && asked->closed) {
-                int r = asked->closed(asked->data, name);
-
+                r = asked->closed(asked->data, name);
                 if (r <= 0)
                         return r;
                 fd = beneath_open(s->root, name, flags, 0);

@@ -18,6 +18,8 @@ struct glob_search {
         /* An entry that can't be opened for want of rights: 1 has it tried again, 0 goes on without it.
          * NULL: -EACCES ends the search. */
         int (*closed)(void *data, const char *name);
+        /* Before a mount below the folder is entered: below 0 ends the search.  NULL: none is asked. */
+        int (*crosses)(void *data, const char *name);
         bool wants_type; /* of *st only the type of st_mode is needed */
         void *data;
 };
@@ -25,6 +27,7 @@ struct glob_search {
 /* Tells each entry below `folder` (a descriptor, which may be O_PATH) that one of `globs` names, once where
  * several do.  The wildcards are fnmatch(3)'s, component by component; a name that begins with a dot is no
  * exception.  Of a path with a symlink in it the link is what is found.  A folder of which many names are
- * asked for is read once.  Ends with the first result of a callback that is not 0 (`closed`: below 0), and
- * returns that; -E2BIG: there is more than can be looked through; -ENOMEM and what else openat2(2) has. */
+ * asked for is read once.  Ends with the first result of a callback that is not 0 (`closed`, `crosses`:
+ * below 0), and returns that; -E2BIG: there is more than can be looked through; -ENOMEM and what else
+ * openat2(2) has. */
 int glob_find(int folder, char *const *globs, const struct glob_search *search);

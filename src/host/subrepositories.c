@@ -9,19 +9,21 @@
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "base/sys.h"
 #include "gitdir.h"
 #include "gitindex.h"
 #include "glob.h"
 
 enum {
         NESTED_MAX = 100000, /* of paths that are named */
+        TOP_MAX = 50000,     /* of folders at the top: to look into more takes seconds */
         FOLDERS_MAX = 100,   /* of those that folder_of() tells */
 };
 
 struct nested_search {
         const struct nested_places *places;
         char **found;
-        unsigned n_named, n_folders;
+        unsigned n_named, n_folders, n_top;
         bool is_cut;
 };
 
@@ -39,11 +41,15 @@ bool nested_is_bare(int folder) {
 /* A path that a file names, which may be anything. */
 static int take_path(struct nested_search *s, const char *path, bool is_repository) {
         _cleanup_close_ int fd = -EBADF;
+        int r;
 
         s->is_cut |= s->n_named >= NESTED_MAX;
         if (s->n_named++ >= NESTED_MAX || !glob_is_expandable(path) || strv_contains(s->found, path))
                 return 0;
-        fd = beneath_open(s->places->folder, path, O_PATH | O_DIRECTORY, 0);
+        r = beneath_cross(s->places->folder, path, O_PATH | O_DIRECTORY, s->places->crosses, s->places->data,
+                          &fd);
+        if (r < 0)
+                return r;
         return fd < 0 || (is_repository && !nested_has(fd, ".git") && !nested_is_bare(fd))
                        ? 0
                        : strv_add(&s->found, path);
@@ -76,20 +82,33 @@ static int take_module(void *data, const struct gitconfig_entry *entry) {
 static int take_top_entry(void *data, int folder, const struct dirent *entry) {
         struct nested_search *s = data;
         char path[sizeof(entry->d_name) + sizeof("/HEAD")];
+        _cleanup_close_ int fd = -EBADF;
+        int r;
 
         if (streq(entry->d_name, ".git") || folder_type(folder, entry) != DT_DIR)
                 return 0;
+        if (s->n_top++ >= TOP_MAX)
+                return -E2BIG;
         (void)snprintf(path, sizeof(path), "%s/.git", entry->d_name);
-        if (nested_has(folder, path))
+        fd = sys_openat2(folder, path, O_PATH | O_NOFOLLOW, 0, RESOLVE_NO_XDEV);
+        r = fd == -EXDEV && s->places->crosses ? s->places->crosses(s->places->data, entry->d_name) : 0;
+        if (r < 0)
+                return r;
+        if (fd >= 0 || (fd != -ENOENT && nested_has(folder, path)))
                 return strv_add(&s->found, entry->d_name);
         (void)snprintf(path, sizeof(path), "%s/HEAD", entry->d_name);
         return nested_has(folder, path) ? take_path(s, entry->d_name, true) : 0;
 }
 
+/* What can't be read holds none; but somebody who doesn't answer may hold any. */
+static bool is_end(int r) {
+        return r == -ENOMEM || r == -ETIMEDOUT;
+}
+
 static int read_modules(struct nested_search *s) {
         int r = gitdir_read_config(s->places->folder, ".gitmodules", take_module, s);
 
-        return r == -ENOMEM ? r : 0;
+        return is_end(r) ? r : 0;
 }
 
 /* `shared`: as gitindex_parse() has it. */
@@ -97,7 +116,7 @@ static int read_index(struct nested_search *s, const char *name, char *shared) {
         int r = gitindex_read(s->places->git_dir, name, s->places->index_limit, nested_take_entry, s,
                               shared);
 
-        return r == -ENOMEM ? r : 0;
+        return is_end(r) ? r : 0;
 }
 
 /* What git itself knows. */
@@ -115,9 +134,12 @@ int nested_find(const struct nested_places *places, char ***ret, bool *ret_is_cu
         _cleanup_close_ int top = openat(places->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         int r = top < 0 ? 0 : folder_read(top, take_top_entry, &s);
 
+        s.is_cut |= r == -E2BIG;
+        if (r == -E2BIG && ret_is_cut)
+                r = 0;
         if (r >= 0 && places->git_dir >= 0)
                 r = read_git(&s);
-        if (r == -ENOMEM) {
+        if (is_end(r) || r == -E2BIG) {
                 strv_free(s.found);
                 return r;
         }

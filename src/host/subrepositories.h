@@ -12,11 +12,15 @@ struct nested_places {
         /* The length of the folder of a path of the index that is to be found for what is in it, 0: none is;
          * or NULL.  The first 100 are: who made the index may leave any out. */
         size_t (*folder_of)(const char *path);
+        /* Before a mount below the folder is entered: below 0 ends the search.  NULL: none is asked. */
+        int (*crosses)(void *data, const char *name);
+        void *data;
 };
 
 /* *ret: the paths of all these below the folder that have a .git or are bare repositories or folder_of()'s,
  * which no symlink leads to.  What can't be read holds none.  *ret_is_cut (which may be NULL) becomes true
- * where more are named than are looked at.  -ENOMEM. */
+ * where more are named than are looked at, or more folders lie at the top; where it is NULL, the latter is
+ * -E2BIG.  -ENOMEM, crosses()'s. */
 int nested_find(const struct nested_places *places, char ***ret, bool *ret_is_cut);
 
 /* Whether a folder has an entry of that name, a symlink or not. */

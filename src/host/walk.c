@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "base/sys.h"
 
 struct tails {
         const char **items;
@@ -176,11 +177,16 @@ static int walk_below(struct walking *w, int parent, const char *name, size_t le
 
         if (depth >= WALK_DEPTH_MAX)
                 return walk_found(w, &closed);
-        fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0 && errno == EACCES)
+        fd = sys_openat2(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, RESOLVE_NO_XDEV);
+        r = fd == -EXDEV && w->walk->crosses ? w->walk->crosses(w->walk->data, parent, name) : 0;
+        if (r < 0)
+                return r;
+        if (fd == -EXDEV || fd == -ENOSYS || fd == -EPERM)
+                fd = sys_open(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+        if (fd == -EACCES)
                 return walk_found(w, &closed);
         if (fd < 0)
-                return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
+                return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP ? 0 : fd;
         r = folder_read(fd, visit_entry, &(struct walk_level){w, length, depth + 1, tails});
         if (r != -ENAMETOOLONG)
                 return r;

@@ -37,6 +37,9 @@ struct walk {
         /* Returns 0; another value ends the walk.  What lies below a folder that was found is not looked
          * at. */
         int (*found)(void *data, const struct walk_entry *entry);
+        /* Before a mount is entered, the folder that it lies in and its name there: below 0 ends the walk.
+         * NULL: none is asked. */
+        int (*crosses)(void *data, int folder, const char *name);
         void *data;
 };
 

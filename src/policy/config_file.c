@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "base/str.h"
 #include "config.h"
 #include "host/user.h"
@@ -174,8 +175,11 @@ nsrun_public int nsrun_policy_find_config(struct nsrun_policy *p, struct nsrun_e
         files[0] = user;
         files[1] = CONFIG_SYSTEM_FILE;
         for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-                _cleanup_close_ int fd = files[i] ? open_file(files[i]) : -ENOENT;
+                int r = i == 0 && user ? responds_in_time(AT_FDCWD, files[i], NULL, err) : 0;
+                _cleanup_close_ int fd = r < 0 ? r : files[i] ? open_file(files[i]) : -ENOENT;
 
+                if (r < 0)
+                        return r;
                 if ((fd == -ENOENT || fd == -ENOTDIR) && !(files[i] && is_dangling(files[i])))
                         continue;
                 if (fd < 0)

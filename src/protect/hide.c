@@ -7,7 +7,9 @@
 #include <limits.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "host/walk.h"
 #include "learn_view.h"
 
@@ -32,7 +34,17 @@ struct hiding {
         struct nsrun_error *err;
 };
 
+/* Before a mount is entered. */
+static int hide_crosses(void *data, int folder, const char *name) {
+        const struct hiding *h = data;
+        _cleanup_free_ char *shown = fd_name(folder);
+
+        return responds_in_time(folder, name, shown, h->err);
+}
+
 static int hide_error(struct nsrun_error *err, int r, const char *path) {
+        if (r == -ETIMEDOUT)
+                return r;
         if (r == -ENOMEM)
                 return error_oom(err);
         if (r == -E2BIG)
@@ -197,6 +209,7 @@ static int walk_rule(struct hiding *h, const struct resolved_rule *rule, const i
                             .inodes = inodes,
                             .n_inodes = n,
                             .found = hide_found,
+                            .crosses = hide_crosses,
                             .data = h,
                             .entries_max = LOOKED_AT_MAX};
         _cleanup_close_ int fd = open(rule->source, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -249,8 +262,11 @@ static int hide_absolute(struct hiding *h, const char *glob) {
         size_t n = literal_length(glob);
         _cleanup_free_ char *start = strndup(glob, n), *path = NULL, *rest = NULL;
         char *globs[2] = {0};
-        const struct walk walk = {
-                .globs = globs, .found = hide_found, .data = h, .entries_max = LOOKED_AT_MAX};
+        const struct walk walk = {.globs = globs,
+                                  .found = hide_found,
+                                  .crosses = hide_crosses,
+                                  .data = h,
+                                  .entries_max = LOOKED_AT_MAX};
         _cleanup_close_ int fd = -EBADF;
         struct stat st;
         int r = start ? path_canonical(start, &path, NULL) : -ENOMEM;
@@ -328,8 +344,11 @@ static int note_linked(void *data, const struct walk_entry *e) {
 
 /* Of a hidden folder's files those with several names.  What can't be read in it is left out. */
 static int find_linked_within(struct hiding *h, const char *folder) {
-        const struct walk walk = {
-                .is_for_all = true, .found = note_linked, .data = h, .entries_max = LOOKED_AT_MAX};
+        const struct walk walk = {.is_for_all = true,
+                                  .found = note_linked,
+                                  .crosses = hide_crosses,
+                                  .data = h,
+                                  .entries_max = LOOKED_AT_MAX};
         _cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         int r = fd < 0 ? 0 : walk_names(&walk, fd);
 

@@ -23,6 +23,8 @@ enum {
 static int protect_error(const struct protecting *p, int r, const char *glob) {
         if (r == -ENOMEM)
                 return error_oom(p->err);
+        if (*p->err->what)
+                return r;
         if (r == -E2BIG && !glob)
                 return error_set(p->err, NSRUN_STAGE_POLICY, r, p->top,
                                  "there are too many repositories and git dirs in it to protect them",
@@ -96,6 +98,8 @@ static int protect_one_nested(const struct protecting *above, const char *name, 
 
 static int protect_nested(const struct protecting *p, unsigned depth) {
         const struct nested_places places = {.folder = p->fd,
+                                             .crosses = protect_crosses,
+                                             .data = (void *)(uintptr_t)p,
                                              .git_dir = p->git_fd,
                                              .folder_of = protect_folder_of,
                                              .index_limit = p->resolved->is_session ? SESSION_INDEX_MAX
@@ -103,6 +107,10 @@ static int protect_nested(const struct protecting *p, unsigned depth) {
         _cleanup_strv_ char **found = NULL;
         int r = depth < NESTED_DEPTH && !p->is_git_dir ? nested_find(&places, &found, NULL) : 0;
 
+        if (r == -E2BIG)
+                return error_set(p->err, NSRUN_STAGE_POLICY, r, p->path,
+                                 "there are more folders in it than can be looked into for repositories",
+                                 "look who made them; --no-protect '*' protects nothing");
         STRV_FOREACH (name, found)
                 if (r >= 0)
                         r = protect_one_nested(p, *name, depth + 1);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "base/responds.h"
 #include "host/glob.h"
 #include "protect_rules.h"
 #include "protect_stubs.h"
@@ -92,6 +93,12 @@ static int protect_found(void *data, const char *name, const struct stat *st) {
                        : 0;
 }
 
+int protect_crosses(void *data, const char *name) {
+        const struct protecting *p = data;
+
+        return responds_in_time(p->fd, name, p->path, p->err);
+}
+
 int protect_leave_closed(nsrun_unused void *data, nsrun_unused const char *name) {
         return 0;
 }
@@ -119,8 +126,11 @@ static int keep_free(const struct protecting *p) {
 }
 
 int protect_find(struct protecting *p) {
-        const struct glob_search search = {
-                .found = protect_found, .closed = protect_leave_closed, .wants_type = true, .data = p};
+        const struct glob_search search = {.found = protect_found,
+                                           .closed = protect_leave_closed,
+                                           .crosses = protect_crosses,
+                                           .wants_type = true,
+                                           .data = p};
         struct resolved *s = p->resolved;
         size_t n = strv_length(s->protection.names), m = strv_length(p->globs);
         char **grown = m > 0 ? reallocarray(s->protection.names, n + m + 1, sizeof(*grown)) : NULL;

@@ -35,5 +35,7 @@ bool protect_is_left_open(const struct protecting *p, const char *name);
  * becomes read-only.  -E2BIG, -ENOMEM. */
 int protect_name(struct protecting *p, const char *glob);
 int protect_find(struct protecting *p);
+/* For glob_find() and nested_find(): a mount is entered that answers, below the repository. */
+int protect_crosses(void *data, const char *name);
 /* For glob_find(): what is closed to the caller is closed to the command. */
 int protect_leave_closed(void *data, const char *name);

@@ -3,9 +3,12 @@
  * decides which of two for one target stays. */
 #include "resolve.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "base/programs.h"
+#include "base/responds.h"
 #include "environment.h"
 #include "grants/grants.h"
 #include "hardening.h"
@@ -185,6 +188,30 @@ static void resolve_proc(struct resolved *s) {
                                                       : POLICY_PROC_NEW;
         s->files.has_whole_proc = shipped && streq(shipped->name, "nested") && s->inner_uid == s->uid &&
                                   s->inner_gid == s->gid && userns_has_ordinary_user();
+}
+
+/* Where a command may make namespaces nsrun-bwrap stands for bubblewrap.  That one ends without the cgroup
+ * namespace of --unshare-all, which no command can have: where the user owns the cgroup that nsrun was
+ * called in, it could freeze and kill by one what else is there. */
+static int add_nested_bwrap(struct resolved *s, struct nsrun_error *err) {
+        static const char *const places[] = {"/usr/bin/bwrap", "/usr/local/bin/bwrap"};
+        const char *seccomp = agent_seccomp(s->policy);
+        int r = 0;
+
+        if (!seccomp || (!streq(seccomp, "nested") && !streq(seccomp, "none")))
+                return 0;
+        for (size_t i = 0; i < ARRAY_SIZE(places) && r >= 0; i++) {
+                const struct rule_request request = {.access = POLICY_RO,
+                                                     .origin = POLICY_BY_CONFIG,
+                                                     .is_optional = true,
+                                                     .option = "--seccomp",
+                                                     .source = program_bwrap(),
+                                                     .target = places[i]};
+
+                if (access(places[i], X_OK) == 0 && !rules_find(s, places[i]))
+                        r = resolve_rule(s, &request, err);
+        }
+        return r;
 }
 
 /* Adds what shows nothing of the host's. */
@@ -383,6 +410,7 @@ static const struct {
         {.fill = add_tmp_rule},
         {.fill = git_add_rules, .is_for = FOR_CODE},
         {.fill = toolchain_rules_add},
+        {.fill = add_nested_bwrap, .is_for = FOR_CODE},
         {.fill = wide_add_rules},
         {.fill = instance_add_command, .is_for = FOR_INSTANCE},
         {.fill = add_links},
@@ -415,6 +443,18 @@ static const struct {
         {.fill = fill_by_toolchain_rules_find_unseen, .is_for = FOR_CODE},
 };
 
+/* Refuses to look where nobody answers: nearly everything lies in these. */
+static int refuse_silent_folders(const struct resolved *s, char *const *inherited, struct nsrun_error *err) {
+        const char *const folders[] = {s->cwd, s->policy->project, environment_get(inherited, "HOME"),
+                                       environment_get(inherited, "XDG_CACHE_HOME"),
+                                       environment_get(inherited, "XDG_STATE_HOME")};
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(folders) && r >= 0; i++)
+                r = folders[i] ? responds_in_time(AT_FDCWD, folders[i], NULL, err) : 0;
+        return r;
+}
+
 int policy_resolve(const struct policy_request *request, struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = request->policy;
         char *const *inherited = environment_inherited(p);
@@ -439,6 +479,9 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
         if (r < 0)
                 return r;
         s->cwd = getcwd(NULL, 0);
+        r = refuse_silent_folders(s, inherited, err);
+        if (r < 0)
+                return r;
         if (p->session)
                 return 0;
         if (p->no_sandbox || request->is_plain)

@@ -3,10 +3,12 @@
  * target stays.  Only reads the host. */
 #include "rules.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "home_secrets.h"
 #include "refuse.h"
 
@@ -79,6 +81,10 @@ static int make_rule(const struct resolved *s, const struct rule_request *reques
         unsigned mode = request->mode;
         int r = 0;
 
+        if (mode == 0)
+                r = responds_in_time(AT_FDCWD, request->source, NULL, err);
+        if (r < 0)
+                return r;
         if (mode == 0)
                 r = path_canonical(request->source, &rule->source, &mode);
         else if (!(rule->source = strdup(request->source)))

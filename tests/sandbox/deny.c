@@ -7,9 +7,12 @@
  * namespace, with clone3(2) unknown, since a filter can't read its flags.
  * "mount:TYPE" is mount(2) of that file system, and "mount:TYPE:OPTION" one with
  * such an option: a filter can't read these either, so this process stays and
- * answers for each mount, as the supervisors of some containers do. */
+ * answers for each mount, as the supervisors of some containers do.
+ * "silent:NAME" is a folder of that name, on another mount than the one around it,
+ * whose server never answers: who looks at it or into it waits until it is killed. */
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
@@ -122,8 +125,29 @@ static void add_mount(const char *type, unsigned error) {
         add(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF, 0, 0);
 }
 
+/* What silent:NAME says. */
+static const char *silent_name;
+
+static void add_silent(const char *name) {
+        static const unsigned looks[] = {SYS_openat, SYS_openat2, SYS_newfstatat};
+
+        silent_name = strdup(name);
+        if (!silent_name)
+                give_up(name);
+        add(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+        for (size_t i = 0; i < ARRAY_SIZE(looks); i++) {
+                add(BPF_JMP | BPF_JEQ | BPF_K, looks[i], 0, 1);
+                add(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF, 0, 0);
+        }
+}
+
 static void add_call(const char *name, unsigned error) {
-        const char *type = startswith(name, "mount:");
+        const char *type = startswith(name, "mount:"), *silent = startswith(name, "silent:");
+
+        if (silent) {
+                add_silent(silent);
+                return;
+        }
 
         if (type) {
                 add_mount(type, error);
@@ -160,6 +184,40 @@ static void read_text(pid_t pid, uint64_t at, char *to, size_t n) {
         to[done] = '\0';
 }
 
+static bool is_silent(const char *path) {
+        size_t n = strlen(silent_name);
+
+        for (const char *at = path; (at = strstr(at, silent_name)); at++)
+                if ((at == path || at[-1] == '/') && (at[n] == '\0' || at[n] == '/'))
+                        return true;
+        return false;
+}
+
+/* Whether the call gets an answer; what is in memory is none of the server's, and another mount isn't
+ * entered with RESOLVE_NO_XDEV. */
+static bool is_answered(const struct seccomp_notif *call, struct seccomp_notif_resp *response) {
+        struct open_how how = {.flags = 0};
+        struct iovec local = {.iov_base = &how, .iov_len = sizeof(how)},
+                     remote = {.iov_base = (void *)(uintptr_t)call->data.args[2], .iov_len = sizeof(how)};
+        char path[4096] = "";
+        struct iovec text = {.iov_base = path, .iov_len = 4096 - call->data.args[1] % 4096},
+                     from = {.iov_base = (void *)(uintptr_t)call->data.args[1], .iov_len = text.iov_len};
+
+        /* Not from inside, where nobody looks into a process. */
+        if (process_vm_readv((pid_t)call->pid, &text, 1, &from, 1, 0) < 0)
+                return true;
+        path[sizeof(path) - 1] = '\0';
+        if (!is_silent(path))
+                return true;
+        if (call->data.nr == SYS_openat2)
+                (void)process_vm_readv((pid_t)call->pid, &local, 1, &remote, 1, 0);
+        if (how.resolve & 0x20 /* RESOLVE_CACHED */) {
+                response->flags = 0;
+                response->error = -EAGAIN;
+        }
+        return how.resolve & (RESOLVE_NO_XDEV | 0x20);
+}
+
 static void answer(int listener) {
         struct seccomp_notif call = {.id = 0};
         struct seccomp_notif_resp response;
@@ -170,19 +228,25 @@ static void answer(int listener) {
                         give_up("a mount");
                 return;
         }
-        read_text((pid_t)call.pid, call.data.args[2], type, sizeof(type));
-        read_text((pid_t)call.pid, streq(type, mount_type) ? call.data.args[4] : 0, data, sizeof(data));
         response = (struct seccomp_notif_resp){.id = call.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
-        if (streq(type, mount_type) && (!mount_option || strstr(data, mount_option))) {
-                response.flags = 0;
-                response.error = -(int)mount_error;
+        if (silent_name) {
+                if (!is_answered(&call, &response))
+                        return;
+        } else {
+                read_text((pid_t)call.pid, call.data.args[2], type, sizeof(type));
+                read_text((pid_t)call.pid, streq(type, mount_type) ? call.data.args[4] : 0, data,
+                          sizeof(data));
+                if (streq(type, mount_type) && (!mount_option || strstr(data, mount_option))) {
+                        response.flags = 0;
+                        response.error = -(int)mount_error;
+                }
         }
         if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response) < 0 && errno != ENOENT)
                 give_up("a mount's answer");
 }
 
 /* The program runs in a child, which says by which number it has the listener.  Returns there. */
-static void stay_for_mounts(struct sock_fprog *program) {
+static void stay_to_answer(struct sock_fprog *program) {
         int numbers[2], go[2], listener = -1, pidfd, status;
         pid_t child;
         char byte;
@@ -236,8 +300,8 @@ int main(int argc, char **argv) {
         /* What lets an ordinary user install one. */
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
                 give_up("no new privileges");
-        if (mount_type)
-                stay_for_mounts(&program);
+        if (mount_type || silent_name)
+                stay_to_answer(&program);
         else if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) < 0)
                 give_up("the filter");
         (void)execvp(argv[3], argv + 3);

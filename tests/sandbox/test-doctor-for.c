@@ -275,6 +275,70 @@ TEST(security_modules_are_listed_as_the_kernel_tells_them) {
         expect_in(o.out, "\nok        SELinux            enforcing, nsrun's context is ");
 }
 
+static void stage_a_mount(void *data) {
+        const struct host *host = data;
+
+        stage_enter();
+        stage_tmpfs(host->path, 0);
+}
+
+/* What is so in this folder and home, with the option that decides it, and no run. */
+TEST(what_may_surprise_here_is_told) {
+        const struct site *s = *state;
+        _cleanup_free_ char *at = path_of(s->project, "at"), *link = path_of(s->root, "home-link"),
+                            *mount = text_of("%s; is shown; --hide hides it", at),
+                            *shows = text_of("%s, which shows %s\n", s->home, s->outside),
+                            *leads = text_of("%s leads there, and is a link inside, too", link),
+                            *hooks = text_of("hooks are not run here: core.hooksPath names %s: --ro %s",
+                                             s->outside, s->outside),
+                            *closed = text_of("a home folder can't be the project: %s; choose a folder with "
+                                              "--project DIR, or use --no-project",
+                                              s->home),
+                            *silent = text_of(
+                                    "what is mounted there doesn't answer: %s: Connection timed out; "
+                                    "see who serves it (findmnt -T PATH), or take it away: "
+                                    "fusermount3 -u PATH, sudo umount -l PATH",
+                                    at);
+        const struct host host = {.site = s, .stage = stage_a_mount, .path = at},
+                          away = {.site = s,
+                                  .stage = stage_a_mount,
+                                  .path = at,
+                                  .error = EPERM,
+                                  .calls = "silent:at"};
+        const char *const in_home[] = {program(), "doctor", "--here", NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->project, "at");
+        make_link(s->home, ".vimrc", "elsewhere");
+        make_link(s->root, "home-link", "home");
+        assert_int_equal(setenv("HOME", link, 1), 0);
+        THERE(&host, &o, "doctor", "--here");
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+        expect_line(&o, "ok", "home", leads);
+        expect_line(&o, "ok", "links in the home",
+                    ".vimrc; what one leads to is shown where it is named: --ro");
+        expect_line(&o, "ok", "project", s->project);
+        expect_line(&o, "ok", ".git", "there is none; git init, or --project where there is one");
+        expect_line(&o, "ok", "mount", mount);
+        THERE(&host, &o, "doctor", "--here", "--home", s->outside);
+        expect_in(o.out, shows);
+        run_outside(s, &o, "git init -q && git config core.hooksPath ../outside");
+        expect_status(&o, 0);
+        THERE(&host, &o, "doctor", "--here");
+        expect_line(&o, "ok", ".git", "a folder");
+        expect_line(&o, "degraded", "git", hooks);
+        assert_int_equal(setenv("HOME", s->home, 1), 0);
+        THERE(&away, &o, "doctor", "--here");
+        expect_status(&o, 1);
+        expect_last(&o, BROKEN_LINE);
+        expect_in(o.out, silent);
+        outcome_clear(&o);
+        run(&(struct request){.argv = in_home, .cwd = s->home}, &o);
+        expect_status(&o, 1);
+        expect_in(o.out, closed);
+}
+
 int main(void) {
         return run_all_tests();
 }

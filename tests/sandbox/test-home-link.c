@@ -150,6 +150,56 @@ TEST(a_home_that_is_no_home_gives_nobodys_secrets_away) {
         assert_int_equal(setenv("HOME", s->home, 1), 0);
 }
 
+/* Where a service's home may lie, and by which name HOME has it; NULL: by that. */
+static const struct {
+        const char *mounted, *home, *link;
+} service_homes[] = {
+        {"/opt", "/opt/svc", NULL},
+        {"/usr/local/share", "/usr/local/share/svc", NULL},
+        {"/usr/local/share", "/usr/local/share/svc", "/usr/local/share/link"},
+        {"/var/lib", "/var/lib/svc", NULL},
+        {"/mnt", "/mnt/svc", "/mnt/link"},
+};
+
+static void stage_service(void *data) {
+        const size_t *i = data;
+        const char *home = service_homes[*i].home, *link = service_homes[*i].link;
+        _cleanup_free_ char *secret = path_of(home, "secret"), *given = path_of(home, "given");
+
+        stage_enter();
+        stage_tmpfs(service_homes[*i].mounted, 0);
+        if (chmod(service_homes[*i].mounted, 0755) < 0 || mkdir(home, 0755) < 0 ||
+            (link && symlink(home, link) < 0) || setenv("HOME", link ? link : home, 1) < 0)
+                stage_fail(home);
+        stage_make_file(secret, "secret\n");
+        stage_make_file(given, "given\n");
+}
+
+/* Root has what the system keeps in /usr. */
+TEST_IF(geteuid() != 0, a_home_in_what_every_sandbox_shows_is_hidden_there, site_setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(service_homes); i++) {
+                _cleanup_free_ char *given = path_of(service_homes[i].home, "given"),
+                                    *secret = path_of(service_homes[i].home, "secret");
+                const char *const argv[] = {
+                        program(),   "run",
+                        "--project", s->project,
+                        "--ro",      given,
+                        "--",        "sh",
+                        "-c",        "cat \"$@\"; cat ~/secret; echo >~/made && echo writable",
+                        "sh",        given,
+                        secret,      NULL};
+
+                outcome_clear(&o);
+                run(&(struct request){.argv = argv, .cwd = s->root, .in_child = stage_service, .data = &i},
+                    &o);
+                expect_status(&o, 0);
+                expect_out(&o, "given\nwritable\n");
+        }
+}
+
 int main(void) {
         return run_all_tests();
 }

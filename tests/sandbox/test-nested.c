@@ -161,6 +161,28 @@ TEST(nsrun_bwrap_mounts_its_proc_in_nsrun) {
         expect_bwrap(*state, bwrap);
 }
 
+/* bubblewrap itself ends where it can have no cgroup namespace; what a user names stays. */
+TEST(unshare_all_works_for_bwrap_inside) {
+        static const char line[] = "bwrap --unshare-all --ro-bind / / echo fine";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        if (!has_program("bwrap"))
+                skip_because("bubblewrap isn't installed");
+        RUN(s, &o, "--seccomp=nested", "--", "sh", "-c", line);
+        expect_status(&o, 0);
+        expect_out(&o, "fine\n");
+        RUN(s, &o, "--seccomp=none", "--", "sh", "-c", line);
+        expect_status(&o, 0);
+        expect_out(&o, "fine\n");
+        RUN(s, &o, "--seccomp=nested", "--ro=/usr/bin/bwrap", "--explain", "--", "sh", "-c", line);
+        expect_status(&o, 1);
+        expect_in(o.err, "exceeded (ENOSPC)\n");
+        expect_in(o.err,
+                  "a sandbox has no cgroup namespaces, by which a command could freeze what shares your "
+                  "cgroup: nsrun-bwrap takes bubblewrap's options and does without\n");
+}
+
 /* As bubblewrap 0.12 opens what it binds: as Debian builds it, it doesn't go on without that call. */
 static _Noreturn void open_in_root(void) {
         const struct open_how how = {.flags = O_PATH | O_CLOEXEC,

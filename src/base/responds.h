@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Whether what is mounted at a path answers: a program that serves a mount (FUSE, automount), or another
+ * machine, may be gone, and who asks then waits for ever. */
+#pragma once
+
+#include "error.h"
+
+/* Whether all that `path` leads through, below the folder `dir` where it is relative, answers in time.  What
+ * lies on the folder's own mount, or an absolute path on the root's, is not asked at all; what isn't there
+ * answers.  `shown`: the folder's name, or NULL.  0; -ETIMEDOUT with *err filled; -ENOMEM likewise. */
+int responds_in_time(int dir, const char *path, const char *shown, struct nsrun_error *err);
