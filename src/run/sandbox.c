@@ -41,7 +41,6 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, const struct nsrun_s
         params.launch.pass_fds = own.pass_fds;
         params.launch.n_pass_fds = own.n_pass_fds;
         params.can_ask = own.ask;
-        params.shows_plan = true;
         s = sandbox_new();
         if (!s)
                 return error_oom(error);

@@ -17,7 +17,6 @@
 #include "explain/watch.h"
 #include "failure_reasons.h"
 #include "run.h"
-#include "running/plan_query.h"
 #include "status_fd.h"
 #include "terminal/asking.h"
 #include "terminal/modes.h"
@@ -61,10 +60,6 @@ static int take_signals(void *data, nsrun_unused short revents) {
                  * command. */
                 if (signal == SIGPIPE)
                         continue;
-                if (query_is(&info)) {
-                        query_answer(&info, s->plan, s->run.degraded);
-                        continue;
-                }
                 s->was_asked_to_stop |= signal == SIGTSTP;
                 if (s->pty && signal == SIGWINCH) {
                         pty_resize(s->pty);
