@@ -31,10 +31,9 @@ static int spell(const char *program, char **ret) {
         cwd = getcwd(NULL, 0);
         if (!cwd)
                 return -errno;
-        if (asprintf(ret, "%s/%s", cwd, program) < 0) {
-                *ret = NULL;
+        *ret = str_format("%s/%s", cwd, program);
+        if (!*ret)
                 return -ENOMEM;
-        }
         return 0;
 }
 

@@ -75,6 +75,17 @@ void strbuf_clear(struct strbuf *b) {
         *b = (struct strbuf){0};
 }
 
+char *str_format(const char *format, ...) {
+        char *text;
+        va_list ap;
+        int n;
+
+        va_start(ap, format);
+        n = vasprintf(&text, format, ap);
+        va_end(ap);
+        return n < 0 ? NULL : text;
+}
+
 char *str_concat(const char *a, const char *b, const char *c) {
         size_t n = strlen(a), m = strlen(b), o = strlen(c);
         char *text = malloc(n + m + o + 1);

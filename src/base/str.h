@@ -22,8 +22,9 @@ char *strbuf_finish(struct strbuf *b);
 void strbuf_clear(struct strbuf *b);
 #define _cleanup_strbuf_ _cleanup_(strbuf_clear)
 
-/* The three in one, for the caller to free; NULL for want of memory. */
+/* The three in one, and what printf(3) makes of a format, for the caller to free; NULL for want of memory. */
 char *str_concat(const char *a, const char *b, const char *c);
+char *str_format(const char *format, ...) nsrun_printf(1, 2);
 
 /* NULL-terminated vectors of owned strings.  NULL is the empty one. */
 size_t strv_length(char *const *v);

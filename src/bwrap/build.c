@@ -21,7 +21,7 @@ static struct plan_op *build_add_op(struct nsrun_plan *plan, enum plan_op_kind k
         char *path;
 
         if (ARRAY_GROW(plan->ops, plan->n_ops) < 0 ||
-            asprintf(&path, "%s%s%s", target, *below ? "/" : "", below) < 0)
+            !(path = str_format("%s%s%s", target, *below ? "/" : "", below)))
                 return NULL;
         op = &plan->ops[plan->n_ops++];
         *op = (struct plan_op){.kind = kind, .origin = PLAN_BY_COMMAND, .target = path, .parent_mode = 0755};
@@ -191,18 +191,13 @@ static int add_simple(struct nsrun_plan *plan, enum plan_op_kind kind, const str
 static int build_add_tmpfs(struct nsrun_plan *plan, const struct bwrap_op *from, struct nsrun_error *err) {
         struct plan_op *op = build_add_op(plan, PLAN_TMPFS, from->target, "");
         unsigned mode = from->has_perms ? from->perms : 0755;
-        int r;
 
         if (!op)
                 return error_oom(err);
         op->parent_mode = parent_mode(mode);
-        if (from->size > 0)
-                r = asprintf(&op->text, "mode=%#o,size=%ju", mode, (uintmax_t)from->size);
-        else
-                r = asprintf(&op->text, "mode=%#o", mode);
-        if (r < 0)
-                op->text = NULL;
-        return r < 0 ? error_oom(err) : 0;
+        op->text = from->size > 0 ? str_format("mode=%#o,size=%ju", mode, (uintmax_t)from->size)
+                                  : str_format("mode=%#o", mode);
+        return op->text ? 0 : error_oom(err);
 }
 
 /* ---------------------------------------------------------- /proc and /dev */
@@ -363,13 +358,9 @@ static int add_directories(struct plan_raw *raw, const struct bwrap_config *conf
                 r = strv_add(&raw->directories, home);
         if (r >= 0 && !config->chdir)
                 r = strv_add(&raw->directories, "/");
-        STRV_FOREACH (directory, raw->directories) {
-                char *pwd = NULL;
-
-                if (r < 0 || asprintf(&pwd, "PWD=%s", *directory) < 0)
-                        return -ENOMEM;
-                r = strv_consume(&raw->pwd, pwd);
-        }
+        STRV_FOREACH (directory, raw->directories)
+                if (r >= 0)
+                        r = strv_consume(&raw->pwd, str_format("PWD=%s", *directory));
         return r;
 }
 

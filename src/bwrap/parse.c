@@ -42,11 +42,8 @@ int bwrap_read_octal(struct bwrap_parser *p, const struct bwrap_option *option, 
 }
 
 int bwrap_warn_again(struct bwrap_parser *p, const struct bwrap_option *option) {
-        char *line = NULL;
-
-        if (asprintf(&line, "Only the last %s option will take effect", option->name) < 0)
-                return -ENOMEM;
-        return strv_consume(&p->config->warnings, line);
+        return strv_consume(&p->config->warnings,
+                            str_format("Only the last %s option will take effect", option->name));
 }
 
 static int parse_option(struct bwrap_parser *p, struct bwrap_args *args, const char *word) {

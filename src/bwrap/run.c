@@ -365,14 +365,13 @@ static int list_exposed(const struct nsrun_plan *plan, const struct exposed *kno
         for (size_t i = 0; i < plan->n_ops && r >= 0; i++) {
                 const struct plan_op *op = &plan->ops[i];
                 _cleanup_free_ char *source = NULL;
-                char *line = NULL;
                 unsigned mode = 0;
 
                 if ((op->kind != PLAN_BIND && op->kind != PLAN_OVERLAY) || op->is_read_only ||
                     op->is_ephemeral || !op->source || path_canonical(op->source, &source, &mode) < 0 ||
                     !S_ISDIR(mode) || path_is_beneath(base, source) || exposed_is_known(known, source))
                         continue;
-                r = asprintf(&line, "w %s", source) < 0 ? -ENOMEM : strv_consume(ret, line);
+                r = strv_consume(ret, str_format("w %s", source));
         }
         return r;
 }

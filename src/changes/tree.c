@@ -137,9 +137,7 @@ int tree_names(int fd, char ***ret) {
 }
 
 char *tree_join(const char *folder, const char *name) {
-        char *path;
-
-        return asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", name) < 0 ? NULL : path;
+        return str_format("%s%s%s", folder, *folder ? "/" : "", name);
 }
 
 int tree_compare(const char *a, const char *b) {

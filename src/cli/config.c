@@ -66,10 +66,9 @@ static int make_copy(struct edit *e, struct nsrun_error *err) {
         r = folder ? learned_file_make_folders(e->file) : -ENOMEM;
         if (r < 0)
                 return fail_edit(err, r, folder, "the configuration's folder can't be made", NULL);
-        if (asprintf(&e->copy, "%s/edited-XXXXXX.json", folder) < 0) {
-                e->copy = NULL;
+        e->copy = str_format("%s/edited-XXXXXX.json", folder);
+        if (!e->copy)
                 return error_oom(err);
-        }
         fd = mkostemps(e->copy, (int)strlen(".json"), O_CLOEXEC);
         if (fd < 0) {
                 r = -errno;
@@ -90,14 +89,12 @@ static const char *find_editor(void) {
  * editor's. */
 static int run_editor(const char *copy, struct nsrun_error *err) {
         const char *editor = find_editor();
-        _cleanup_free_ char *line = NULL;
         int status = 0;
         pid_t pid;
+        _cleanup_free_ char *line = str_format("%s \"$1\"", editor);
 
-        if (asprintf(&line, "%s \"$1\"", editor) < 0) {
-                line = NULL;
+        if (!line)
                 return error_oom(err);
-        }
         (void)fflush(stdout);
         pid = fork();
         if (pid < 0)
@@ -121,10 +118,8 @@ static bool wants_another_try(const struct nsrun_error *err) {
         _cleanup_free_ char *line = nsrun_error_format(err), *prompt = NULL;
         char answer[CONFIRM_ANSWER_SIZE];
 
-        if (fd < 0 || !line || asprintf(&prompt, "nsrun: %s\nEdit it again? [Y/n] ", line) < 0) {
-                prompt = NULL;
+        if (fd < 0 || !line || !(prompt = str_format("nsrun: %s\nEdit it again? [Y/n] ", line)))
                 return false;
-        }
         return confirm_ask(fd, prompt, answer) > 0 &&
                (streq(answer, "") || streq(answer, "y") || streq(answer, "yes"));
 }

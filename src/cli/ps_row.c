@@ -145,10 +145,8 @@ int ps_row_fill(struct ps_row *row, const struct known_sessions *known) {
                 row->project = strdup(p->cwd);
         if (p->kind != SANDBOX_SESSION)
                 row->command = command_of(p);
-        if (r >= 0 && !row->id && asprintf(&row->id, "%d", (int)ps_number(p)) < 0) {
-                row->id = NULL;
+        if (r >= 0 && !row->id && !(row->id = str_format("%d", (int)ps_number(p))))
                 r = -ENOMEM;
-        }
         return r;
 }
 
@@ -174,11 +172,8 @@ static char *shown_words(char *const *words) {
 char *ps_row_words(const struct ps_row *row) {
         _cleanup_free_ char *project = str_visible(row->project ? row->project : "-"),
                             *command = shown_words(row->command);
-        char *words;
 
-        if (!project || !command ||
-            asprintf(&words, "%s%s%s%s", project, *command ? "  " : "", command,
-                     row->process->is_stopped ? " (stopped)" : "") < 0)
-                return NULL;
-        return words;
+        return project && command ? str_format("%s%s%s%s", project, *command ? "  " : "", command,
+                                               row->process->is_stopped ? " (stopped)" : "")
+                                  : NULL;
 }

@@ -273,7 +273,6 @@ int rundir_sweep_all(struct nsrun_error *err) {
 
 char *rundir_rest(const char *base, const char *project, const char *layer) {
         _cleanup_free_ char *slug = path_slug(project);
-        char *path;
 
-        return slug && asprintf(&path, "%s/agents/%s/%s", base, slug, layer) >= 0 ? path : NULL;
+        return slug ? str_format("%s/agents/%s/%s", base, slug, layer) : NULL;
 }

@@ -351,7 +351,6 @@ int explain_call(const char *policy, const char *name, const char *argument, boo
         const char *changes = "", *blank = *argument ? " " : "";
         const struct seccomp_shipped *shipped = seccomp_find_shipped(policy, &changes);
         bool is_open = !is_changed(changes, name);
-        int r;
 
         *ret = NULL;
         if (is_raw || streq(name, "socketcall") || (shipped && is_open && strstr(name, "chmod"))) {
@@ -364,17 +363,15 @@ int explain_call(const char *policy, const char *name, const char *argument, boo
         if (error == ENOSYS)
                 return 0;
         if (shipped && is_open && is_to_be_added(name))
-                r = asprintf(ret, "seccomp denies %s: --seccomp=%s+%s allows it", name, policy, name);
+                *ret = str_format("seccomp denies %s: --seccomp=%s+%s allows it", name, policy, name);
         else if (is_open && explain_call_is_nested(name))
-                r = asprintf(ret,
-                             "seccomp denies %s%s%s: --seccomp=nested%s allows it in user namespaces of the "
-                             "command's own",
-                             name, blank, argument, changes);
+                *ret = str_format(
+                        "seccomp denies %s%s%s: --seccomp=nested%s allows it in user namespaces of the "
+                        "command's own",
+                        name, blank, argument, changes);
         else
-                r = asprintf(ret,
-                             "seccomp denies %s%s%s: --seccomp=FILE takes a policy of yours that allows it",
-                             name, blank, argument);
-        if (r < 0)
-                *ret = NULL;
-        return r < 0 ? -ENOMEM : 0;
+                *ret = str_format(
+                        "seccomp denies %s%s%s: --seccomp=FILE takes a policy of yours that allows it", name,
+                        blank, argument);
+        return *ret ? 0 : -ENOMEM;
 }

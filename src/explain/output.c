@@ -170,13 +170,11 @@ static bool tells_of_making(const char *line) {
 static int add_listed(const struct explained *e, const char *list, const char *name, int mode, char ***ret) {
         for (const char *from = list ? list : ""; *from;) {
                 size_t n = strcspn(from, ":");
-                _cleanup_free_ char *path = NULL;
                 int r;
+                _cleanup_free_ char *path = str_format("%.*s/%s", (int)n, from, name);
 
-                if (asprintf(&path, "%.*s/%s", (int)n, from, name) < 0) {
-                        path = NULL;
+                if (!path)
                         return -ENOMEM;
-                }
                 r = *path == '/' && access(path, mode) == 0 ? explain_add_path(e, path, REFUSED_ABSENT, ret)
                                                             : 0;
                 if (r < 0)
@@ -321,15 +319,13 @@ static int read_words(const struct explained *e, const char *line, char ***ret) 
 }
 
 static int add_pids(const struct explained *e, char ***ret) {
-        _cleanup_free_ char *reason = NULL;
+        _cleanup_free_ char *reason =
+                str_format("the %" PRIu64 " processes that --limit pids=%" PRIu64
+                           " gives were used up: a larger number, as --limit pids=%" PRIu64 ", allows more",
+                           e->plan->limits.pids, e->plan->limits.pids, e->plan->limits.pids * 4);
 
-        if (asprintf(&reason,
-                     "the %" PRIu64 " processes that --limit pids=%" PRIu64
-                     " gives were used up: a larger number, as --limit pids=%" PRIu64 ", allows more",
-                     e->plan->limits.pids, e->plan->limits.pids, e->plan->limits.pids * 4) < 0) {
-                reason = NULL;
+        if (!reason)
                 return -ENOMEM;
-        }
         return explain_add(ret, reason);
 }
 

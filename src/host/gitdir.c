@@ -284,13 +284,13 @@ struct walked {
 };
 
 char *gitwalk_describe(int folder, const char *name, const char *path) {
-        char text[PATH_MAX], *line;
+        char text[PATH_MAX];
         ssize_t n = readlinkat(folder, name, text, sizeof(text) - 1);
 
         if (n < 0)
                 return NULL;
         text[n] = '\0';
-        return asprintf(&line, "%s -> %s", path, text) < 0 ? NULL : line;
+        return str_format("%s -> %s", path, text);
 }
 
 bool gitwalk_is_reference(int folder, const char *name) {

@@ -258,13 +258,11 @@ char *net_rule_format(const struct net_rule *rule) {
 }
 
 char *net_publish_format(const struct net_publish *p) {
-        char text[NET_ADDRESS_TEXT], *line;
+        char text[NET_ADDRESS_TEXT];
 
         net_address_format(&p->address, text);
-        return asprintf(&line, p->address.is_v6 ? "publish [%s]:%u:%u" : "publish %s:%u:%u", text, p->port,
-                        p->inside) < 0
-                       ? NULL
-                       : line;
+        return str_format(p->address.is_v6 ? "publish [%s]:%u:%u" : "publish %s:%u:%u", text, p->port,
+                          p->inside);
 }
 
 static const char *read_via(const char *text, struct net_rules *rules) {

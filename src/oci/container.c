@@ -131,13 +131,12 @@ static int container_load(struct container *c) {
 static char *time_now(void) {
         struct timespec now;
         struct tm parts;
-        char *text, day[32];
+        char day[32];
 
         if (clock_gettime(CLOCK_REALTIME, &now) < 0 || !gmtime_r(&now.tv_sec, &parts) ||
-            strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &parts) == 0 ||
-            asprintf(&text, "%s.%09ldZ", day, now.tv_nsec) < 0)
+            strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &parts) == 0)
                 return NULL;
-        return text;
+        return str_format("%s.%09ldZ", day, now.tv_nsec);
 }
 
 static int container_open_folder(int root, const char *id, bool is_locked, struct container *c) {

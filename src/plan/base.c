@@ -235,8 +235,7 @@ static int hide_folder(struct entries *e, const struct resolved *s, const char *
 
                 if (!below || !*below || streq(s->files.rules[i].source, s->files.rules[i].target))
                         continue;
-                if (asprintf(&joined, "%s/%s", s->files.rules[i].target, below) < 0)
-                        joined = NULL;
+                joined = str_format("%s/%s", s->files.rules[i].target, below);
                 place = joined ? path_normalise(joined) : NULL;
                 if (!place)
                         return -ENOMEM;

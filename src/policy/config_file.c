@@ -52,8 +52,8 @@ static int remember_file(struct nsrun_policy *p, int fd, const char *file, struc
                                  "the configuration changes while nsrun looks", NULL);
         if (path_is_absolute(file))
                 spelled = strdup(file);
-        else if ((cwd = getcwd(NULL, 0)) && asprintf(&spelled, "%s/%s", cwd, file) < 0)
-                spelled = NULL;
+        else if ((cwd = getcwd(NULL, 0)))
+                spelled = str_format("%s/%s", cwd, file);
         if (!spelled)
                 return error_oom(err);
         p->config = TAKE_PTR(canonical);

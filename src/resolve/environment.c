@@ -9,9 +9,7 @@
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 static int set_variable(struct variables *v, const char *name, const char *value) {
-        char *entry = NULL;
-
-        return variables_set(v, asprintf(&entry, "%s=%s", name, value) < 0 ? NULL : entry);
+        return variables_set(v, str_format("%s=%s", name, value));
 }
 
 /* Withholds a variable: its name goes into e->left_out, and into s->secrets. */

@@ -112,14 +112,10 @@ int instance_find_start(const struct resolved *s, char **ret) {
 int instance_environment(const char *root, char ***ret) {
         _cleanup_strv_ char **list = NULL;
 
-        for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
-                char *entry = NULL;
-
-                if (asprintf(&entry, "%s=%s/%s", variables[i].name, root, variables[i].below) < 0)
+        for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+                if (strv_consume(&list,
+                                 str_format("%s=%s/%s", variables[i].name, root, variables[i].below)) < 0)
                         return -ENOMEM;
-                if (strv_consume(&list, entry) < 0)
-                        return -ENOMEM;
-        }
         *ret = TAKE_PTR(list);
         return 0;
 }

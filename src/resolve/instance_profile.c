@@ -141,10 +141,8 @@ static int add_above(struct resolved *s, const char *above, const char *canonica
         _cleanup_free_ char *way = strdup(spelled);
 
         for (const char *p = canonical + strlen(above); way && (p = strchr(p, '/')); p++) {
-                char *next = NULL;
+                char *next = str_format("%s/..", way);
 
-                if (asprintf(&next, "%s/..", way) < 0)
-                        next = NULL;
                 free(way);
                 way = next;
         }
@@ -263,13 +261,14 @@ static int find_executable(const struct resolved *s, char **ret) {
         if (path_is_absolute(name))
                 return (*ret = strdup(name)) ? 0 : -ENOMEM;
         if (strchr(name, '/'))
-                return cwd && asprintf(ret, "%s/%s", cwd, name) < 0 ? -ENOMEM : 0;
+                return cwd && !(*ret = str_format("%s/%s", cwd, name)) ? -ENOMEM : 0;
         while (path && *path) {
                 size_t n = strcspn(path, ":");
                 _cleanup_free_ char *candidate = NULL;
 
                 if (path[0] == '/') {
-                        if (asprintf(&candidate, "%.*s/%s", (int)n, path, name) < 0)
+                        candidate = str_format("%.*s/%s", (int)n, path, name);
+                        if (!candidate)
                                 return -ENOMEM;
                         if (sys_is_executable(candidate) == 0) {
                                 *ret = TAKE_PTR(candidate);

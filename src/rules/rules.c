@@ -11,11 +11,9 @@
 #include "refuse.h"
 
 char *resolve_spelling(const struct resolved *s, const char *spelled) {
-        char *absolute = NULL;
-
         if (path_is_absolute(spelled))
                 return strdup(spelled);
-        return asprintf(&absolute, "%s/%s", s->cwd ? s->cwd : "", spelled) < 0 ? NULL : absolute;
+        return str_format("%s/%s", s->cwd ? s->cwd : "", spelled);
 }
 
 /* The alias of a target: the absolute path as the user spelled it, if it differs from what it leads

@@ -152,14 +152,11 @@ int network_report(const struct network *n, int fd, bool is_event, struct nsrun_
 static char *used_host(const char *host, uint16_t port) {
         const char *of_udp = startswith(host, NET_HOST_UDP), *name = of_udp ? of_udp : host;
         bool is_v6 = strchr(name, ':');
-        char *line;
 
         if (port == 0)
                 return strdup(host);
-        return asprintf(&line, "%s%s%s%s:%u", of_udp ? NET_HOST_UDP : "", is_v6 ? "[" : "", name,
-                        is_v6 ? "]" : "", port) < 0
-                       ? NULL
-                       : line;
+        return str_format("%s%s%s%s:%u", of_udp ? NET_HOST_UDP : "", is_v6 ? "[" : "", name,
+                          is_v6 ? "]" : "", port);
 }
 
 int network_used(const struct network *n, char ***ret_hosts, char ***ret_refused) {

@@ -57,7 +57,7 @@ static int rules_warn(struct reader *in, size_t rule, const char *format, ...) {
         va_start(ap, format);
         n = vasprintf(&text, format, ap);
         va_end(ap);
-        if (n < 0 || asprintf(&line, "rule %zu of \"syscalls\" %s", rule + 1, text) < 0)
+        if (n < 0 || !(line = str_format("rule %zu of \"syscalls\" %s", rule + 1, text)))
                 return error_oom(in->err);
         return strv_add(&in->rules->warnings, line) < 0 ? error_oom(in->err) : 0;
 }

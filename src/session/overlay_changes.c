@@ -292,14 +292,10 @@ static int keep_lines(const struct asking *a, const struct chosen *chosen, char 
 
         if (a->n > 1 && !target)
                 return -ENOMEM;
-        STRV_FOREACH (line, lines) {
-                char *copy = NULL;
-
-                if (asprintf(&copy, "%s%s%s", target ? target : "", target ? ": " : "", *line) < 0)
-                        copy = NULL;
-                if (strv_consume(to, copy) < 0)
+        STRV_FOREACH (line, lines)
+                if (strv_consume(to, str_format("%s%s%s", target ? target : "", target ? ": " : "", *line)) <
+                    0)
                         return -ENOMEM;
-        }
         return 0;
 }
 

@@ -134,11 +134,9 @@ int workspace_add_root(struct workspace *w, enum workspace_access access, const 
 int workspace_add_opened(struct workspace *w, enum workspace_access access, int fd, const char *target,
                          struct nsrun_error *err) {
         _cleanup_close_ int owned = fd;
-        char *path = NULL, *place = strdup(target);
-
         /* With a dot, since it is a link itself. */
-        if (asprintf(&path, "/proc/self/fd/%d/.", owned) < 0)
-                path = NULL;
+        char *path = str_format("/proc/self/fd/%d/.", owned), *place = strdup(target);
+
         if (!path || !place) {
                 free(path);
                 free(place);
