@@ -218,9 +218,8 @@ static int format_json(const struct nsrun_bash_result *result, char **ret, size_
         _cleanup_json_ struct json_document d = {0};
         _cleanup_strbuf_ struct strbuf b = {0};
         _cleanup_free_ char *text = NULL;
-        int r;
+        int r = json_open(&d, err);
 
-        r = json_open(&d, err);
         if (r < 0)
                 return r;
         add_or_null(&d, "status", result->signal == 0 && !result->is_running, result->status);

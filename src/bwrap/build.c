@@ -72,9 +72,8 @@ static int add_bind(struct nsrun_plan *plan, const struct bwrap_op *from, struct
         char *source = NULL;
         struct plan_op *op;
         bool is_magic;
-        int r;
+        int r = path_canonical(from->source, &source, NULL);
 
-        r = path_canonical(from->source, &source, NULL);
         if (r == -ENOENT && from->makes_source) {
                 r = bwrap_make_source(from->source);
                 if (r < 0)
@@ -275,9 +274,8 @@ static int build_add_console(struct nsrun_plan *plan, const char *dev, struct ns
 static int add_dev(struct nsrun_plan *plan, const struct bwrap_op *from, struct nsrun_error *err) {
         const struct bwrap_op root = {.target = from->target};
         struct plan_op *op;
-        int r;
+        int r = build_add_tmpfs(plan, &root, err);
 
-        r = build_add_tmpfs(plan, &root, err);
         if (r >= 0)
                 r = add_devices(plan, from->target, err);
         if (r < 0)
@@ -436,9 +434,8 @@ static int add_filters(struct plan_raw *raw, const struct bwrap_config *config, 
         for (size_t i = 0; i < config->n_seccomp_fds; i++) {
                 char *text = NULL;
                 size_t n = 0;
-                int r;
+                int r = read_descriptor(config->seccomp_fds[i], "Can't read seccomp data", &text, &n, err);
 
-                r = read_descriptor(config->seccomp_fds[i], "Can't read seccomp data", &text, &n, err);
                 if (r < 0)
                         return r;
                 raw->filters[raw->n_filters].filter = (struct sock_filter *)(void *)text;

@@ -139,9 +139,8 @@ static int check_command(struct bwrap_parser *p) {
 
 static int parse_command_line(struct bwrap_parser *p, char *const *words) {
         struct bwrap_args args = {.words = words};
-        int r;
+        int r = bwrap_parse_options(p, &args);
 
-        r = bwrap_parse_options(p, &args);
         if (r < 0 || p->is_finished)
                 return r;
         r = bwrap_check_waiting(p, NULL);
@@ -158,9 +157,8 @@ static int parse_command_line(struct bwrap_parser *p, char *const *words) {
 
 int bwrap_parse(int argc, char *const *argv, struct bwrap_config *config, struct nsrun_error *err) {
         struct bwrap_parser p = {.config = config, .err = err};
-        int r;
+        int r = parse_command_line(&p, argv + (argc > 0));
 
-        r = parse_command_line(&p, argv + (argc > 0));
         strv_free(p.lowers);
         strv_free(p.overlay_options);
         return r == -ENOMEM ? error_oom(err) : r;

@@ -184,9 +184,8 @@ static int read_reports(struct monitor *m) {
 
 static int wait_for_child(struct monitor *m) {
         siginfo_t info = {.si_status = 0};
-        int r;
+        int r = sys_waitid(P_PIDFD, (id_t)m->launch.pidfd, &info, WEXITED);
 
-        r = sys_waitid(P_PIDFD, (id_t)m->launch.pidfd, &info, WEXITED);
         if (r < 0)
                 return fail_errno(m->config, "Can't wait for the sandbox", r);
         if (!m->has_exited)
@@ -196,9 +195,8 @@ static int wait_for_child(struct monitor *m) {
 }
 
 static int watch_child(struct monitor *m) {
-        int r;
+        int r = bwrap_run_tell_started(m);
 
-        r = bwrap_run_tell_started(m);
         if (r == 0 && m->go_fd >= 0) {
                 (void)sys_write(m->go_fd, "", 1);
                 close_fdp(&m->go_fd);

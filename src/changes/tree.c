@@ -92,9 +92,8 @@ int tree_parent(struct tree *t, const char *path, const char **ret_name) {
 int tree_stat(struct tree *t, const char *path, struct stat *ret) {
         const char *name;
         struct stat st;
-        int fd;
+        int fd = *path ? tree_parent(t, path, &name) : t->root;
 
-        fd = *path ? tree_parent(t, path, &name) : t->root;
         if (fd == -ENOTDIR || fd == -ELOOP)
                 return -ENOENT;
         if (fd < 0)

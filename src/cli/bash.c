@@ -176,9 +176,8 @@ static int print_bash_result(const struct nsrun_bash_result *result, const struc
                              enum nsrun_format format, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
         size_t n = 0;
-        int r;
+        int r = nsrun_bash_format(result, failure, format, &text, &n, err);
 
-        r = nsrun_bash_format(result, failure, format, &text, &n, err);
         if (r < 0)
                 return r;
         (void)fwrite(text, 1, n, stdout);

@@ -61,9 +61,8 @@ static int make_copy(struct edit *e, struct nsrun_error *err) {
         _cleanup_free_ char *folder = path_parent(e->file);
         const char *text = e->text ? e->text : template;
         _cleanup_close_ int fd = -EBADF;
-        int r;
+        int r = folder ? learned_file_make_folders(e->file) : -ENOMEM;
 
-        r = folder ? learned_file_make_folders(e->file) : -ENOMEM;
         if (r < 0)
                 return fail_edit(err, r, folder, "the configuration's folder can't be made", NULL);
         e->copy = str_format("%s/edited-XXXXXX.json", folder);
@@ -173,9 +172,8 @@ static int install(struct edit *e, struct nsrun_error *err) {
  * -EAGAIN: the file was changed meanwhile; config_check()'s. */
 static int config_edit(const struct nsrun_policy *policy, const char *file, struct nsrun_error *err) {
         struct edit e = {.file = NULL};
-        int r;
+        int r = config_edit_find(policy, file, &e.file, err);
 
-        r = config_edit_find(policy, file, &e.file, err);
         if (r >= 0)
                 r = read_text(e.file, &e.text, err);
         if (r >= 0)
@@ -217,9 +215,8 @@ static int print_shown(const struct policy_said *said, size_t n, struct nsrun_er
 static int print_shown_json(const struct policy_said *said, size_t n, struct nsrun_error *err) {
         _cleanup_json_ struct json_document document = {0};
         struct json_value *settings;
-        int r;
+        int r = json_open(&document, err);
 
-        r = json_open(&document, err);
         if (r < 0)
                 return r;
         json_add_number(&document, document.root, "version", 1);

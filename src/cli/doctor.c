@@ -51,9 +51,8 @@ static int doctor_print_text(const struct doctor *d, struct nsrun_error *err) {
 static int doctor_print_json(const struct doctor *d, struct nsrun_error *err) {
         _cleanup_json_ struct json_document document = {0};
         struct json_value *checks;
-        int r;
+        int r = json_open(&document, err);
 
-        r = json_open(&document, err);
         if (r < 0)
                 return r;
         json_add_number(&document, document.root, "version", 1);

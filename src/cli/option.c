@@ -249,9 +249,8 @@ static int parse_between_words(const struct command *command, char **argv, void 
 int option_parse_words(const struct command *command, char **argv, void *const *targets,
                        const char *configured, char **words, struct nsrun_error *err) {
         const char *word = "";
-        int r;
+        int r = parse_between_words(command, argv, targets, OPTION_TURN_FIRST, NULL, &word, err);
 
-        r = parse_between_words(command, argv, targets, OPTION_TURN_FIRST, NULL, &word, err);
         if (r == 0 && configured)
                 r = parse_between_words(command, argv, targets, OPTION_TURN_CONFIG, NULL, &word, err);
         if (r == 0 && configured && streq(word, configured))

@@ -113,9 +113,8 @@ const size_t n_run_options = ARRAY_SIZE(run_options);
 
 static int print_plan(const struct nsrun_plan *plan, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
-        int r;
+        int r = nsrun_plan_format(plan, NSRUN_FORMAT_TEXT, &text, err);
 
-        r = nsrun_plan_format(plan, NSRUN_FORMAT_TEXT, &text, err);
         if (r < 0)
                 return r;
         (void)fputs(text, stderr);
@@ -124,9 +123,8 @@ static int print_plan(const struct nsrun_plan *plan, struct nsrun_error *err) {
 
 static int print_log(const struct nsrun_plan *plan, struct nsrun_error *err) {
         _cleanup_free_ char *line = NULL;
-        int r;
+        int r = plan_print_log(plan, &line, err);
 
-        r = plan_print_log(plan, &line, err);
         if (r >= 0)
                 (void)fprintf(stderr, "%s\n", line);
         return r;

@@ -144,9 +144,8 @@ int denials_answer(struct denials *denials, int listener) {
         const struct seccomp_loaded *filter = &denials->plan->seccomp;
         struct seccomp_notif question;
         uint32_t action;
-        int r;
+        int r = sys_seccomp_receive(listener, &question);
 
-        r = sys_seccomp_receive(listener, &question);
         /* The caller was killed, or a signal interrupted its call, before the question was taken. */
         if (r == -ENOENT || r == -EINTR)
                 return 0;
@@ -242,9 +241,8 @@ static int denials_write_line(int fd, struct json_document *d, struct nsrun_erro
 
 static int write_denial(const struct denial *denial, int fd, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
-        int r;
+        int r = json_open(&d, err);
 
-        r = json_open(&d, err);
         if (r < 0)
                 return r;
         add_denial(&d, d.root, denial);
@@ -271,9 +269,8 @@ int denials_format(const struct denials *denials, char **ret, struct nsrun_error
         struct json_value *array;
         char *text = NULL, *begin;
         size_t n;
-        int r;
+        int r = json_open(&d, err);
 
-        r = json_open(&d, err);
         if (r < 0)
                 return r;
         array = json_add_array(&d, d.root, "report");

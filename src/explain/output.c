@@ -324,9 +324,7 @@ static int add_pids(const struct explained *e, char ***ret) {
                            " gives were used up: a larger number, as --limit pids=%" PRIu64 ", allows more",
                            e->plan->limits.pids, e->plan->limits.pids, e->plan->limits.pids * 4);
 
-        if (!reason)
-                return -ENOMEM;
-        return explain_add(ret, reason);
+        return reason ? explain_add(ret, reason) : -ENOMEM;
 }
 
 /* Whether the line names a port that isn't taken on the host: then the command has taken it itself.  After

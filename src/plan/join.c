@@ -71,9 +71,8 @@ static int join_read(const char *id, struct plan_record *record, struct nsrun_er
         _cleanup_free_ char *bytes = NULL;
         struct plan_join *join;
         size_t n = 0;
-        int r;
+        int r = records_open(id, &folder, err);
 
-        r = records_open(id, &folder, err);
         if (r >= 0)
                 r = records_read(&folder, &bytes, &n, err);
         if (r >= 0)

@@ -214,9 +214,8 @@ static int collect_private(struct entries *e, const struct resolved *s) {
 }
 
 static int plan_collect(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
-        int r;
+        int r = collect_base(e, s, err);
 
-        r = collect_base(e, s, err);
         if (r < 0)
                 return r == -ENOMEM ? error_oom(err) : r;
         r = collect_etc(e, s, err);

@@ -201,9 +201,8 @@ int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
 int plan_print_log(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         struct json_value *mounts;
-        int r;
+        int r = json_open(&d, err);
 
-        r = json_open(&d, err);
         if (r < 0)
                 return r;
         json_add_string(&d, d.root, "level", "debug");

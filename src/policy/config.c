@@ -111,9 +111,8 @@ static int policy_config_check_schema(struct config_reader *c, size_t node) {
 static int apply_path_option(struct config_reader *c, size_t node) {
         _cleanup_free_ char *path = NULL;
         char option[64];
-        int r;
+        int r = config_path(c, node, config_text(c, node), &path);
 
-        r = config_path(c, node, config_text(c, node), &path);
         return r < 0 ? r : config_set(c, node, option_of(c, node, option), path);
 }
 
@@ -348,9 +347,8 @@ static int apply_expose_path(struct config_reader *c, size_t node) {
 
 static int apply_workspace(struct config_reader *c, size_t node) {
         _cleanup_free_ char *path = NULL;
-        int r;
+        int r = config_path(c, node, config_text(c, node), &path);
 
-        r = config_path(c, node, config_text(c, node), &path);
         return r < 0 ? r : config_set(c, node, "instance-workspace", path);
 }
 

@@ -63,9 +63,8 @@ static int remember_file(struct nsrun_policy *p, int fd, const char *file, struc
 
 static int load_open(struct nsrun_policy *p, int fd, const char *file, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
-        int r;
+        int r = check_file(fd, file, err);
 
-        r = check_file(fd, file, err);
         if (r >= 0)
                 r = remember_file(p, fd, file, err);
         if (r < 0)

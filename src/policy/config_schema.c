@@ -147,9 +147,8 @@ static void add_section(struct json_document *d, struct json_value *definitions,
 int config_schema(char **ret, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         struct json_value *definitions;
-        int r;
+        int r = json_open(&d, err);
 
-        r = json_open(&d, err);
         if (r < 0)
                 return r;
         json_add_string(&d, d.root, "$schema", DIALECT);

@@ -124,9 +124,8 @@ int instance_environment(const char *root, char ***ret) {
 static int instance_make_one(int parent, const char *name, int *ret) {
         const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW;
         struct stat st;
-        int fd;
+        int fd = sys_open(parent, name, flags, 0);
 
-        fd = sys_open(parent, name, flags, 0);
         if (fd == -ENOENT) {
                 int r = sys_mkdirat(parent, name, 0755);
 

@@ -49,10 +49,9 @@ int instance_add_rules(struct resolved *s, struct nsrun_error *err) {
                 .option = "the instance",
                 .is_to_be_made = true,
         };
-        int r;
+        int r = instance_find_root(s->policy->instance, environment_inherited(s->policy), s->home,
+                                   &s->instance.root, &spelled, err);
 
-        r = instance_find_root(s->policy->instance, environment_inherited(s->policy), s->home,
-                               &s->instance.root, &spelled, err);
         if (r < 0)
                 return r;
         folder.source = s->instance.root;
@@ -193,9 +192,8 @@ static int add_executable(struct resolved *s, const char *spelled, struct nsrun_
         static const char option[] = "the executable";
         _cleanup_free_ char *canonical = NULL, *named = NULL, *folder = NULL, *real = NULL, *package = NULL;
         unsigned mode = 0;
-        int r;
+        int r = path_canonical(spelled, &canonical, &mode);
 
-        r = path_canonical(spelled, &canonical, &mode);
         if (r < 0 || (mode & S_IFMT) != S_IFREG)
                 return r == -ENOMEM ? error_oom(err) : 0;
         named = path_parent(spelled);
@@ -238,9 +236,8 @@ static int add_argument(struct resolved *s, const char *path, struct nsrun_error
         static const char option[] = "an argument";
         _cleanup_free_ char *canonical = NULL;
         unsigned mode = 0;
-        int r;
+        int r = path_canonical(path, &canonical, &mode);
 
-        r = path_canonical(path, &canonical, &mode);
         if (r == -ENOMEM)
                 return error_oom(err);
         if (r == -ENOENT)

@@ -93,9 +93,8 @@ static int show(const struct addition *a, const struct toolchain_place *place, s
         size_t n = s->files.n_rules;
         bool is_named = place->variable || a->is_of_config, is_around;
         struct resolved_rule *rule;
-        int r;
+        int r = resolve_rule(s, &request, why);
 
-        r = resolve_rule(s, &request, why);
         if (r == 0 && s->files.n_rules == n)
                 r = policy_refuse(why, place->path, NULL, "nothing is there any more");
         if (r < 0)

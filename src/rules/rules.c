@@ -114,9 +114,8 @@ int resolve_rule(struct resolved *s, const struct rule_request *request, struct 
                                      .giver = request->giver,
                                      .option = request->option,
                                      .rank = request->rank};
-        int r;
+        int r = make_rule(s, request, &rule, err);
 
-        r = make_rule(s, request, &rule, err);
         if (r > 0 && ARRAY_GROW(s->files.rules, s->files.n_rules) < 0)
                 r = error_oom(err);
         if (r > 0)

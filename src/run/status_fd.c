@@ -58,9 +58,8 @@ int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l
         _cleanup_json_ struct json_document d = {0};
         struct json_value *namespaces, *landlock;
         uint64_t command = l->pid > 0 ? find_command(l->pid, l->is_plain) : 0;
-        int r;
+        int r = open_event(&d, "started", err);
 
-        r = open_event(&d, "started", err);
         if (r < 0)
                 return r;
         if (l->pid > 0)
@@ -83,9 +82,8 @@ int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l
 
 int status_note(int fd, const struct nsrun_error *note, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
-        int r;
+        int r = open_event(&d, "note", err);
 
-        r = open_event(&d, "note", err);
         if (r < 0)
                 return r;
         json_add_string(&d, d.root, "message", note->what);
@@ -95,9 +93,8 @@ int status_note(int fd, const struct nsrun_error *note, struct nsrun_error *err)
 
 int status_exited(int fd, int status, bool has_oom_kill, bool timed_out, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
-        int r;
+        int r = open_event(&d, "exited", err);
 
-        r = open_event(&d, "exited", err);
         if (r < 0)
                 return r;
         if (WIFSIGNALED(status))
@@ -113,9 +110,8 @@ int status_exited(int fd, int status, bool has_oom_kill, bool timed_out, struct 
 
 int status_failed(int fd, const struct nsrun_error *failure, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
-        int r;
+        int r = open_event(&d, "failed", err);
 
-        r = open_event(&d, "failed", err);
         if (r < 0)
                 return r;
         json_add_string(&d, d.root, "stage", nsrun_stage_name(failure->stage));

@@ -123,9 +123,8 @@ int variant_make(const char *name, const char *json, const char *changes, char *
         struct json_value *to;
         const char *why;
         size_t line;
-        int r;
+        int r = read_changes(&v, name, changes, err);
 
-        r = read_changes(&v, name, changes, err);
         if (r < 0)
                 return r;
         if (take_ipc(&v) < 0)
