@@ -81,6 +81,10 @@ int help_main(const struct command *command, char **argv);
 int option_parse(const struct command *command, char **argv, void *const *targets, size_t *ret_first,
                  struct nsrun_error *err);
 
+/* The option that a word names ("--ro", "--ro=x", "-v"), and which of the command's tables has it (may be
+ * NULL); NULL: none. */
+const struct option_spec *option_named(const struct command *command, const char *word, size_t *ret_table);
+
 /* The index of the first word behind the options, none of which is obeyed. */
 size_t option_skip(const struct command *command, char *const *argv);
 
@@ -163,8 +167,8 @@ int help_print_all(void);
 int help_print_version(void);
 int help_answer(const struct command *command, const struct common_options *common);
 
-/* Without the last newline. "bash", "zsh" or "fish"; -EINVAL: another shell. */
-int completion_text(const char *shell, char **ret);
+/* What may stand at the last of the words behind "nsrun", a line each; NULL: no memory. */
+char *completion_words(char *const *words);
 /* The text of `nsrun NAME --help`. */
 char *help_text(const struct command *command);
 /* The page of the manual that has the subcommand: "nsrun-run(1)". */
