@@ -138,6 +138,14 @@ int option_fail(const struct nsrun_error *err);
 #define OPTION_FLAG(name, type, field) OPTION_SETS(name, type, field, true)
 #define OPTION_TEXT(name, type, field) OPTION_SETS(name, type, field, value)
 
+/* The apply of an option whose value parse() reads into a field. */
+#define OPTION_READS(name, type, field, parse)                                           \
+        static int name(void *target, const struct option_spec *spec, const char *value, \
+                        struct nsrun_error *err) {                                       \
+                return parse(&((type *)target)->field, spec, value, err);                \
+        }                                                                                \
+        struct option_spec
+
 /* --pass-fd of `nsrun run` and `nsrun bash`: descriptors from 3 on that are open. */
 struct passed_fds {
         int *fds;
