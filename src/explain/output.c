@@ -11,7 +11,6 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "listening.h"
-#include "policy/options.h"
 
 /* How many lines of the tables of who listens are read, and for how many a look counts: the kernel walks all
  * of its own for it. */
@@ -288,13 +287,6 @@ static int read_withheld(const struct explained *e, const char *line, char ***re
         return 0;
 }
 
-static bool has_option(const char *name) {
-        for (size_t i = 0; i < n_policy_options; i++)
-                if (streq(policy_options[i].name, name))
-                        return true;
-        return false;
-}
-
 static int read_words(const struct explained *e, const char *line, char ***ret) {
         static const char *const unreachable[] = {"Could not resolve host",
                                                   "Temporary failure in name resolution",
@@ -367,10 +359,8 @@ static int read_planned(const struct explained *e, const char *line, size_t *por
             (strstr(line, "authentication agent") || strstr(line, "agent refused operation")))
                 r = explain_add(
                         ret,
-                        has_option("ssh-agent")
-                                ? "the agent of SSH_AUTH_SOCK isn't shown: --ssh-agent KEY lets a key of it sign (KEY "
-                                  "is its fingerprint or comment, as ssh-add -l lists them)"
-                                : "the agent of SSH_AUTH_SOCK isn't shown: nothing allows it");
+                        "the agent of SSH_AUTH_SOCK isn't shown: --ssh-agent KEY lets a key of it sign (KEY "
+                        "is its fingerprint or comment, as ssh-add -l lists them)");
         if (r >= 0 && e->bus && *e->bus && !e->plan->dbus &&
             (strstr(line, "autolaunch D-Bus") || strstr(line, "autolaunch a dbus-daemon") ||
              strstr(line, "spawn a message bus without a machine-id") || strstr(line, "dbus-launch") ||
