@@ -104,10 +104,6 @@ int tree_stat(struct tree *t, const char *path, struct stat *ret) {
         return 0;
 }
 
-static int tree_compare_names(const void *a, const void *b) {
-        return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 struct names {
         char **list;
         size_t n;
@@ -130,7 +126,7 @@ int tree_names(int fd, char ***ret) {
                 strv_free(names.list);
                 return r;
         }
-        qsort(names.list, names.n, sizeof(*names.list), tree_compare_names);
+        strv_sort(names.list, names.n);
         *ret = names.list;
         return 0;
 }

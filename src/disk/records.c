@@ -341,10 +341,6 @@ int records_read_told(int fd, char ***ret) {
         return 0;
 }
 
-static int records_compare_names(const void *a, const void *b) {
-        return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 int records_list(char ***ret, struct nsrun_error *err) {
         _cleanup_strv_ char **names = NULL;
         _cleanup_close_ int base_fd = -EBADF;
@@ -361,8 +357,7 @@ int records_list(char ***ret, struct nsrun_error *err) {
                 return r == -ENOMEM ? error_oom(err)
                                     : error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
                                                 "the folder of sessions can't be read", folder_hint);
-        if (names)
-                qsort(names, strv_length(names), sizeof(*names), records_compare_names);
+        strv_sort(names, strv_length(names));
         *ret = TAKE_PTR(names);
         return 0;
 }

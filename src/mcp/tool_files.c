@@ -289,10 +289,6 @@ static int list_name(void *data, const char *name, mode_t type) {
         return marked ? strv_consume(&l->names, marked) : -ENOMEM;
 }
 
-static int compare_marked(const void *a, const void *b) {
-        return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 int tool_list(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         struct listing l = {.names = NULL};
@@ -303,8 +299,7 @@ int tool_list(struct call *c, struct tool_answer *ret, struct nsrun_error *err) 
         if (r >= 0)
                 r = json_open(&d, err);
         if (r >= 0) {
-                if (l.names)
-                        qsort(l.names, strv_length(l.names), sizeof(*l.names), compare_marked);
+                strv_sort(l.names, strv_length(l.names));
                 json_add_string(&d, d.root, "path", tool_path(c));
                 json_add_strings(&d, d.root, "entries", l.names);
                 json_add_bool(&d, d.root, "has_more", l.is_cut);

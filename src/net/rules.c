@@ -395,10 +395,7 @@ bool net_name_is_askable(const char *name) {
 
         if (!last || net_name_normalise(name, normal) || !streq(name, normal))
                 return false;
-        for (size_t i = 0; i < ARRAY_SIZE(inner); i++)
-                if (streq(last + 1, inner[i]))
-                        return false;
-        return true;
+        return !STR_IS_ANY(last + 1, inner);
 }
 
 bool net_rules_have_name(const struct net_rules *rules, const char *name) {

@@ -59,10 +59,6 @@ static int keep_git_whole(const struct nsrun_policy *p, struct resolved_environm
         return 0;
 }
 
-static int policy_environment_compare_names(const void *a, const void *b) {
-        return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* What goes before an entry that nsrun adds, beside --unsetenv. */
 enum gives_way {
         GIVES_WAY_TO_NOTHING, /* it wins over inherited ones; --env, which is applied later, wins over it */
@@ -144,8 +140,7 @@ static int make_environment(const struct resolved *s, struct resolved_environmen
 }
 
 static void sort_names(char **names) {
-        if (names)
-                qsort(names, strv_length(names), sizeof(*names), policy_environment_compare_names);
+        strv_sort(names, strv_length(names));
 }
 
 int environment_resolve(const struct resolved *s, struct resolved_environment *e, struct nsrun_error *err) {

@@ -74,10 +74,7 @@ static bool is_in_base_view(const char *path) {
 
         if (refuse_is_own(path) || streq(path, "/etc"))
                 return true;
-        for (size_t i = 0; i < ARRAY_SIZE(trees); i++)
-                if (path_is_beneath(path, trees[i]))
-                        return true;
-        return false;
+        return path_is_beneath_any(path, trees, ARRAY_SIZE(trees));
 }
 
 /* Whether a rule decides already what the sandbox shows at `path`. */

@@ -54,10 +54,7 @@ static bool is_in_ipc(const char *call) {
         static const char *const calls[] = {"msgctl", "msgget", "msgrcv",     "msgsnd", "semctl", "semget",
                                             "semop",  "shmat",  "semtimedop", "shmctl", "shmdt",  "shmget"};
 
-        for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-                if (streq(call, calls[i]))
-                        return true;
-        return false;
+        return STR_IS_ANY(call, calls);
 }
 
 static int take_ipc(struct variant *v) {
