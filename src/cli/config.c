@@ -213,12 +213,9 @@ static int print_shown(const struct policy_said *said, size_t n, struct nsrun_er
 }
 
 static int print_shown_json(const struct policy_said *said, size_t n, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document document = {0};
+        _cleanup_json_ struct json_document document = json_begin();
         struct json_value *settings;
-        int r = json_open(&document, err);
 
-        if (r < 0)
-                return r;
         json_add_number(&document, document.root, "version", 1);
         settings = json_add_array(&document, document.root, "settings");
         for (size_t i = 0; i < n; i++) {

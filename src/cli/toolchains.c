@@ -87,12 +87,9 @@ static void add_toolchain_object(struct json_document *d, struct json_value *to,
 }
 
 static int cli_toolchains_print_json(const struct resolved *s, bool wants_all, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         struct json_value *entries;
-        int r = json_open(&d, err);
 
-        if (r < 0)
-                return r;
         json_add_number(&d, d.root, "version", 2);
         entries = json_add_array(&d, d.root, "toolchains");
         for (size_t i = 0; i < s->tools.n_toolchains; i++)

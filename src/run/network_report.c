@@ -116,11 +116,8 @@ static int write_tally(const struct net_rules *rules, const struct net_tally *t,
 }
 
 static int write_others(uint64_t n, int fd, bool is_event, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
-        int r = json_open(&d, err);
+        _cleanup_json_ struct json_document d = json_begin();
 
-        if (r < 0)
-                return r;
         if (is_event)
                 json_add_string(&d, d.root, "event", "network");
         json_add_string(&d, d.root, "verdict", "not told apart");

@@ -17,9 +17,8 @@ static int write_event(int fd, struct json_document *d) {
 
 /* What fails here write_event() tells of. */
 static struct json_document open_event(const char *event) {
-        struct json_document d = {0};
+        struct json_document d = json_begin();
 
-        (void)json_open(&d, NULL);
         json_add_string(&d, d.root, "event", event);
         return d;
 }

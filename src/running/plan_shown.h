@@ -2,7 +2,8 @@
 /* The plan in force of a sandbox.  Its bytes lie in a file in memory, made while the sandbox is being built,
  * which the waiter has open and reads never: `nsrun inspect` finds it in /proc/PID/fd, as this user and no
  * other.  So it tells also of one that is stopped, and of a program with the library, whose threads and
- * signals are its own; and nobody can be kept waiting.  Nothing inside has the descriptor, or a /proc with the waiter. */
+ * signals are its own; and nobody can be kept waiting.  Nothing inside has the descriptor, or a /proc with
+ * the waiter. */
 #pragma once
 
 #include "plan/plan.h"
