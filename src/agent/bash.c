@@ -184,9 +184,8 @@ static int run_contained(const struct policy_request *request, const char *comma
         struct nsrun_plan *plan = NULL;
         struct agent_command running;
         bool was_held = false;
-        int r;
+        int r = plan_make(request, &plan, err);
 
-        r = plan_make(request, &plan, err);
         if (r < 0)
                 return r;
         r = command_start(plan, &params->start, &running, err);

@@ -215,14 +215,11 @@ static void add_detached_json(struct json_document *d, const struct nsrun_bash_r
 
 static int format_json(const struct nsrun_bash_result *result, char **ret, size_t *ret_size,
                        struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_strbuf_ struct strbuf b = {0};
         _cleanup_free_ char *text = NULL;
         int r;
 
-        r = json_open(&d, err);
-        if (r < 0)
-                return r;
         add_or_null(&d, "status", result->signal == 0 && !result->is_running, result->status);
         add_or_null(&d, "signal", result->signal > 0, result->signal);
         json_add_bool(&d, d.root, "timed_out", result->timed_out);

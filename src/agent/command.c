@@ -279,7 +279,6 @@ int command_start(const struct nsrun_plan *plan, const struct run_params *params
         own.launch.terminal_fd = -1;
         own.launch.lingers = true;
         own.watches_all_memory = true;
-        own.shows_plan = true;
         own.notes_later = true;
         r = run_begin(plan, &own, &c.run, err);
         close_captured(stdio);

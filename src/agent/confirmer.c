@@ -31,11 +31,8 @@ static int spell(const char *program, char **ret) {
         cwd = getcwd(NULL, 0);
         if (!cwd)
                 return -errno;
-        if (asprintf(ret, "%s/%s", cwd, program) < 0) {
-                *ret = NULL;
-                return -ENOMEM;
-        }
-        return 0;
+        *ret = str_format("%s/%s", cwd, program);
+        return *ret ? 0 : -ENOMEM;
 }
 
 /* Lists the host's folders that a session's commands may write to.  -ENOMEM. */
@@ -54,9 +51,8 @@ static int refuse_in_session(const struct policy_request *request, const struct 
         _cleanup_strv_ char **writable = NULL;
         _cleanup_exposed_ struct exposed known = {0};
         struct trust trust;
-        int r;
+        int r = plan_make(request, &plan, err);
 
-        r = plan_make(request, &plan, err);
         if (r >= 0)
                 r = plan_load_operations(plan, err);
         if (r >= 0 && (list_session_roots(plan, &writable) < 0 || exposed_read(&known) < 0))
@@ -69,9 +65,8 @@ static int refuse_in_sandbox(const struct policy_request *request, const struct 
                              const char *what, struct nsrun_error *err) {
         _cleanup_resolved_ struct resolved resolved = {0};
         struct trust trust;
-        int r;
+        int r = policy_resolve(request, &resolved, err);
 
-        r = policy_resolve(request, &resolved, err);
         trust = resolved_trust(&resolved);
         return r < 0 ? r : refuse_changeable(&trust, file, what, err);
 }
@@ -82,9 +77,8 @@ int confirmer_find(struct confirmer *c, const struct policy_request *request, st
         struct resolved_rule file = {.access = POLICY_RO, .option = "--confirm"};
         static const char what[] = "the program that confirms";
         _cleanup_free_ char *spelled = NULL, *canonical = NULL;
-        int r;
+        int r = spell(c->program, &spelled);
 
-        r = spell(c->program, &spelled);
         if (r >= 0)
                 r = path_canonical(spelled, &canonical, NULL);
         if (r < 0)

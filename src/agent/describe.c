@@ -166,12 +166,9 @@ static int describe_json(const char *text, const struct nsrun_bash_options *opti
                          struct nsrun_error *err) {
         static char command[] = "command";
         char *const required[] = {command, NULL};
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         struct json_value *schema, *properties, *one;
-        int r = json_open(&d, err);
 
-        if (r < 0)
-                return r;
         json_add_string(&d, d.root, "name", "bash");
         json_add_string(&d, d.root, "description", text);
         schema = json_add_object(&d, d.root, "parameters");

@@ -82,17 +82,16 @@ static int read_output(const struct nsrun_plan *plan, const char *name, struct n
 static int note_not_ready(const struct nsrun_bash_options *options, const struct detached_answer *a,
                           struct nsrun_bash_result *ret) {
         char waited[64];
-        char *line;
 
         if (options->until_port > 0)
                 (void)snprintf(waited, sizeof(waited), "anything listened on port %u", options->until_port);
         else
                 (void)snprintf(waited, sizeof(waited), "it had printed the text");
-        if (asprintf(&line, "the command %s before %s; nothing of it is left%s",
-                     a->kind == DETACHED_TIMED_OUT ? "was ended" : "ended", waited,
-                     a->is_others ? ": a process outside of the session listens there" : "") < 0)
-                return -ENOMEM;
-        return strv_consume(&ret->notes, line);
+        return strv_consume(
+                &ret->notes,
+                str_format("the command %s before %s; nothing of it is left%s",
+                           a->kind == DETACHED_TIMED_OUT ? "was ended" : "ended", waited,
+                           a->is_others ? ": a process outside of the session listens there" : ""));
 }
 
 static int detached_fill_result(const struct nsrun_plan *plan, const struct nsrun_bash_options *options,

@@ -46,9 +46,8 @@ nsrun_public int nsrun_isolation_configure(struct nsrun_isolation *isolation,
         struct nsrun_isolation_config own;
         struct nsrun_expose_path *packed = NULL;
         size_t n = 0;
-        int r;
+        int r = sized_take(&own, sizeof(own), config, "nsrun_isolation_config", NULL);
 
-        r = sized_take(&own, sizeof(own), config, "nsrun_isolation_config", NULL);
         if (r < 0)
                 return r;
         root = own.root ? strdup(own.root) : NULL;
@@ -121,9 +120,8 @@ nsrun_public int nsrun_isolation_merge_expose_paths(const struct nsrun_expose_pa
                                                     size_t n_overrides, struct nsrun_expose_path **ret,
                                                     size_t *ret_n) {
         struct expose_list list = {0};
-        int r;
+        int r = expose_add_all(&list, defaults, n_defaults, label);
 
-        r = expose_add_all(&list, defaults, n_defaults, label);
         if (r >= 0)
                 r = expose_add_all(&list, overrides, n_overrides, label);
         if (r >= 0)
@@ -145,9 +143,8 @@ nsrun_public int nsrun_isolation_build_mount_plan(const char *root,
                                                   size_t n_overrides, struct nsrun_expose_path **ret,
                                                   size_t *ret_n) {
         struct expose_list list = {0};
-        int r;
+        int r = expose_add_defaults(&list, root);
 
-        r = expose_add_defaults(&list, root);
         if (r >= 0)
                 r = expose_add_all(&list, overrides, n_overrides, label);
         if (r >= 0)
@@ -235,9 +232,8 @@ nsrun_public int nsrun_isolation_prepare_root(const char *root, struct nsrun_err
 
 nsrun_public int nsrun_isolation_apply_user_env(struct nsrun_policy *policy, const char *root) {
         _cleanup_strv_ char **list = NULL;
-        int r;
+        int r = instance_environment(root, &list);
 
-        r = instance_environment(root, &list);
         for (char **entry = list; r >= 0 && *entry; entry++)
                 r = nsrun_policy_set(policy, "env", *entry, NULL);
         return r;
@@ -324,9 +320,8 @@ nsrun_public int nsrun_isolation_start(const struct nsrun_isolation *isolation, 
                                        struct nsrun_error *error) {
         const struct policy_request request = {.policy = policy, .is_plain = !isolation->is_enabled};
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
-        int r;
+        int r = nsrun_isolation_prepare_command(isolation, policy, error);
 
-        r = nsrun_isolation_prepare_command(isolation, policy, error);
         if (r >= 0)
                 r = plan_make(&request, &plan, error);
         if (r >= 0 && isolation->is_enabled)
@@ -338,9 +333,8 @@ nsrun_public int nsrun_isolation_run(const struct nsrun_isolation *isolation, st
                                      const struct nsrun_start_options *options, struct nsrun_exit *ret,
                                      struct nsrun_error *error) {
         struct nsrun_sandbox *sandbox = NULL;
-        int r;
+        int r = nsrun_isolation_start(isolation, policy, options, &sandbox, error);
 
-        r = nsrun_isolation_start(isolation, policy, options, &sandbox, error);
         if (r >= 0)
                 r = nsrun_sandbox_wait(sandbox, ret, error);
         (void)nsrun_sandbox_free(sandbox);

@@ -67,7 +67,7 @@ static char *find_bash(const char *path) {
                 char *file = NULL;
 
                 end = strchrnul(path, ':');
-                if (*path == '/' && asprintf(&file, "%.*s/bash", (int)(end - path), path) < 0)
+                if (*path == '/' && !(file = str_format("%.*s/bash", (int)(end - path), path)))
                         return NULL;
                 if (file && sys_is_executable(file) >= 0)
                         return file;

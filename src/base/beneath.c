@@ -102,9 +102,8 @@ int beneath_cross(int root, const char *path, int flags, int (*crosses)(void *da
 }
 
 int beneath_open(int root, const char *path, int flags, mode_t mode) {
-        int r;
+        int r = sys_openat2(root, path[0] ? path : ".", flags, mode, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
 
-        r = sys_openat2(root, path[0] ? path : ".", flags, mode, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
         if (r == -ENOSYS || r == -EPERM)
                 r = beneath_walk(root, path, flags, mode);
         return r;

@@ -169,7 +169,8 @@ const struct degraded *degraded_find(const struct nsrun_error *note) {
 int degraded_add(char ***list, const struct degraded *row, const char *path) {
         char *entry = NULL;
 
-        if (asprintf(&entry, "%s%s%s", row->name, path && *path ? " " : "", path ? path : "") < 0)
+        entry = str_format("%s%s%s", row->name, path && *path ? " " : "", path ? path : "");
+        if (!entry)
                 return -ENOMEM;
         if (!strv_contains(*list, entry))
                 return strv_consume(list, entry);

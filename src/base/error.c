@@ -212,8 +212,6 @@ nsrun_public const char *nsrun_stage_name(enum nsrun_stage stage) {
  * program's name is the caller's to print. */
 nsrun_public char *nsrun_error_format(const struct nsrun_error *err) {
         _cleanup_free_ char *path = NULL, *hint = str_visible(err->hint);
-        char *line = NULL;
-        int n;
 
         if (!hint)
                 return NULL;
@@ -222,10 +220,9 @@ nsrun_public char *nsrun_error_format(const struct nsrun_error *err) {
                 if (!path)
                         return NULL;
         }
-        n = asprintf(&line, "%s%s%s%s%s%s%s", err->what, path ? ": " : "", path ? path : "",
-                     err->error > 0 ? ": " : "", err->error > 0 ? error_words(err->error) : "",
-                     *hint ? "; " : "", hint);
-        return n < 0 ? NULL : line;
+        return str_format("%s%s%s%s%s%s%s", err->what, path ? ": " : "", path ? path : "",
+                          err->error > 0 ? ": " : "", err->error > 0 ? error_words(err->error) : "",
+                          *hint ? "; " : "", hint);
 }
 
 /* The words of the errors' identifiers, for programs: none changes. */

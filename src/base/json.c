@@ -135,6 +135,13 @@ int json_open(struct json_document *d, struct nsrun_error *err) {
         return d->root ? 0 : error_oom(err);
 }
 
+struct json_document json_begin(void) {
+        struct json_document d;
+
+        (void)json_open(&d, NULL);
+        return d;
+}
+
 struct json_value *json_add_object(struct json_document *d, struct json_value *parent, const char *key) {
         return add_new(d, parent, key, JSON_OBJECT, NULL, 0);
 }

@@ -23,6 +23,8 @@ size_t json_utf8_length(const char *text);
 
 /* Makes the root, an empty object.  -ENOMEM. */
 int json_open(struct json_document *d, struct nsrun_error *err);
+/* The same for whom it is enough that json_finish() fails then. */
+struct json_document json_begin(void);
 
 /* All of these append to `parent`: under `key` to an object, in which they replace what has this key; with a
  * NULL key to an array.  Bytes that are no UTF-8 become U+FFFD each. A NULL text is null. */

@@ -75,6 +75,24 @@ void strbuf_clear(struct strbuf *b) {
         *b = (struct strbuf){0};
 }
 
+bool str_is_any(const char *s, const char *const *all, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (streq(s, all[i]))
+                        return true;
+        return false;
+}
+
+char *str_format(const char *format, ...) {
+        char *text;
+        va_list ap;
+        int n;
+
+        va_start(ap, format);
+        n = vasprintf(&text, format, ap);
+        va_end(ap);
+        return n < 0 ? NULL : text;
+}
+
 char *str_concat(const char *a, const char *b, const char *c) {
         size_t n = strlen(a), m = strlen(b), o = strlen(c);
         char *text = malloc(n + m + o + 1);
@@ -148,6 +166,15 @@ const char *environment_get(char *const *environment, const char *name) {
                 if (**entry == *name && strncmp(*entry, name, n) == 0 && (*entry)[n] == '=')
                         return *entry + n + 1;
         return NULL;
+}
+
+static int str_compare(const void *a, const void *b) {
+        return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void strv_sort(char **v, size_t n) {
+        if (n > 0)
+                qsort(v, n, sizeof(*v), str_compare);
 }
 
 void strv_free(char **v) {

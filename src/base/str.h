@@ -22,8 +22,14 @@ char *strbuf_finish(struct strbuf *b);
 void strbuf_clear(struct strbuf *b);
 #define _cleanup_strbuf_ _cleanup_(strbuf_clear)
 
-/* The three in one, for the caller to free; NULL for want of memory. */
+/* The three in one, and what printf(3) makes of a format, for the caller to free; NULL for want of memory.
+ */
 char *str_concat(const char *a, const char *b, const char *c);
+char *str_format(const char *format, ...) nsrun_printf(1, 2);
+
+/* Whether `s` is one of n. */
+bool str_is_any(const char *s, const char *const *all, size_t n);
+#define STR_IS_ANY(s, all) str_is_any((s), (all), ARRAY_SIZE(all))
 
 /* NULL-terminated vectors of owned strings.  NULL is the empty one. */
 size_t strv_length(char *const *v);
@@ -33,6 +39,8 @@ int strv_add(char ***v, const char *s);
 /* Appends s itself, and frees it when that fails. */
 int strv_consume(char ***v, char *s);
 int strv_copy(char *const *v, char ***ret);
+/* Sorts n strings by their bytes; `v` may be NULL where n is 0. */
+void strv_sort(char **v, size_t n);
 void strv_free(char **v);
 void strv_freep(char ***v);
 #define _cleanup_strv_     _cleanup_(strv_freep)

@@ -21,7 +21,7 @@ static struct plan_op *build_add_op(struct nsrun_plan *plan, enum plan_op_kind k
         char *path;
 
         if (ARRAY_GROW(plan->ops, plan->n_ops) < 0 ||
-            asprintf(&path, "%s%s%s", target, *below ? "/" : "", below) < 0)
+            !(path = str_format("%s%s%s", target, *below ? "/" : "", below)))
                 return NULL;
         op = &plan->ops[plan->n_ops++];
         *op = (struct plan_op){.kind = kind, .origin = PLAN_BY_COMMAND, .target = path, .parent_mode = 0755};
@@ -72,9 +72,8 @@ static int add_bind(struct nsrun_plan *plan, const struct bwrap_op *from, struct
         char *source = NULL;
         struct plan_op *op;
         bool is_magic;
-        int r;
+        int r = path_canonical(from->source, &source, NULL);
 
-        r = path_canonical(from->source, &source, NULL);
         if (r == -ENOENT && from->makes_source) {
                 r = bwrap_make_source(from->source);
                 if (r < 0)
@@ -191,18 +190,13 @@ static int add_simple(struct nsrun_plan *plan, enum plan_op_kind kind, const str
 static int build_add_tmpfs(struct nsrun_plan *plan, const struct bwrap_op *from, struct nsrun_error *err) {
         struct plan_op *op = build_add_op(plan, PLAN_TMPFS, from->target, "");
         unsigned mode = from->has_perms ? from->perms : 0755;
-        int r;
 
         if (!op)
                 return error_oom(err);
         op->parent_mode = parent_mode(mode);
-        if (from->size > 0)
-                r = asprintf(&op->text, "mode=%#o,size=%ju", mode, (uintmax_t)from->size);
-        else
-                r = asprintf(&op->text, "mode=%#o", mode);
-        if (r < 0)
-                op->text = NULL;
-        return r < 0 ? error_oom(err) : 0;
+        op->text = from->size > 0 ? str_format("mode=%#o,size=%ju", mode, (uintmax_t)from->size)
+                                  : str_format("mode=%#o", mode);
+        return op->text ? 0 : error_oom(err);
 }
 
 /* ---------------------------------------------------------- /proc and /dev */
@@ -280,9 +274,8 @@ static int build_add_console(struct nsrun_plan *plan, const char *dev, struct ns
 static int add_dev(struct nsrun_plan *plan, const struct bwrap_op *from, struct nsrun_error *err) {
         const struct bwrap_op root = {.target = from->target};
         struct plan_op *op;
-        int r;
+        int r = build_add_tmpfs(plan, &root, err);
 
-        r = build_add_tmpfs(plan, &root, err);
         if (r >= 0)
                 r = add_devices(plan, from->target, err);
         if (r < 0)
@@ -363,13 +356,9 @@ static int add_directories(struct plan_raw *raw, const struct bwrap_config *conf
                 r = strv_add(&raw->directories, home);
         if (r >= 0 && !config->chdir)
                 r = strv_add(&raw->directories, "/");
-        STRV_FOREACH (directory, raw->directories) {
-                char *pwd = NULL;
-
-                if (r < 0 || asprintf(&pwd, "PWD=%s", *directory) < 0)
-                        return -ENOMEM;
-                r = strv_consume(&raw->pwd, pwd);
-        }
+        STRV_FOREACH (directory, raw->directories)
+                if (r >= 0)
+                        r = strv_consume(&raw->pwd, str_format("PWD=%s", *directory));
         return r;
 }
 
@@ -445,9 +434,8 @@ static int add_filters(struct plan_raw *raw, const struct bwrap_config *config, 
         for (size_t i = 0; i < config->n_seccomp_fds; i++) {
                 char *text = NULL;
                 size_t n = 0;
-                int r;
+                int r = read_descriptor(config->seccomp_fds[i], "Can't read seccomp data", &text, &n, err);
 
-                r = read_descriptor(config->seccomp_fds[i], "Can't read seccomp data", &text, &n, err);
                 if (r < 0)
                         return r;
                 raw->filters[raw->n_filters].filter = (struct sock_filter *)(void *)text;

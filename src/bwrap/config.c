@@ -20,9 +20,8 @@ int bwrap_config_init(struct bwrap_config *config) {
                 .report_fd = -1,
                 .caps_kept = UINT64_MAX,
         };
-        int r;
+        int r = strv_copy(environ, &c.env);
 
-        r = strv_copy(environ, &c.env);
         if (r < 0)
                 return r;
         *config = c;

@@ -18,7 +18,8 @@ int bwrap_env_set(char ***env, const char *name, const char *value) {
 
         if (!bwrap_environment_is_name(name))
                 return -EINVAL;
-        if (asprintf(&entry, "%s=%s", name, value) < 0)
+        entry = str_format("%s=%s", name, value);
+        if (!entry)
                 return -ENOMEM;
         /* Where a name stands twice in the environment the first entry is the one that getenv(3) finds, and
          * so the one to replace. */

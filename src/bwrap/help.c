@@ -25,8 +25,5 @@ char *bwrap_help(const char *program) {
 }
 
 char *bwrap_version(void) {
-        char *text = NULL;
-
-        return asprintf(&text, "bubblewrap %s (nsrun %s)", SPOKEN_VERSION, nsrun_version()) < 0 ? NULL
-                                                                                                : text;
+        return str_format("bubblewrap %s (nsrun %s)", SPOKEN_VERSION, nsrun_version());
 }

@@ -42,11 +42,8 @@ int bwrap_read_octal(struct bwrap_parser *p, const struct bwrap_option *option, 
 }
 
 int bwrap_warn_again(struct bwrap_parser *p, const struct bwrap_option *option) {
-        char *line = NULL;
-
-        if (asprintf(&line, "Only the last %s option will take effect", option->name) < 0)
-                return -ENOMEM;
-        return strv_consume(&p->config->warnings, line);
+        return strv_consume(&p->config->warnings,
+                            str_format("Only the last %s option will take effect", option->name));
 }
 
 static int parse_option(struct bwrap_parser *p, struct bwrap_args *args, const char *word) {
@@ -142,9 +139,8 @@ static int check_command(struct bwrap_parser *p) {
 
 static int parse_command_line(struct bwrap_parser *p, char *const *words) {
         struct bwrap_args args = {.words = words};
-        int r;
+        int r = bwrap_parse_options(p, &args);
 
-        r = bwrap_parse_options(p, &args);
         if (r < 0 || p->is_finished)
                 return r;
         r = bwrap_check_waiting(p, NULL);
@@ -161,9 +157,8 @@ static int parse_command_line(struct bwrap_parser *p, char *const *words) {
 
 int bwrap_parse(int argc, char *const *argv, struct bwrap_config *config, struct nsrun_error *err) {
         struct bwrap_parser p = {.config = config, .err = err};
-        int r;
+        int r = parse_command_line(&p, argv + (argc > 0));
 
-        r = parse_command_line(&p, argv + (argc > 0));
         strv_free(p.lowers);
         strv_free(p.overlay_options);
         return r == -ENOMEM ? error_oom(err) : r;

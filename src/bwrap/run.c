@@ -184,9 +184,8 @@ static int read_reports(struct monitor *m) {
 
 static int wait_for_child(struct monitor *m) {
         siginfo_t info = {.si_status = 0};
-        int r;
+        int r = sys_waitid(P_PIDFD, (id_t)m->launch.pidfd, &info, WEXITED);
 
-        r = sys_waitid(P_PIDFD, (id_t)m->launch.pidfd, &info, WEXITED);
         if (r < 0)
                 return fail_errno(m->config, "Can't wait for the sandbox", r);
         if (!m->has_exited)
@@ -196,9 +195,8 @@ static int wait_for_child(struct monitor *m) {
 }
 
 static int watch_child(struct monitor *m) {
-        int r;
+        int r = bwrap_run_tell_started(m);
 
-        r = bwrap_run_tell_started(m);
         if (r == 0 && m->go_fd >= 0) {
                 (void)sys_write(m->go_fd, "", 1);
                 close_fdp(&m->go_fd);
@@ -365,14 +363,13 @@ static int list_exposed(const struct nsrun_plan *plan, const struct exposed *kno
         for (size_t i = 0; i < plan->n_ops && r >= 0; i++) {
                 const struct plan_op *op = &plan->ops[i];
                 _cleanup_free_ char *source = NULL;
-                char *line = NULL;
                 unsigned mode = 0;
 
                 if ((op->kind != PLAN_BIND && op->kind != PLAN_OVERLAY) || op->is_read_only ||
                     op->is_ephemeral || !op->source || path_canonical(op->source, &source, &mode) < 0 ||
                     !S_ISDIR(mode) || path_is_beneath(base, source) || exposed_is_known(known, source))
                         continue;
-                r = asprintf(&line, "w %s", source) < 0 ? -ENOMEM : strv_consume(ret, line);
+                r = strv_consume(ret, str_format("w %s", source));
         }
         return r;
 }

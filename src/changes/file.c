@@ -10,6 +10,7 @@
 #include <sys/xattr.h>
 
 #include "base/file.h"
+#include "base/str.h"
 
 #ifndef SYS_fchmodat2 /* since 6.6, newer than the libc's headers may be */
 #define SYS_fchmodat2 452
@@ -326,10 +327,6 @@ int file_same_attributes(int a, int b) {
         return r == 1 ? has_all(b, a) : r;
 }
 
-static int compare_names(const void *a, const void *b) {
-        return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 int file_hash_attributes(int fd, struct sha256 *sum) {
         _cleanup_free_ char *names = NULL, *value = NULL;
         _cleanup_free_ char **sorted = NULL;
@@ -345,7 +342,7 @@ int file_hash_attributes(int fd, struct sha256 *sum) {
         for (char *name = names; name < names + size; name += strlen(name) + 1)
                 if (is_users(name))
                         sorted[n++] = name;
-        qsort(sorted, n, sizeof(*sorted), compare_names);
+        strv_sort(sorted, n);
         for (size_t i = 0; i < n; i++) {
                 ssize_t length = get_attribute(fd, sorted[i], value);
                 uint64_t bytes = (uint64_t)length;

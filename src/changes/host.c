@@ -149,9 +149,8 @@ int host_tree_has_changed(const struct host *h, int root, const char *path) {
         _cleanup_tree_ struct tree t = {.root = root, .fd = -EBADF};
         _cleanup_strv_ char **todo = NULL;
         size_t n = 0;
-        int r;
+        int r = look_into(h, &t, path, &todo, &n);
 
-        r = look_into(h, &t, path, &todo, &n);
         while (r == 0 && n > 0) {
                 _cleanup_free_ char *next = todo[--n];
 
@@ -215,9 +214,8 @@ int host_load(int record_fd, const struct timespec *since, struct host *ret) {
         _cleanup_host_ struct host h = {.since = *since};
         _cleanup_free_ char *text = NULL;
         char *line;
-        int r;
+        int r = read_small_file(record_fd, RECORD, O_NOFOLLOW, RECORD_MAX, &text);
 
-        r = read_small_file(record_fd, RECORD, O_NOFOLLOW, RECORD_MAX, &text);
         if (r < 0 && r != -ENOENT)
                 return r;
         if (r >= 0 && !startswith(text, RECORD_FIRST))

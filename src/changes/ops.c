@@ -325,10 +325,8 @@ bool changes_selects(char *const *paths, const struct change *c) {
 
 int apply_note(struct apply *a, const char *path, const char *text) {
         _cleanup_free_ char *shown = str_visible(path);
-        char *line;
+        char *line = shown ? str_format("%s: %s", shown, text) : NULL;
 
-        if (!shown || asprintf(&line, "%s: %s", shown, text) < 0)
-                return error_oom(a->err);
         return strv_consume(&a->report->notes, line) < 0 ? error_oom(a->err) : 0;
 }
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "apply.h"
+#include "base/str.h"
 #include "digest.h"
 #include "file.h"
 
@@ -13,9 +14,8 @@
 static char *staged_path(const struct apply *a, size_t i) {
         const struct op *op = &a->ops[i];
         const char *rest = op->role == ROLE_IN_TREE ? op->path + strlen(a->ops[op->top].path) : "";
-        char *path;
 
-        return asprintf(&path, "%zu%s", op->role == ROLE_IN_TREE ? op->top : i, rest) < 0 ? NULL : path;
+        return str_format("%zu%s", op->role == ROLE_IN_TREE ? op->top : i, rest);
 }
 
 /* The permission bits of a staged file or fifo, without setuid, setgid and sticky. */

@@ -34,13 +34,8 @@ int tracked_read(struct tracked *t, int git_dir) {
                                  : gitindex_read(git_dir, shared, TRACKED_INDEX_MAX, take_tracked, t, NULL);
 }
 
-static int compare_tracked(const void *a, const void *b) {
-        return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 void tracked_sort(struct tracked *t) {
-        if (t->n > 0)
-                qsort(t->paths, t->n, sizeof(*t->paths), compare_tracked);
+        strv_sort(t->paths, t->n);
 }
 
 void tracked_clear(struct tracked *t) {

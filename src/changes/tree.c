@@ -92,9 +92,8 @@ int tree_parent(struct tree *t, const char *path, const char **ret_name) {
 int tree_stat(struct tree *t, const char *path, struct stat *ret) {
         const char *name;
         struct stat st;
-        int fd;
+        int fd = *path ? tree_parent(t, path, &name) : t->root;
 
-        fd = *path ? tree_parent(t, path, &name) : t->root;
         if (fd == -ENOTDIR || fd == -ELOOP)
                 return -ENOENT;
         if (fd < 0)
@@ -103,10 +102,6 @@ int tree_stat(struct tree *t, const char *path, struct stat *ret) {
                 return -errno;
         *ret = st;
         return 0;
-}
-
-static int tree_compare_names(const void *a, const void *b) {
-        return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 struct names {
@@ -131,15 +126,13 @@ int tree_names(int fd, char ***ret) {
                 strv_free(names.list);
                 return r;
         }
-        qsort(names.list, names.n, sizeof(*names.list), tree_compare_names);
+        strv_sort(names.list, names.n);
         *ret = names.list;
         return 0;
 }
 
 char *tree_join(const char *folder, const char *name) {
-        char *path;
-
-        return asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", name) < 0 ? NULL : path;
+        return str_format("%s%s%s", folder, *folder ? "/" : "", name);
 }
 
 int tree_compare(const char *a, const char *b) {

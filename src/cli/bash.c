@@ -29,12 +29,7 @@ static void bash_options_clear(struct bash_options *o) {
 }
 
 /* A timeout that is out of bounds is refused by nsrun_bash(), in the words that a model gets. */
-static int cli_bash_apply_timeout(void *target, const struct option_spec *spec, const char *value,
-                                  struct nsrun_error *err) {
-        struct bash_options *o = target;
-
-        return option_seconds(&o->options.timeout, spec, value, err);
-}
+OPTION_READS(cli_bash_apply_timeout, struct bash_options, options.timeout, option_seconds);
 
 static int apply_confirm(void *target, const struct option_spec *spec, const char *value,
                          struct nsrun_error *err) {
@@ -46,12 +41,7 @@ static int apply_confirm(void *target, const struct option_spec *spec, const cha
         return 0;
 }
 
-static int cli_bash_apply_pass_fd(void *target, const struct option_spec *spec, const char *value,
-                                  struct nsrun_error *err) {
-        struct bash_options *o = target;
-
-        return option_pass_fd(&o->passed, spec, value, err);
-}
+OPTION_READS(cli_bash_apply_pass_fd, struct bash_options, passed, option_pass_fd);
 
 OPTION_TEXT(apply_description, struct bash_options, options.description);
 
@@ -176,9 +166,8 @@ static int print_bash_result(const struct nsrun_bash_result *result, const struc
                              enum nsrun_format format, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
         size_t n = 0;
-        int r;
+        int r = nsrun_bash_format(result, failure, format, &text, &n, err);
 
-        r = nsrun_bash_format(result, failure, format, &text, &n, err);
         if (r < 0)
                 return r;
         (void)fwrite(text, 1, n, stdout);

@@ -1,385 +1,247 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `nsrun completion`: scripts for bash, zsh and fish, made of the option tables. */
+/* `nsrun completion`: a script for bash, zsh or fish, which asks `nsrun completion words` at each key what
+ * may stand there: a line for each word, with its meaning behind a tab, or what the shell itself knows,
+ * behind a colon. */
 #include "base/str.h"
 #include "option.h"
+#include "policy/agents.h"
 
-static bool is_word_of_choice(char c) {
-        return c >= 'a' && c <= 'z';
-}
-
-/* The choices of "tmpfs|DIR" with `separator` between them; words in capitals
- * stand for paths and are left out. */
-static void add_choices(struct strbuf *b, const char *choices, const char *separator) {
-        bool is_first = true;
-
-        while (*choices) {
-                size_t n = strcspn(choices, "|");
-
-                if (is_word_of_choice(*choices)) {
-                        strbuf_add(b, is_first ? "" : separator);
-                        strbuf_add_bytes(b, choices, n);
-                        is_first = false;
-                }
-                choices += n + (choices[n] == '|');
-        }
-}
-
-/* A shell's command that prints the ids of the sessions there are. */
-#define LIST_AGENTS   "nsrun agents 2>/dev/null | sed -n \"s/^\\([^ ][^ ]*\\) .*/\\1/p\""
-#define LIST_SESSIONS "nsrun session list 2>/dev/null | sed \"1d; s/ .*//\""
-
-/* The words of `nsrun session` that an id follows. */
-#define WORDS_OF_SESSIONS "show ps stop kill publish ask diff commit discard"
-
-static bool is_about_sessions(const struct command *command) {
-        return streq(command->name, "session");
-}
-
-/* Whether what follows a subcommand's options are paths. */
-static bool takes_paths(const struct command *command) {
-        return command->words && streq(command->words, "PATH");
-}
-
-static void add_subcommands(struct strbuf *b) {
-        for (size_t i = 0; i < n_commands; i++)
-                strbuf_addf(b, "%s%s", i > 0 ? " " : "", commands[i].name);
-}
-
-/* Single-quoted text for a shell's script: a quote in it is ended, escaped, begun again. */
-static void add_quoted(struct strbuf *b, const char *text, const char *escaped_quote) {
-        for (; *text; text++)
-                if (*text == '\'')
-                        strbuf_add(b, escaped_quote);
-                else
-                        strbuf_add_bytes(b, text, 1);
-}
-
-/* What each shell has for an option's value; a choice is spelled out. */
-static const struct {
-        const char *bash, *zsh, *fish;
-} value_kinds[] = {
-        [OPTION_COMPLETES_NOTHING] = {"", ":value:", " -x"},
-        [OPTION_COMPLETES_PATH] = {"files=-f ", ":path:_files", " -r -F"},
-        [OPTION_COMPLETES_FOLDER] = {"files=-d ", ":folder:_files -/",
-                                     " -x -a '(__fish_complete_directories)'"},
-        [OPTION_COMPLETES_VARIABLE] = {"files=-v ", ":variable:_parameters -g \"*export*\"",
-                                       " -x -a '(set -nx)'"},
-        [OPTION_COMPLETES_AGENT] = {"words=$(" LIST_AGENTS ") ", ":agent:{compadd -- $(" LIST_AGENTS ")}",
-                                    " -x -a '(" LIST_AGENTS ")'"},
-        [OPTION_COMPLETES_SESSION] = {"words=$(" LIST_SESSIONS ") ",
-                                      ":session:{compadd -- $(" LIST_SESSIONS ")}",
-                                      " -x -a '(" LIST_SESSIONS ")'"},
+struct completing {
+        struct strbuf out;
+        const char *prefix; /* of each word: "--net=" */
 };
 
-/* The choices of an option between what a shell has before them and after them; `after_path` where a folder
- * may be named, too. */
-static void add_choice(struct strbuf *b, const struct option_spec *spec, const char *before,
-                       const char *after, const char *before_path, const char *after_path) {
-        bool has_path = strstr(spec->argument, "DIR") != NULL;
-
-        strbuf_add(b, has_path ? before_path : before);
-        add_choices(b, spec->argument, " ");
-        strbuf_add(b, has_path ? after_path : after);
+static void offer(struct completing *c, const char *word, size_t n, const char *meaning) {
+        strbuf_addf(&c->out, "%s%.*s\t%s\n", c->prefix, (int)n, word, meaning);
 }
 
-/* The next option of a command's tables behind that of *t and *i, which begin as 0; NULL: there is none. */
-static const struct option_spec *next_option(const struct command *command, size_t *t, size_t *i) {
-        for (; *t < MOST_TABLES && command->tables[*t].specs; (*t)++, *i = 0)
-                if (*i < *command->tables[*t].n)
-                        return &command->tables[*t].specs[(*i)++];
-        return NULL;
+/* The choices of "tmpfs|DIR"; words in capitals stand for folders. */
+static void offer_choices(struct completing *c, const char *choices) {
+        for (; *choices; choices += strcspn(choices, "|"), choices += *choices == '|')
+                if (*choices >= 'a' && *choices <= 'z')
+                        offer(c, choices, strcspn(choices, "|"), "");
 }
 
-static void add_bash_values(struct strbuf *b, const struct command *command) {
-        const struct option_spec *spec;
+static void offer_sessions(struct completing *c) {
+        _cleanup_strv_ char **ids = NULL;
 
-        for (size_t t = 0, i = 0; (spec = next_option(command, &t, &i));) {
-                if (!spec->argument)
-                        continue;
-                strbuf_addf(b, "        %s:--%s) ", command->name, spec->name);
-                if (spec->completes == OPTION_COMPLETES_CHOICE)
-                        add_choice(b, spec, "words='", "' ", "words='", "' files=-d ");
-                else
-                        strbuf_add(b, value_kinds[spec->completes].bash);
-                strbuf_add(b, ";;\n");
+        (void)nsrun_session_list(&ids, NULL);
+        STRV_FOREACH (id, ids)
+                offer(c, *id, strlen(*id), "");
+}
+
+static void offer_agents(struct completing *c) {
+        struct nsrun_policy *p = NULL;
+
+        if (nsrun_policy_new(&p) >= 0 && nsrun_policy_find_config(p, NULL) >= 0)
+                for (size_t i = 0; i < p->n_agents; i++)
+                        offer(c, p->agents[i].name, strlen(p->agents[i].name), p->agents[i].entry.what);
+        for (size_t i = 0; i < n_agent_entries; i++)
+                offer(c, agent_entries[i].name, strlen(agent_entries[i].name), agent_entries[i].what);
+        (void)nsrun_policy_free(p);
+}
+
+static void offer_value(struct completing *c, const struct option_spec *spec) {
+        static const char *const of_shell[] = {[OPTION_COMPLETES_PATH] = ":files\n",
+                                               [OPTION_COMPLETES_FOLDER] = ":folders\n",
+                                               [OPTION_COMPLETES_VARIABLE] = ":variables\n",
+                                               [OPTION_COMPLETES_AGENT] = ""};
+
+        if (spec->completes == OPTION_COMPLETES_CHOICE) {
+                offer_choices(c, spec->argument);
+                strbuf_add(&c->out, strstr(spec->argument, "DIR") ? ":folders\n" : "");
+        } else if (spec->completes == OPTION_COMPLETES_SESSION) {
+                offer_sessions(c);
+        } else if (spec->completes == OPTION_COMPLETES_AGENT) {
+                offer_agents(c);
+        } else if (of_shell[spec->completes]) {
+                strbuf_add(&c->out, of_shell[spec->completes]);
         }
 }
 
-static void add_bash_options(struct strbuf *b, const struct command *command) {
-        const struct option_spec *spec;
+static void offer_options(struct completing *c, const struct command *command) {
+        for (size_t t = 0; t < MOST_TABLES && command->tables[t].specs; t++)
+                for (size_t i = 0; i < *command->tables[t].n; i++) {
+                        const struct option_spec *spec = &command->tables[t].specs[i];
+                        _cleanup_free_ char *name = str_concat("--", spec->name, "");
 
-        strbuf_addf(b, "        %s) options='", command->name);
-        for (size_t t = 0, i = 0, n = 0; (spec = next_option(command, &t, &i)); n++)
-                strbuf_addf(b, "%s--%s", n > 0 ? " " : "", spec->name);
-        strbuf_add(b, "' words='");
-        if (command->words)
-                add_choices(b, command->words, " ");
-        strbuf_addf(b, "'%s ;;\n", takes_paths(command) ? " files=-f" : "");
+                        c->out.has_failed |= !name;
+                        offer(c, name ? name : "", name ? strlen(name) : 0, spec->help);
+                }
 }
 
-/* Whether a command before the c-th shares its t-th table. */
-static bool is_repeated(size_t c, size_t t) {
-        for (size_t before = 0; before < c; before++)
-                for (size_t i = 0; i < MOST_TABLES; i++)
-                        if (commands[before].tables[i].specs == commands[c].tables[t].specs)
-                                return true;
-        return false;
-}
-
-/* The names of the options that take a value, as a case pattern. */
-static void add_bash_valued(struct strbuf *b) {
-        bool is_first = true;
-
-        for (size_t c = 0; c < n_commands; c++)
-                for (size_t t = 0; t < MOST_TABLES && commands[c].tables[t].specs; t++)
-                        for (size_t i = 0; i < *commands[c].tables[t].n && !is_repeated(c, t); i++)
-                                if (commands[c].tables[t].specs[i].argument) {
-                                        strbuf_addf(b, "%s--%s", is_first ? "" : "|",
-                                                    commands[c].tables[t].specs[i].name);
-                                        is_first = false;
-                                }
-}
-
-static const char bash_start[] =
-        "# bash completion for nsrun; made by 'nsrun completion bash'\n"
-        "_nsrun() {\n"
-        "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-        "    local command=${COMP_WORDS[1]} options='' words='' files='' i\n"
-        "    COMPREPLY=()\n"
-        "    if ((COMP_CWORD == 1)); then\n"
-        "        mapfile -t COMPREPLY < <(compgen -W '";
-
-static const char bash_find_command[] =
-        " --help --version' -- \"$current\")\n"
-        "        return\n"
-        "    fi\n"
-        "    # readline cuts words at '='\n"
-        "    if [[ $current == '=' ]]; then\n"
-        "        current=''\n"
-        "    elif [[ $previous == '=' ]]; then\n"
-        "        previous=${COMP_WORDS[COMP_CWORD-2]}\n"
-        "    fi\n"
-        "    case $command in\n"
-        "    run|plan)\n"
-        "        # behind the options another program's command line begins\n"
-        "        for ((i = 2; i < COMP_CWORD; i++)); do\n"
-        "            case ${COMP_WORDS[i]} in\n"
-        "            --) ((i++)); break ;;\n"
-        "            ";
-
-static const char bash_complete_command[] =
-        ")\n"
-        "                ((i++))\n"
-        "                [[ ${COMP_WORDS[i]} == '=' ]] && ((i++)) ;;\n"
-        "            -*) ;;\n"
-        "            *) break ;;\n"
-        "            esac\n"
-        "        done\n"
-        "        if ((i < COMP_CWORD)) || [[ ${COMP_WORDS[COMP_CWORD-1]} == -- ]]; then\n"
-        "            if declare -F _command_offset >/dev/null; then\n"
-        "                _command_offset \"$i\"\n"
-        "            elif ((i < COMP_CWORD)); then\n"
-        "                mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
-        "            else\n"
-        "                mapfile -t COMPREPLY < <(compgen -c -- \"$current\")\n"
-        "            fi\n"
-        "            return\n"
-        "        fi ;;\n"
-        "    esac\n"
-        "    case $command:$previous in\n";
-
-static const char bash_end[] =
-        "        esac\n"
-        "        if [[ $command == session ]] && ((COMP_CWORD > 2)); then\n"
-        "            case $previous in\n"
-        "            show|ps|stop|kill|diff|commit|discard|--json|--stat|--patch|--force|--digest)\n"
-        "                words=$(" LIST_SESSIONS ") ;;\n"
-        "            *) words='' ;;\n"
-        "            esac\n"
-        "        fi\n"
-        "        [[ $current == -* ]] && words=$options\n"
-        "        [[ $command == run || $command == plan ]] && [[ $current != -* ]] && files=-c ;;\n"
-        "    esac\n"
-        "    mapfile -t COMPREPLY < <(\n"
-        "        [[ -n $words ]] && compgen -W \"$words\" -- \"$current\"\n"
-        "        [[ -n $files ]] && compgen \"$files\" -- \"$current\")\n"
-        "    [[ $files == -[df] ]] && compopt -o filenames\n"
-        "}\n"
-        "complete -F _nsrun nsrun\n";
-
-static char *bash_text(void) {
-        _cleanup_strbuf_ struct strbuf b = {0};
-
-        strbuf_add(&b, bash_start);
-        add_subcommands(&b);
-        strbuf_add(&b, bash_find_command);
-        add_bash_valued(&b);
-        strbuf_add(&b, bash_complete_command);
+static void offer_subcommands(struct completing *c) {
         for (size_t i = 0; i < n_commands; i++)
-                add_bash_values(&b, &commands[i]);
-        strbuf_add(&b, "        *)\n        case $command in\n");
-        for (size_t i = 0; i < n_commands; i++)
-                add_bash_options(&b, &commands[i]);
-        strbuf_add(&b, bash_end);
-        return strbuf_finish(&b);
+                offer(c, commands[i].name, strlen(commands[i].name), commands[i].summary);
+        offer(c, "--help", strlen("--help"), "show help");
+        offer(c, "--version", strlen("--version"), "show the version");
 }
 
-/* What _arguments calls an option's value. */
-static void add_zsh_value(struct strbuf *b, const struct option_spec *spec) {
-        if (spec->completes == OPTION_COMPLETES_CHOICE)
-                add_choice(b, spec, ":choice:(", ")", ":choice:{_alternative \"choices\\:choice\\:(",
-                           ")\" \"folders\\:folder\\:_files -/\"}");
+/* What stands at the place of a word that is no option: `before` are the words of its kind before it. */
+static void offer_words(struct completing *c, const struct command *command, char *const *before) {
+        bool is_session = streq(command->name, "session");
+
+        if (command->words && streq(command->words, "PATH"))
+                strbuf_add(&c->out, ":files\n");
+        else if (command->words && !before)
+                offer_choices(c, command->words);
+        else if (is_session && before && !before[1] && !streq(*before, "start") && !streq(*before, "list"))
+                offer_sessions(c);
+}
+
+/* The words that may stand at the last of n, whose first is the subcommand; `at`: the place of each in the
+ * shell's list. */
+static void complete_last(struct completing *c, const struct command *command, char **words,
+                          const size_t *at, size_t n) {
+        const char *current = words[n - 1], *last = words[n - 2], *equals = strchr(current, '=');
+        const struct option_spec *own = equals ? option_named(command, current, NULL) : NULL,
+                                 *valued = n > 2 && !strchr(last, '=') ? option_named(command, last, NULL)
+                                                                       : NULL;
+        size_t n_before = 0, first = command->takes_command ? option_skip(command, words) : n;
+        _cleanup_free_ char **before = calloc(n, sizeof(*before)),
+                            *prefix = strndup(current, own ? (size_t)(equals + 1 - current) : 0);
+
+        c->out.has_failed |= !before || !prefix;
+        if (c->out.has_failed)
+                return;
+        c->prefix = prefix;
+        for (size_t i = 1; i < n - 1; i++) {
+                const struct option_spec *spec = option_named(command, words[i], NULL);
+
+                if (*words[i] != '-')
+                        before[n_before++] = words[i];
+                i += spec && spec->argument && !strchr(words[i], '=');
+        }
+        if (first < n - 1)
+                strbuf_addf(&c->out, ":command %zu\n", at[first]);
+        else if ((own && own->argument) || (valued && valued->argument))
+                offer_value(c, own ? own : valued);
+        else if (*current == '-' && !streq(last, "--"))
+                offer_options(c, command);
+        else if (command->takes_command)
+                strbuf_add(&c->out, ":commands\n");
         else
-                strbuf_add(b, value_kinds[spec->completes].zsh);
+                offer_words(c, command, n_before > 0 ? before : NULL);
+        c->prefix = "";
 }
 
-/* Text in brackets within single quotes: brackets and colons would end it. */
-static void add_zsh_help(struct strbuf *b, const char *text) {
-        for (; *text; text++) {
-                if (strchr("[]:\\", *text))
-                        strbuf_add(b, "\\");
-                if (*text == '\'')
-                        strbuf_add(b, "'\\''");
-                else
-                        strbuf_add_bytes(b, text, 1);
+char *completion_words(char *const *words) {
+        size_t n = 0, most = strv_length(words);
+        _cleanup_free_ char **list = calloc(most + 1, sizeof(*list));
+        _cleanup_free_ size_t *at = calloc(most + 1, sizeof(*at));
+        struct completing c = {.prefix = "", .out = {.has_failed = !list || !at}};
+        const struct command *command = most > 0 ? command_find(words[0]) : NULL;
+
+        for (size_t i = 0; i < most && !c.out.has_failed; i++) {
+                /* bash has "--net=host" as three words. */
+                bool is_cut = n > 1 && streq(words[i], "=") && startswith(list[n - 1], "--");
+
+                if (is_cut && i + 1 < most)
+                        continue;
+                at[n] = i + 1;
+                list[n++] = words[i] + is_cut;
         }
+        if (n <= 1)
+                offer_subcommands(&c);
+        else if (command)
+                complete_last(&c, command, list, at, n);
+        return strbuf_finish(&c.out);
 }
 
-static void add_zsh_command(struct strbuf *b, const struct command *command) {
-        const struct option_spec *spec;
+/* ------------------------------------------------------------------ the scripts */
 
-        strbuf_addf(b, "    %s)\n        _arguments -S", command->name);
-        for (size_t t = 0, i = 0; (spec = next_option(command, &t, &i));) {
-                strbuf_addf(b, " \\\n            '*--%s%s[", spec->name, spec->argument ? "=" : "");
-                add_zsh_help(b, spec->help);
-                strbuf_add(b, "]");
-                if (spec->argument)
-                        add_zsh_value(b, spec);
-                strbuf_add(b, "'");
-        }
-        if (command->takes_command)
-                strbuf_add(b, " \\\n            '(-)1:command:_command_names -e' '*::argument:_normal'");
-        if (takes_paths(command)) {
-                strbuf_add(b, " \\\n            '*:path:_files'");
-        } else if (command->words) {
-                strbuf_add(b, " \\\n            '1:word:(");
-                add_choices(b, command->words, " ");
-                strbuf_add(b, ")'");
-        }
-        if (is_about_sessions(command))
-                strbuf_add(b, " \\\n            '*:session:{[[ \" " WORDS_OF_SESSIONS
-                              " \" == *\" $line[1] \"* ]] && compadd -- $(" LIST_SESSIONS ")}'");
-        strbuf_add(b, " ;;\n");
-}
-
-static char *zsh_text(void) {
-        _cleanup_strbuf_ struct strbuf b = {0};
-
-        strbuf_add(&b, "#compdef nsrun\n# zsh completion for nsrun; made by 'nsrun completion zsh'\n"
-                       "local -a subcommands=(");
-        for (size_t i = 0; i < n_commands; i++) {
-                strbuf_addf(&b, "\n    '%s:", commands[i].name);
-                add_quoted(&b, commands[i].summary, "'\\''");
-                strbuf_add(&b, "'");
-        }
-        strbuf_add(&b, ")\n"
-                       "if ((CURRENT == 2)); then\n"
-                       "    _describe -t subcommands subcommand subcommands\n"
-                       "    return\n"
-                       "fi\n"
-                       "local subcommand=$words[2]\n"
-                       "shift words\n"
-                       "((CURRENT--))\n"
-                       "case $subcommand in\n");
-        for (size_t i = 0; i < n_commands; i++)
-                add_zsh_command(&b, &commands[i]);
-        strbuf_add(&b, "esac\n");
-        return strbuf_finish(&b);
-}
-
-static void add_fish_option(struct strbuf *b, const struct command *command,
-                            const struct option_spec *spec) {
-        strbuf_addf(b, "complete -c nsrun -n '__fish_seen_subcommand_from %s' -l %s", command->name,
-                    spec->name);
-        if (spec->letter)
-                strbuf_addf(b, " -s %c", spec->letter);
-        if (spec->argument && spec->completes == OPTION_COMPLETES_CHOICE)
-                add_choice(b, spec, " -x -a '", "'", " -x -a '", " (__fish_complete_directories)'");
-        else if (spec->argument)
-                strbuf_add(b, value_kinds[spec->completes].fish);
-        strbuf_add(b, " -d '");
-        add_quoted(b, spec->help, "\\'");
-        strbuf_add(b, "'\n");
-}
-
-static char *fish_text(void) {
-        _cleanup_strbuf_ struct strbuf b = {0};
-
-        strbuf_add(&b,
-                   "# fish completion for nsrun; made by 'nsrun completion fish'\ncomplete -c nsrun -f\n");
-        for (size_t c = 0; c < n_commands; c++) {
-                const struct command *command = &commands[c];
-                const struct option_spec *spec;
-
-                strbuf_addf(&b, "complete -c nsrun -n __fish_use_subcommand -a %s -d '", command->name);
-                add_quoted(&b, command->summary, "\\'");
-                strbuf_add(&b, "'\n");
-                for (size_t t = 0, i = 0; (spec = next_option(command, &t, &i));)
-                        add_fish_option(&b, command, spec);
-                if (command->takes_command)
-                        strbuf_addf(&b,
-                                    "complete -c nsrun -n '__fish_seen_subcommand_from %s' -x -a "
-                                    "'(__fish_complete_subcommand --fcs-skip=2)'\n",
-                                    command->name);
-                if (takes_paths(command)) {
-                        strbuf_addf(&b, "complete -c nsrun -n '__fish_seen_subcommand_from %s' -F\n",
-                                    command->name);
-                } else if (command->words) {
-                        strbuf_addf(
-                                &b, "complete -c nsrun -n '__fish_seen_subcommand_from %s%s' -a '",
-                                command->name,
-                                is_about_sessions(command)
-                                        ? "; and not __fish_seen_subcommand_from start list " WORDS_OF_SESSIONS
-                                        : "");
-                        add_choices(&b, command->words, " ");
-                        strbuf_add(&b, "'\n");
-                        if (is_about_sessions(command))
-                                strbuf_add(&b,
-                                           "complete -c nsrun -n '__fish_seen_subcommand_from session; and "
-                                           "__fish_seen_subcommand_from " WORDS_OF_SESSIONS
-                                           "' -a '(" LIST_SESSIONS ")'\n");
-                }
-        }
-        return strbuf_finish(&b);
-}
-
-int completion_text(const char *shell, char **ret) {
-        static const struct {
-                const char *shell;
-                char *(*text)(void);
-        } kinds[] = {{"bash", bash_text}, {"zsh", zsh_text}, {"fish", fish_text}};
-
-        for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-                if (streq(shell, kinds[i].shell)) {
-                        *ret = kinds[i].text();
-                        return *ret ? 0 : -ENOMEM;
-                }
-        return -EINVAL;
-}
+static const struct {
+        const char *shell, *text;
+} scripts[] = {
+        {"bash", "# bash completion for nsrun; made by 'nsrun completion bash'\n"
+                 "_nsrun() {\n"
+                 "    local current=${COMP_WORDS[COMP_CWORD]} line offset='' words=() kinds=()\n"
+                 "    [[ $current == = ]] && current='' # readline cuts words there\n"
+                 "    while IFS= read -r line; do\n"
+                 "        case $line in\n"
+                 "        :files) kinds+=(-f) ;;\n"
+                 "        :folders) kinds+=(-d) ;;\n"
+                 "        :variables) kinds+=(-v) ;;\n"
+                 "        :commands) kinds+=(-c) ;;\n"
+                 "        :command\\ *) offset=${line#* } ;;\n"
+                 "        *) words+=(\"${line%%$'\\t'*}\") ;;\n"
+                 "        esac\n"
+                 "    done < <(nsrun completion words -- \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n"
+                 "    if [[ $offset ]] && declare -F _command_offset >/dev/null; then\n"
+                 "        _command_offset \"$offset\"\n"
+                 "        return\n"
+                 "    fi\n"
+                 "    [[ $offset ]] && kinds=(-f)\n"
+                 "    [[ ${kinds[*]} == -[df] ]] && compopt -o filenames 2>/dev/null\n"
+                 "    mapfile -t COMPREPLY < <(\n"
+                 "        [[ ${words[*]} ]] && compgen -W \"${words[*]}\" -- \"$current\"\n"
+                 "        [[ ${kinds[*]} ]] && compgen \"${kinds[@]}\" -- \"$current\")\n"
+                 "}\n"
+                 "complete -F _nsrun nsrun\n"},
+        {"zsh",
+         "#compdef nsrun\n"
+         "# zsh completion for nsrun; made by 'nsrun completion zsh'\n"
+         "local line before=${words[CURRENT]}\n"
+         "local -a candidates kinds\n"
+         "for line in ${(f)\"$(nsrun completion words -- \"${(@)words[2,CURRENT]}\" 2>/dev/null)\"}; do\n"
+         "    case $line in\n"
+         "    :*) kinds+=(${line#:}) ;;\n"
+         "    *) candidates+=(\"${${line%%$'\\t'*}//:/\\\\:}:${line#*$'\\t'}\") ;;\n"
+         "    esac\n"
+         "done\n"
+         "((${#candidates})) && _describe -t words word candidates\n"
+         "[[ $before == --*=* ]] && compset -P '*='\n"
+         "for line in $kinds; do\n"
+         "    case $line in\n"
+         "    files) _files ;;\n"
+         "    folders) _files -/ ;;\n"
+         "    variables) _parameters -g '*export*' ;;\n"
+         "    commands) _command_names -e ;;\n"
+         "    command\\ *)\n"
+         "        shift ${line#* } words\n"
+         "        ((CURRENT -= ${line#* }))\n"
+         "        _normal ;;\n"
+         "    esac\n"
+         "done\n"},
+        {"fish",
+         "# fish completion for nsrun; made by 'nsrun completion fish'\n"
+         "function __nsrun_complete\n"
+         "    set -l words (commandline -opc) (commandline -ct)\n"
+         "    set -l parts (string match -r '^(--[^=]*=|)(.*)$' -- \"$words[-1]\")\n"
+         "    for line in (nsrun completion words -- $words[2..-1] 2>/dev/null)\n"
+         "        switch $line\n"
+         "            case ':files'\n"
+         "                printf \"$parts[2]%s\\n\" (__fish_complete_path \"$parts[3]\")\n"
+         "            case ':folders'\n"
+         "                printf \"$parts[2]%s\\n\" (__fish_complete_directories \"$parts[3]\")\n"
+         "            case ':variables'\n"
+         "                printf \"$parts[2]%s\\n\" (set -nx)\n"
+         "            case ':commands'\n"
+         "                complete -C \"$words[-1]\"\n"
+         "            case ':command *'\n"
+         "                set -l first (math (string replace ':command ' '' -- $line) + 1)\n"
+         "                complete -C (string join ' ' -- (string escape -- $words[$first..-2]) \"$words[-1]\")\n"
+         "            case '*'\n"
+         "                echo $line\n"
+         "        end\n"
+         "    end\n"
+         "end\n"
+         "complete -c nsrun -f -a '(__nsrun_complete)'\n"},
+};
 
 static int print_completion(struct invocation *i, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
-        int r;
 
+        if (i->words[0] && streq(i->words[0], "words")) {
+                text = completion_words(i->words + 1 + (i->words[1] && streq(i->words[1], "--")));
+                return text && fputs(text, stdout) >= 0 ? 0 : error_oom(err);
+        }
         if (!i->words[0] || i->words[1])
                 return option_usage_error(i->command, NULL, "name one shell: bash, zsh or fish", err);
-        r = completion_text(i->words[0], &text);
-        if (r == -EINVAL)
-                return option_usage_error(i->command, i->words[0], "no completion for this shell", err);
-        if (r < 0)
-                return error_oom(err);
-        (void)fputs(text, stdout);
-        return 0;
+        for (size_t k = 0; k < ARRAY_SIZE(scripts); k++)
+                if (streq(i->words[0], scripts[k].shell))
+                        return fputs(scripts[k].text, stdout) >= 0 ? 0 : -EIO;
+        return option_usage_error(i->command, i->words[0], "no completion for this shell", err);
 }
 
 int completion_main(const struct command *command, char **argv) {

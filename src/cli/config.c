@@ -61,15 +61,13 @@ static int make_copy(struct edit *e, struct nsrun_error *err) {
         _cleanup_free_ char *folder = path_parent(e->file);
         const char *text = e->text ? e->text : template;
         _cleanup_close_ int fd = -EBADF;
-        int r;
+        int r = folder ? learned_file_make_folders(e->file) : -ENOMEM;
 
-        r = folder ? learned_file_make_folders(e->file) : -ENOMEM;
         if (r < 0)
                 return fail_edit(err, r, folder, "the configuration's folder can't be made", NULL);
-        if (asprintf(&e->copy, "%s/edited-XXXXXX.json", folder) < 0) {
-                e->copy = NULL;
+        e->copy = str_format("%s/edited-XXXXXX.json", folder);
+        if (!e->copy)
                 return error_oom(err);
-        }
         fd = mkostemps(e->copy, (int)strlen(".json"), O_CLOEXEC);
         if (fd < 0) {
                 r = -errno;
@@ -90,14 +88,12 @@ static const char *find_editor(void) {
  * editor's. */
 static int run_editor(const char *copy, struct nsrun_error *err) {
         const char *editor = find_editor();
-        _cleanup_free_ char *line = NULL;
         int status = 0;
         pid_t pid;
+        _cleanup_free_ char *line = str_format("%s \"$1\"", editor);
 
-        if (asprintf(&line, "%s \"$1\"", editor) < 0) {
-                line = NULL;
+        if (!line)
                 return error_oom(err);
-        }
         (void)fflush(stdout);
         pid = fork();
         if (pid < 0)
@@ -121,10 +117,8 @@ static bool wants_another_try(const struct nsrun_error *err) {
         _cleanup_free_ char *line = nsrun_error_format(err), *prompt = NULL;
         char answer[CONFIRM_ANSWER_SIZE];
 
-        if (fd < 0 || !line || asprintf(&prompt, "nsrun: %s\nEdit it again? [Y/n] ", line) < 0) {
-                prompt = NULL;
+        if (fd < 0 || !line || !(prompt = str_format("nsrun: %s\nEdit it again? [Y/n] ", line)))
                 return false;
-        }
         return confirm_ask(fd, prompt, answer) > 0 &&
                (streq(answer, "") || streq(answer, "y") || streq(answer, "yes"));
 }
@@ -178,9 +172,8 @@ static int install(struct edit *e, struct nsrun_error *err) {
  * -EAGAIN: the file was changed meanwhile; config_check()'s. */
 static int config_edit(const struct nsrun_policy *policy, const char *file, struct nsrun_error *err) {
         struct edit e = {.file = NULL};
-        int r;
+        int r = config_edit_find(policy, file, &e.file, err);
 
-        r = config_edit_find(policy, file, &e.file, err);
         if (r >= 0)
                 r = read_text(e.file, &e.text, err);
         if (r >= 0)
@@ -220,13 +213,9 @@ static int print_shown(const struct policy_said *said, size_t n, struct nsrun_er
 }
 
 static int print_shown_json(const struct policy_said *said, size_t n, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document document = {0};
+        _cleanup_json_ struct json_document document = json_begin();
         struct json_value *settings;
-        int r;
 
-        r = json_open(&document, err);
-        if (r < 0)
-                return r;
         json_add_number(&document, document.root, "version", 1);
         settings = json_add_array(&document, document.root, "settings");
         for (size_t i = 0; i < n; i++) {

@@ -52,9 +52,7 @@ int confirm_on_terminal(const char *prompt) {
         char answer[CONFIRM_ANSWER_SIZE];
         int r = fd < 0 ? fd : confirm_ask(fd, prompt, answer);
 
-        if (r < 0)
-                return r;
-        return streq(answer, "y") || streq(answer, "yes");
+        return r < 0 ? r : streq(answer, "y") || streq(answer, "yes");
 }
 
 /* In the fork's child, which ends with nsrun.  Says by `failure_fd`, which an exec closes, why there was
@@ -126,9 +124,8 @@ int confirm_by_program(const struct confirmer *confirmer, const char *prompt) {
         _cleanup_close_ int fd = sys_memfd("prompt");
         siginfo_t info;
         pid_t pid;
-        int r;
+        int r = fd < 0 ? fd : write_full(fd, prompt, strlen(prompt));
 
-        r = fd < 0 ? fd : write_full(fd, prompt, strlen(prompt));
         if (r < 0)
                 return r;
         if (lseek(fd, 0, SEEK_SET) < 0)
@@ -139,7 +136,5 @@ int confirm_by_program(const struct confirmer *confirmer, const char *prompt) {
         do
                 r = sys_waitid(P_PID, (id_t)pid, &info, WEXITED);
         while (r == -EINTR);
-        if (r < 0)
-                return r;
-        return info.si_code == CLD_EXITED && info.si_status == 0;
+        return r < 0 ? r : info.si_code == CLD_EXITED && info.si_status == 0;
 }

@@ -57,13 +57,9 @@ static int doctor_print_text(const struct doctor *d, bool is_here, struct nsrun_
 }
 
 static int doctor_print_json(const struct doctor *d, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document document = {0};
+        _cleanup_json_ struct json_document document = json_begin();
         struct json_value *checks;
-        int r;
 
-        r = json_open(&document, err);
-        if (r < 0)
-                return r;
         json_add_number(&document, document.root, "version", 1);
         checks = json_add_array(&document, document.root, "checks");
         for (size_t i = 0; i < d->n_lines; i++) {

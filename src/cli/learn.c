@@ -22,12 +22,7 @@ OPTION_TEXT(cli_learn_apply_output, struct learn_options, output);
 
 OPTION_TEXT(apply_update, struct learn_options, update);
 
-static int cli_learn_apply_timeout(void *target, const struct option_spec *spec, const char *value,
-                                   struct nsrun_error *err) {
-        struct learn_options *options = target;
-
-        return option_long_timeout(&options->timeout, spec, value, err);
-}
+OPTION_READS(cli_learn_apply_timeout, struct learn_options, timeout, option_long_timeout);
 
 const struct option_spec learn_options[] = {
         {"output", 'o', "FILE", OPTION_COMPLETES_PATH, "Output",

@@ -119,9 +119,7 @@ int option_long_timeout(int *to, const struct option_spec *spec, const char *val
                                               "timeout must be >= 1, got %d", *to);
 }
 
-/* The spec that `word` names ("--ro", "--ro=x", "-v") and its target. */
-static const struct option_spec *find_spec(const struct command *command, const char *word,
-                                           void *const *targets, void **ret_target) {
+const struct option_spec *option_named(const struct command *command, const char *word, size_t *ret_table) {
         const char *name = startswith(word, "--");
         size_t length = name ? strcspn(name, "=") : 0;
 
@@ -130,8 +128,9 @@ static const struct option_spec *find_spec(const struct command *command, const 
                         const struct option_spec *spec = &command->tables[t].specs[i];
 
                         if (name ? strlen(spec->name) == length && memcmp(spec->name, name, length) == 0
-                                 : spec->letter && word[1] == spec->letter && !word[2]) {
-                                *ret_target = targets[t];
+                                 : word[0] == '-' && spec->letter && word[1] == spec->letter && !word[2]) {
+                                if (ret_table)
+                                        *ret_table = t;
                                 return spec;
                         }
                 }
@@ -142,12 +141,11 @@ static const struct option_spec *find_spec(const struct command *command, const 
 static int parse_one(const struct command *command, char **argv, void *const *targets, enum option_turn turn,
                      size_t *i, struct nsrun_error *err) {
         const char *word = argv[*i], *equals = strchr(word, '='), *value = NULL;
-        const struct option_spec *spec;
-        void *target = NULL;
+        size_t table = 0;
+        const struct option_spec *spec = option_named(command, word, &table);
         bool is_policy;
         int r;
 
-        spec = find_spec(command, word, targets, &target);
         if (spec && spec->argument)
                 value = equals && word[1] == '-' ? equals + 1 : argv[++*i];
         /* Skips what is wrongly used: the last turn reports it. */
@@ -163,8 +161,8 @@ static int parse_one(const struct command *command, char **argv, void *const *ta
         is_policy = spec >= policy_options && spec < policy_options + n_policy_options;
         if ((is_policy ? option_turn(spec) : OPTION_TURN_LAST) != turn)
                 return 0;
-        r = is_policy ? policy_apply_option(target, spec, value, err)
-                      : spec->apply(target, spec, value, err);
+        r = is_policy ? policy_apply_option(targets[table], spec, value, err)
+                      : spec->apply(targets[table], spec, value, err);
         if (r < 0 && err->stage == NSRUN_STAGE_USAGE)
                 point_to_help(command, err);
         return r;
@@ -189,16 +187,13 @@ static int parse_pass(const struct command *command, char **argv, void *const *t
 }
 
 size_t option_skip(const struct command *command, char *const *argv) {
-        void *const targets[MOST_TABLES] = {NULL};
         size_t i = 1;
 
         for (; argv[i] && argv[i][0] == '-' && argv[i][1]; i++) {
-                const struct option_spec *spec;
-                void *target;
+                const struct option_spec *spec = option_named(command, argv[i], NULL);
 
                 if (streq(argv[i], "--"))
                         return i + 1;
-                spec = find_spec(command, argv[i], targets, &target);
                 if (spec && spec->argument && !strchr(argv[i], '=') && argv[i + 1])
                         i++;
         }
@@ -257,9 +252,8 @@ static int parse_between_words(const struct command *command, char **argv, void 
 int option_parse_words(const struct command *command, char **argv, void *const *targets,
                        const char *configured, char **words, struct nsrun_error *err) {
         const char *word = "";
-        int r;
+        int r = parse_between_words(command, argv, targets, OPTION_TURN_FIRST, NULL, &word, err);
 
-        r = parse_between_words(command, argv, targets, OPTION_TURN_FIRST, NULL, &word, err);
         if (r == 0 && configured)
                 r = parse_between_words(command, argv, targets, OPTION_TURN_CONFIG, NULL, &word, err);
         if (r == 0 && configured && streq(word, configured))

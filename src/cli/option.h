@@ -81,6 +81,10 @@ int help_main(const struct command *command, char **argv);
 int option_parse(const struct command *command, char **argv, void *const *targets, size_t *ret_first,
                  struct nsrun_error *err);
 
+/* The option that a word names ("--ro", "--ro=x", "-v"), and which of the command's tables has it (may be
+ * NULL); NULL: none. */
+const struct option_spec *option_named(const struct command *command, const char *word, size_t *ret_table);
+
 /* The index of the first word behind the options, none of which is obeyed. */
 size_t option_skip(const struct command *command, char *const *argv);
 
@@ -134,6 +138,14 @@ int option_fail(const struct nsrun_error *err);
 #define OPTION_FLAG(name, type, field) OPTION_SETS(name, type, field, true)
 #define OPTION_TEXT(name, type, field) OPTION_SETS(name, type, field, value)
 
+/* The apply of an option whose value parse() reads into a field. */
+#define OPTION_READS(name, type, field, parse)                                           \
+        static int name(void *target, const struct option_spec *spec, const char *value, \
+                        struct nsrun_error *err) {                                       \
+                return parse(&((type *)target)->field, spec, value, err);                \
+        }                                                                                \
+        struct option_spec
+
 /* --pass-fd of `nsrun run` and `nsrun bash`: descriptors from 3 on that are open. */
 struct passed_fds {
         int *fds;
@@ -163,8 +175,8 @@ int help_print_all(void);
 int help_print_version(void);
 int help_answer(const struct command *command, const struct common_options *common);
 
-/* Without the last newline. "bash", "zsh" or "fish"; -EINVAL: another shell. */
-int completion_text(const char *shell, char **ret);
+/* What may stand at the last of the words behind "nsrun", a line each; NULL: no memory. */
+char *completion_words(char *const *words);
 /* The text of `nsrun NAME --help`. */
 char *help_text(const struct command *command);
 /* The page of the manual that has the subcommand: "nsrun-run(1)". */

@@ -16,9 +16,8 @@ static int cli_plan_apply_format(void *target, const struct option_spec *spec, c
         static const enum nsrun_format formats[] = {NSRUN_FORMAT_TEXT, NSRUN_FORMAT_JSON,
                                                     NSRUN_FORMAT_BWRAP};
         struct plan_options *options = target;
-        int i;
+        int i = option_choice(spec, value, err);
 
-        i = option_choice(spec, value, err);
         if (i < 0)
                 return i;
         options->is_oci = i == (int)ARRAY_SIZE(formats);
@@ -44,9 +43,8 @@ static int cli_print_plan(const struct nsrun_policy *policy, const struct plan_o
         const struct policy_request request = {.policy = policy, .starts_here = true, .is_shown = true};
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         _cleanup_free_ char *text = NULL;
-        int r;
+        int r = plan_make(&request, &plan, err);
 
-        r = plan_make(&request, &plan, err);
         /* A line for bubblewrap has no word for it. */
         if (r >= 0 && (format != NSRUN_FORMAT_BWRAP || plan->refuses_degraded))
                 r = foretell_degraded(plan, err);

@@ -302,11 +302,10 @@ static int ask_person(const struct proposal *p, const char *config, size_t n, st
         if (fd < 0)
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENXIO), p->file,
                                  "there is no terminal to ask on: nothing is taken over", NULL);
-        if (!visible || asprintf(&prompt, "Take this over (%zu settings) into %s for this project? [y/N] ",
-                                 n, visible) < 0) {
-                prompt = NULL;
+        if (!visible ||
+            !(prompt = str_format("Take this over (%zu settings) into %s for this project? [y/N] ", n,
+                                  visible)))
                 return error_oom(err);
-        }
         return confirm_ask(fd, prompt, answer) > 0 && (streq(answer, "y") || streq(answer, "yes"));
 }
 

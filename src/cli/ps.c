@@ -274,49 +274,16 @@ static int inspect_bwrap(const struct sandbox_process *p, bool wants_json, struc
         return 0;
 }
 
-/* The nsrun program's own loop answers. */
-static int inspect_run(const struct sandbox_process *p, bool wants_json, struct nsrun_error *err) {
-        _cleanup_free_ char *answer = NULL;
-        const char *plan, *at = NULL;
-        char *entry;
-        int r;
-
-        if (p->is_stopped)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, -EBUSY, NULL,
-                                 "the nsrun of this sandbox is stopped, and answers nothing",
-                                 "let it go on: fg, or bg");
-        r = ps_ask(p, wants_json ? QUERY_JSON : QUERY_TEXT, &answer);
-        plan = r < 0 ? NULL : startswith(answer, "\n") ? answer : strstr(answer, "\n\n");
-        if (!plan)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r < 0 ? r : -EBADMSG, NULL,
-                                 "the nsrun of this sandbox doesn't answer",
-                                 "it may be another version, or not have begun yet");
-        while (!wants_json && (entry = query_fact(answer, "degraded", &at))) {
-                _cleanup_free_ char *words = nsrun_degraded_format(entry);
-
-                (void)printf("degraded: %s\n", words ? words : entry);
-                free(entry);
-        }
-        plan += strspn(plan, "\n");
-        (void)printf("%s%s", plan, *plan && plan[strlen(plan) - 1] == '\n' ? "" : "\n");
-        return 0;
-}
-
 static int inspect_sandbox(const struct sandbox_process *p, bool wants_json, struct nsrun_error *err) {
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         _cleanup_strv_ char **degraded = NULL;
-        struct nsrun_error untold = {0};
         int r;
 
         if (p->kind == SANDBOX_BWRAP)
                 return inspect_bwrap(p, wants_json, err);
-        r = shown_read(p->supervisor, p->init, &plan, &degraded, &untold);
-        if (r < 0 && r != -EPERM && p->kind == SANDBOX_RUN && p->reads_signals)
-                return inspect_run(p, wants_json, err);
-        if (r < 0) {
-                *err = untold;
+        r = shown_read(p->supervisor, p->init, &plan, &degraded, err);
+        if (r < 0)
                 return r;
-        }
         /* As text the lines before it have them. */
         if (wants_json) {
                 strv_freep(&plan->degraded);

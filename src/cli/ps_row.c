@@ -11,8 +11,6 @@
 
 /* More of a command line is for --json. */
 #define SHOWN_MOST 100
-/* How long one that runs is waited for to answer. */
-#define ANSWER_MS 500
 
 /* The words behind the options; of what has none of nsrun's all of them. */
 static char *const *command_of(const struct sandbox_process *p) {
@@ -25,12 +23,6 @@ static char *const *command_of(const struct sandbox_process *p) {
         words = command ? p->argv + 1 + option_skip(command, p->argv + 1) : p->argv;
         /* A shell has no words of its own: its line is how it was asked for. */
         return *words ? words : p->argv + 1;
-}
-
-int ps_ask(const struct sandbox_process *p, enum query what, char **ret) {
-        _cleanup_close_ int pidfd = sys_pidfd_open(p->supervisor);
-
-        return pidfd < 0 ? pidfd : query_ask(pidfd, p->supervisor, what, ANSWER_MS, ret);
 }
 
 /* What nsrun-bwrap's command line says of the network. */
@@ -120,9 +112,7 @@ pid_t ps_number(const struct sandbox_process *p) {
 static void ask_facts(struct ps_row *row) {
         const struct sandbox_process *p = row->process;
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
-        _cleanup_free_ char *facts = NULL;
         _cleanup_strv_ char **degraded = NULL;
-        int r;
 
         if (p->kind == SANDBOX_BWRAP) {
                 const char *net = p->argv ? bwrap_net(p->argv) : NULL;
@@ -130,14 +120,9 @@ static void ask_facts(struct ps_row *row) {
                 row->net = net ? strdup(net) : NULL;
                 return;
         }
-        r = shown_read(p->supervisor, p->init, &plan, &degraded, NULL);
-        if (r >= 0) {
+        if (shown_read(p->supervisor, p->init, &plan, &degraded, NULL) >= 0) {
                 row->project = TAKE_PTR(plan->project);
                 row->net = (size_t)plan->net < ARRAY_SIZE(net_words) ? strdup(net_words[plan->net]) : NULL;
-        } else if (r != -EPERM && p->kind == SANDBOX_RUN && p->reads_signals && !p->is_stopped &&
-                   ps_ask(p, QUERY_FACTS, &facts) >= 0) {
-                row->project = query_fact(facts, "project", NULL);
-                row->net = query_fact(facts, "net", NULL);
         }
 }
 
@@ -160,10 +145,8 @@ int ps_row_fill(struct ps_row *row, const struct known_sessions *known) {
                 row->project = strdup(p->cwd);
         if (p->kind != SANDBOX_SESSION)
                 row->command = command_of(p);
-        if (r >= 0 && !row->id && asprintf(&row->id, "%d", (int)ps_number(p)) < 0) {
-                row->id = NULL;
+        if (r >= 0 && !row->id && !(row->id = str_format("%d", (int)ps_number(p))))
                 r = -ENOMEM;
-        }
         return r;
 }
 
@@ -189,11 +172,8 @@ static char *shown_words(char *const *words) {
 char *ps_row_words(const struct ps_row *row) {
         _cleanup_free_ char *project = str_visible(row->project ? row->project : "-"),
                             *command = shown_words(row->command);
-        char *words;
 
-        if (!project || !command ||
-            asprintf(&words, "%s%s%s%s", project, *command ? "  " : "", command,
-                     row->process->is_stopped ? " (stopped)" : "") < 0)
-                return NULL;
-        return words;
+        return project && command ? str_format("%s%s%s%s", project, *command ? "  " : "", command,
+                                               row->process->is_stopped ? " (stopped)" : "")
+                                  : NULL;
 }

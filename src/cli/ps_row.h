@@ -3,7 +3,6 @@
 #pragma once
 
 #include "base/json.h"
-#include "running/plan_query.h"
 #include "running/sandboxes.h"
 
 struct ps_row {
@@ -26,8 +25,6 @@ void known_sessions_free(struct known_sessions *known);
 /* The number that stands for a sandbox which is no session's: of the process that waits for it, and where
  * that is another program's, which may have any number of them, of its pid 1. */
 pid_t ps_number(const struct sandbox_process *p);
-/* Asks the nsrun that waits for it.  -ETIMEDOUT, as query_ask(). */
-int ps_ask(const struct sandbox_process *p, enum query what, char **ret);
 
 /* -ENOMEM; *row is to be cleared in any case. */
 int ps_row_fill(struct ps_row *row, const struct known_sessions *known);

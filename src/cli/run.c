@@ -32,12 +32,7 @@ static int apply_descriptor(int *to, const struct option_spec *spec, const char 
         return 0;
 }
 
-static int apply_status_fd(void *target, const struct option_spec *spec, const char *value,
-                           struct nsrun_error *err) {
-        struct run_options *options = target;
-
-        return apply_descriptor(&options->status_fd, spec, value, err);
-}
+OPTION_READS(apply_status_fd, struct run_options, status_fd, apply_descriptor);
 
 /* A number is a descriptor's.  A file is made or emptied: it may lie where a command
  * of an earlier run could plant a link to something better. */
@@ -68,20 +63,10 @@ static int cli_run_apply_report(void *target, const struct option_spec *spec, co
         return 0;
 }
 
-static int cli_run_apply_pass_fd(void *target, const struct option_spec *spec, const char *value,
-                                 struct nsrun_error *err) {
-        struct run_options *options = target;
-
-        return option_pass_fd(&options->passed, spec, value, err);
-}
+OPTION_READS(cli_run_apply_pass_fd, struct run_options, passed, option_pass_fd);
 
 /* Bounded by what an int holds alone: a job may take days. */
-static int cli_run_apply_timeout(void *target, const struct option_spec *spec, const char *value,
-                                 struct nsrun_error *err) {
-        struct run_options *options = target;
-
-        return option_long_timeout(&options->timeout, spec, value, err);
-}
+OPTION_READS(cli_run_apply_timeout, struct run_options, timeout, option_long_timeout);
 
 OPTION_FLAG(apply_pty, struct run_options, wants_terminal);
 OPTION_FLAG(apply_explain, struct run_options, explains);
@@ -113,9 +98,8 @@ const size_t n_run_options = ARRAY_SIZE(run_options);
 
 static int print_plan(const struct nsrun_plan *plan, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
-        int r;
+        int r = nsrun_plan_format(plan, NSRUN_FORMAT_TEXT, &text, err);
 
-        r = nsrun_plan_format(plan, NSRUN_FORMAT_TEXT, &text, err);
         if (r < 0)
                 return r;
         (void)fputs(text, stderr);
@@ -124,9 +108,8 @@ static int print_plan(const struct nsrun_plan *plan, struct nsrun_error *err) {
 
 static int print_log(const struct nsrun_plan *plan, struct nsrun_error *err) {
         _cleanup_free_ char *line = NULL;
-        int r;
+        int r = plan_print_log(plan, &line, err);
 
-        r = plan_print_log(plan, &line, err);
         if (r >= 0)
                 (void)fprintf(stderr, "%s\n", line);
         return r;

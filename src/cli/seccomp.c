@@ -79,9 +79,8 @@ static int list_policies(nsrun_unused char **words, nsrun_unused const struct se
 static int add_pfc(struct strbuf *b, const char *name, const char *text, struct nsrun_error *err) {
         _cleanup_rules_ struct rules rules = {0};
         struct rules_target target;
-        int r;
+        int r = rules_target_here(&target, err);
 
-        r = rules_target_here(&target, err);
         if (r >= 0)
                 r = rules_parse(name, text, strlen(text), &target, &rules, err);
         if (r >= 0)
@@ -94,9 +93,8 @@ static int show_policy(char **words, const struct seccomp_options *options, nsru
         _cleanup_loaded_ struct seccomp_loaded loaded = {0};
         _cleanup_strbuf_ struct strbuf b = {0};
         _cleanup_free_ char *text = NULL, *out = NULL;
-        int r;
+        int r = load_policy(words[0], options, &loaded, err);
 
-        r = load_policy(words[0], options, &loaded, err);
         if (r >= 0)
                 r = seccomp_text(words[0], &text, err);
         if (r < 0)
@@ -147,9 +145,8 @@ static int check_call(char **words, const struct seccomp_options *options, int *
         struct seccomp_data data = {.arch = syscall_arch_audit(options->arch)};
         uint32_t action;
         char text[32];
-        int r;
+        int r = load_policy(words[0], options, &loaded, err);
 
-        r = load_policy(words[0], options, &loaded, err);
         if (r >= 0)
                 r = read_call(words[1], options->arch, &data, err);
         for (size_t i = 0; r >= 0 && i < 6 && words[2 + i]; i++) {

@@ -140,9 +140,8 @@ const size_t n_session_options = ARRAY_SIZE(session_options);
 static int cli_start_session(struct session_cli *cli, nsrun_unused char **words, struct nsrun_error *err) {
         _cleanup_free_ char *id = NULL;
         _cleanup_strv_ char **notes = NULL;
-        int r;
+        int r = nsrun_session_start(cli->policy, &cli->options, &id, &notes, err);
 
-        r = nsrun_session_start(cli->policy, &cli->options, &id, &notes, err);
         STRV_FOREACH (note, notes)
                 (void)fprintf(stderr, "nsrun: note: %s\n", *note);
         if (r >= 0)
@@ -187,9 +186,8 @@ static int list_sessions(struct session_cli *cli, nsrun_unused char **words, str
         _cleanup_json_ struct json_document d = {0};
         _cleanup_strv_ char **ids = NULL;
         struct json_value *array = NULL;
-        int r;
+        int r = nsrun_session_list(&ids, err);
 
-        r = nsrun_session_list(&ids, err);
         if (r >= 0 && cli->wants_json) {
                 r = json_open(&d, err);
                 array = r < 0 ? NULL : json_add_array(&d, d.root, "sessions");
@@ -222,9 +220,8 @@ static int show_session(struct session_cli *cli, char **words, struct nsrun_erro
         struct nsrun_session_info *info = NULL;
         _cleanup_strv_ char **ports = NULL, **answers = NULL;
         struct nsrun_session_usage usage;
-        int r;
+        int r = nsrun_session_show(words[0], &info, err);
 
-        r = nsrun_session_show(words[0], &info, err);
         if (r < 0)
                 return r;
         usage = usage_of(words[0]);

@@ -97,12 +97,9 @@ static void add_process(struct json_document *d, struct json_value *array,
 }
 
 static int print_processes_json(struct nsrun_session_process *const *list, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         struct json_value *array;
-        int r = json_open(&d, err);
 
-        if (r < 0)
-                return r;
         array = json_add_array(&d, d.root, "processes");
         for (size_t i = 0; list[i]; i++)
                 add_process(&d, array, list[i]);

@@ -52,9 +52,9 @@ int shell_choose(struct nsrun_policy *policy, const char *id, struct nsrun_error
 int shell_enter(const char *id, int *ret_status, struct nsrun_error *err) {
         struct run_options options = RUN_OPTIONS_INIT;
         struct nsrun_policy *policy = NULL;
-        int r;
+        int r = nsrun_policy_new(&policy) < 0 ? error_oom(err)
+                                              : nsrun_policy_set(policy, "session", id, err);
 
-        r = nsrun_policy_new(&policy) < 0 ? error_oom(err) : nsrun_policy_set(policy, "session", id, err);
         if (r >= 0)
                 r = shell_choose(policy, id, err);
         options.wants_terminal = options.is_shell = true;

@@ -87,13 +87,9 @@ static void add_toolchain_object(struct json_document *d, struct json_value *to,
 }
 
 static int cli_toolchains_print_json(const struct resolved *s, bool wants_all, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         struct json_value *entries;
-        int r;
 
-        r = json_open(&d, err);
-        if (r < 0)
-                return r;
         json_add_number(&d, d.root, "version", 2);
         entries = json_add_array(&d, d.root, "toolchains");
         for (size_t i = 0; i < s->tools.n_toolchains; i++)
@@ -109,9 +105,8 @@ static int cli_toolchains_print_json(const struct resolved *s, bool wants_all, s
 static int resolve_here(struct nsrun_policy *policy, struct resolved *s, struct nsrun_error *err) {
         const struct policy_request request = {.policy = policy, .is_session = true};
         struct nsrun_error ignored = {0};
-        int r;
+        int r = nsrun_policy_find_config(policy, err);
 
-        r = nsrun_policy_find_config(policy, err);
         if (r < 0)
                 return r;
         r = policy_resolve(&request, s, &ignored);

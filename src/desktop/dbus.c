@@ -107,14 +107,14 @@ static bool is_of_name(char c, bool has_dash) {
                (has_dash && c == '-');
 }
 
-/* The length of elements with dots between them, at least `least`; the last may be a star.  0: none. */
-static size_t elements_length(const char *text, size_t least, bool has_dash, bool has_star) {
+/* The length of two or more elements with dots between them; the last may be a star.  0: none. */
+static size_t elements_length(const char *text, bool has_dash) {
         size_t n = 0, length = 0;
 
         for (;;) {
                 size_t begin = length;
 
-                if (has_star && n >= least && text[length] == '*')
+                if (n >= 2 && text[length] == '*')
                         return length + 1;
                 if (text[length] >= '0' && text[length] <= '9')
                         return 0;
@@ -124,7 +124,7 @@ static size_t elements_length(const char *text, size_t least, bool has_dash, boo
                         return 0;
                 n++;
                 if (text[length] != '.')
-                        return n >= least ? length : 0;
+                        return n >= 2 ? length : 0;
                 length++;
         }
 }
@@ -132,7 +132,7 @@ static size_t elements_length(const char *text, size_t least, bool has_dash, boo
 /* "[METHOD][@PATH]": METHOD is "*", or an interface, a method of it, or ".*" after either; PATH an object's,
  * which may end in a star. */
 static bool is_rule_of_call(const char *text) {
-        size_t n = *text == '*' ? 1 : *text == '@' ? 0 : elements_length(text, 2, false, true);
+        size_t n = *text == '*' ? 1 : *text == '@' ? 0 : elements_length(text, false);
 
         if (n == 0 && *text != '@')
                 return false;
@@ -177,7 +177,7 @@ int dbus_rule_read(const char *value, struct dbus_rule *ret) {
                         rule.name = rest;
                 }
         rule.option = rights[rule.right].option;
-        rule.length = elements_length(rule.name, 2, true, true);
+        rule.length = elements_length(rule.name, true);
         rest = rule.name + rule.length;
         if (rule.length == 0 || rule.length > NAME_MOST)
                 return -EINVAL;

@@ -122,11 +122,8 @@ bool link_is_of_this_machine(const char *host, const char *machine) {
         /* What no rule of RFC 4291 reads may be read by a browser. */
         if (*host == '[' && inet_pton(AF_INET6, copy, &(struct in6_addr){0}) != 1)
                 return true;
-        if (is_loopback_written(copy) || is_machines_name(copy, own))
+        if (is_loopback_written(copy) || is_machines_name(copy, own) || STR_IS_ANY(copy, others))
                 return true;
-        for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-                if (streq(copy, others[i]))
-                        return true;
         n = strlen(copy);
         return n >= strlen(name) && streq(copy + n - strlen(name), name) &&
                (n == strlen(name) || copy[n - strlen(name) - 1] == '.');

@@ -60,9 +60,8 @@ int exposed_open_base(void) {
         _cleanup_free_ char *home = NULL, *canonical = NULL, *path = NULL;
         _cleanup_close_ int fd = -EBADF;
         struct stat st;
-        int r;
+        int r = exposed_find_state_home(&home, NULL);
 
-        r = exposed_find_state_home(&home, NULL);
         if (r >= 0)
                 r = path_canonical(home, &canonical, NULL);
         if (r == -ENOENT && home)
@@ -329,9 +328,8 @@ static int write_news(int folder, int fd, char *const *lines) {
         _cleanup_free_ char *text = NULL, *news = NULL;
         size_t torn = 0;
         struct stat st;
-        int r;
+        int r = read_lines(fd, &text, &torn);
 
-        r = read_lines(fd, &text, &torn);
         if (r < 0)
                 return r == -EBADMSG ? 0 : r; /* nothing is known, whatever is added */
         STRV_FOREACH (line, lines) {
@@ -389,10 +387,9 @@ static int refuse_unwritten(int r, const char *line, struct nsrun_error *err) {
                 "set XDG_STATE_HOME to a folder of your own on a local disk: later runs couldn't tell which "
                 "symlinks are yours in ",
                 folder);
-        if (!fix)
-                return error_oom(err);
-        return error_set(err, NSRUN_STAGE_WORKSPACE, r, path,
-                         "what a command may write can't be written down", fix);
+        return fix ? error_set(err, NSRUN_STAGE_WORKSPACE, r, path,
+                               "what a command may write can't be written down", fix)
+                   : error_oom(err);
 }
 
 int exposed_try(char *const *lines, struct nsrun_error *err) {

@@ -43,9 +43,8 @@ static bool is_still(int base_fd, const char *name, int fd) {
  * finds a folder whose lock nobody holds.  The caller holds the lock. */
 static int take_away(int base_fd, int dir_fd, const char *name) {
         char draft[1 + NAME_MAX + 1];
-        int r;
+        int r = remove_contents(dir_fd, "lock");
 
-        r = remove_contents(dir_fd, "lock");
         if (r < 0)
                 return r;
         if (name[0] != '.') {

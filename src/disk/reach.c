@@ -31,10 +31,9 @@ static int reach_step(char **at, const char *name, size_t length, char **rest, c
         char text[PATH_MAX];
         ssize_t n;
 
-        if (asprintf(&next, "%s/%.*s", streq(*at, "/") ? "" : *at, (int)length, name) < 0) {
-                next = NULL;
+        next = str_format("%s/%.*s", streq(*at, "/") ? "" : *at, (int)length, name);
+        if (!next)
                 return -ENOMEM;
-        }
         n = readlink(next, text, sizeof(text) - 1);
         if (n < 0) {
                 free(*at);

@@ -156,9 +156,8 @@ static int open_parent(const char *parent, bool makes, struct nsrun_error *err) 
 static int open_base(bool makes, int *ret, struct nsrun_error *err) {
         _cleanup_free_ char *path = NULL, *parent = NULL;
         _cleanup_close_ int middle = -EBADF;
-        int r;
+        int r = records_find_base(&path, err);
 
-        r = records_find_base(&path, err);
         if (r < 0)
                 return r;
         parent = path_parent(path);
@@ -342,16 +341,11 @@ int records_read_told(int fd, char ***ret) {
         return 0;
 }
 
-static int records_compare_names(const void *a, const void *b) {
-        return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 int records_list(char ***ret, struct nsrun_error *err) {
         _cleanup_strv_ char **names = NULL;
         _cleanup_close_ int base_fd = -EBADF;
-        int r;
+        int r = open_base(false, &base_fd, err);
 
-        r = open_base(false, &base_fd, err);
         if (r == -ENOENT && (!err || err->stage == NSRUN_STAGE_NONE)) {
                 *ret = NULL;
                 return 0;
@@ -363,8 +357,7 @@ int records_list(char ***ret, struct nsrun_error *err) {
                 return r == -ENOMEM ? error_oom(err)
                                     : error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
                                                 "the folder of sessions can't be read", folder_hint);
-        if (names)
-                qsort(names, strv_length(names), sizeof(*names), records_compare_names);
+        strv_sort(names, strv_length(names));
         *ret = TAKE_PTR(names);
         return 0;
 }

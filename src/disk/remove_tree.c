@@ -184,9 +184,8 @@ static int empty_folder(struct removal *rm, int fd, unsigned depth) {
 int remove_contents(int dir_fd, const char *keep) {
         struct removal rm = {.top_fd = dir_fd, .keep = keep};
         unsigned stalls = 0;
-        int r;
+        int r = open_up(dir_fd);
 
-        r = open_up(dir_fd);
         if (r < 0)
                 return r;
         /* A random start: folders that an earlier, interrupted removal moved up may still be there

@@ -76,9 +76,8 @@ static int check_base(int fd, const char *path, struct nsrun_error *err) {
 
 int rundir_find_in(int (*find)(char **ret, struct nsrun_error *err), char **ret, struct nsrun_error *err) {
         _cleanup_free_ char *spelled = NULL, *canonical = NULL;
-        int r;
+        int r = find(&spelled, err);
 
-        r = find(&spelled, err);
         if (r < 0)
                 return r;
         r = path_canonical_to_be(spelled, &canonical);
@@ -143,9 +142,8 @@ static int refuse_unopened(int r, const char *cache, const char *path, struct ns
 int rundir_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err) {
         _cleanup_free_ char *cache = NULL, *canonical = NULL, *path = NULL;
         _cleanup_close_ int fd = -EBADF;
-        int r;
+        int r = rundir_find_cache_home(&cache, err);
 
-        r = rundir_find_cache_home(&cache, err);
         if (r < 0)
                 return r;
         r = path_canonical(cache, &canonical, NULL);
@@ -181,9 +179,8 @@ int rundir_make(struct rundir *ret, struct nsrun_error *err) {
         _cleanup_rundir_ struct rundir u = RUNDIR_INIT;
         _cleanup_free_ char *base = NULL, *path = NULL;
         char name[sizeof(RUNDIR_NAME)] = "";
-        int r;
+        int r = rundir_open_base(&u.base_fd, &base, err);
 
-        r = rundir_open_base(&u.base_fd, &base, err);
         if (r < 0)
                 return r;
         u.has_uncarried = rundir_sweep(u.base_fd);
@@ -254,9 +251,8 @@ bool rundir_sweep(int base_fd) {
 int rundir_sweep_all(struct nsrun_error *err) {
         _cleanup_free_ char *base = NULL;
         _cleanup_close_ int fd = -EBADF;
-        int r;
+        int r = rundir_find_base(&base, err);
 
-        r = rundir_find_base(&base, err);
         if (r < 0)
                 return r;
         fd = open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -273,7 +269,6 @@ int rundir_sweep_all(struct nsrun_error *err) {
 
 char *rundir_rest(const char *base, const char *project, const char *layer) {
         _cleanup_free_ char *slug = path_slug(project);
-        char *path;
 
-        return slug && asprintf(&path, "%s/agents/%s/%s", base, slug, layer) >= 0 ? path : NULL;
+        return slug ? str_format("%s/agents/%s/%s", base, slug, layer) : NULL;
 }

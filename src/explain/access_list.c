@@ -121,13 +121,8 @@ static bool is_always_probed(const struct nsrun_plan *plan, const char *path) {
         static const char *const own[] = {".gitconfig", ".config", ".cache", ".local", ".ssh/config"};
         const char *below = plan->home ? path_below(path, plan->home) : NULL;
 
-        for (size_t i = 0; i < ARRAY_SIZE(probes); i++)
-                if (path_is_beneath(path, probes[i]))
-                        return true;
-        for (size_t i = 0; below && i < ARRAY_SIZE(own); i++)
-                if (path_is_beneath(below, own[i]))
-                        return true;
-        return false;
+        return path_is_beneath_any(path, probes, ARRAY_SIZE(probes)) ||
+               (below && path_is_beneath_any(below, own, ARRAY_SIZE(own)));
 }
 
 /* Whether programs look there for settings which they do without: what lies in /etc, and hidden files right
@@ -302,10 +297,7 @@ bool explain_call_is_nested(const char *name) {
                                             "fsopen",  "fsmount", "move_mount",    "open_tree", "pivot_root",
                                             "chroot",  "umount",  "mount_setattr", "fsconfig"};
 
-        for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-                if (streq(calls[i], name))
-                        return true;
-        return false;
+        return STR_IS_ANY(name, calls);
 }
 
 /* Calls that reach no further than the command's own processes: whoever wants one may have it by its name.
@@ -330,10 +322,7 @@ static bool is_to_be_added(const char *name) {
                                             "remap_file_pages",
                                             "set_mempolicy_home_node"};
 
-        for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-                if (streq(calls[i], name))
-                        return true;
-        return false;
+        return STR_IS_ANY(name, calls);
 }
 
 /* Whether a policy's changes name the call. */
@@ -351,7 +340,6 @@ int explain_call(const char *policy, const char *name, const char *argument, boo
         const char *changes = "", *blank = *argument ? " " : "";
         const struct seccomp_shipped *shipped = seccomp_find_shipped(policy, &changes);
         bool is_open = !is_changed(changes, name);
-        int r;
 
         *ret = NULL;
         if (is_raw || streq(name, "socketcall") || (shipped && is_open && strstr(name, "chmod"))) {
@@ -364,17 +352,15 @@ int explain_call(const char *policy, const char *name, const char *argument, boo
         if (error == ENOSYS)
                 return 0;
         if (shipped && is_open && is_to_be_added(name))
-                r = asprintf(ret, "seccomp denies %s: --seccomp=%s+%s allows it", name, policy, name);
+                *ret = str_format("seccomp denies %s: --seccomp=%s+%s allows it", name, policy, name);
         else if (is_open && explain_call_is_nested(name))
-                r = asprintf(ret,
-                             "seccomp denies %s%s%s: --seccomp=nested%s allows it in user namespaces of the "
-                             "command's own",
-                             name, blank, argument, changes);
+                *ret = str_format(
+                        "seccomp denies %s%s%s: --seccomp=nested%s allows it in user namespaces of the "
+                        "command's own",
+                        name, blank, argument, changes);
         else
-                r = asprintf(ret,
-                             "seccomp denies %s%s%s: --seccomp=FILE takes a policy of yours that allows it",
-                             name, blank, argument);
-        if (r < 0)
-                *ret = NULL;
-        return r < 0 ? -ENOMEM : 0;
+                *ret = str_format(
+                        "seccomp denies %s%s%s: --seccomp=FILE takes a policy of yours that allows it", name,
+                        blank, argument);
+        return *ret ? 0 : -ENOMEM;
 }

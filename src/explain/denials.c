@@ -144,9 +144,8 @@ int denials_answer(struct denials *denials, int listener) {
         const struct seccomp_loaded *filter = &denials->plan->seccomp;
         struct seccomp_notif question;
         uint32_t action;
-        int r;
+        int r = sys_seccomp_receive(listener, &question);
 
-        r = sys_seccomp_receive(listener, &question);
         /* The caller was killed, or a signal interrupted its call, before the question was taken. */
         if (r == -ENOENT || r == -EINTR)
                 return 0;
@@ -241,12 +240,8 @@ static int denials_write_line(int fd, struct json_document *d, struct nsrun_erro
 }
 
 static int write_denial(const struct denial *denial, int fd, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
-        int r;
+        _cleanup_json_ struct json_document d = json_begin();
 
-        r = json_open(&d, err);
-        if (r < 0)
-                return r;
         add_denial(&d, d.root, denial);
         return denials_write_line(fd, &d, err);
 }
@@ -267,15 +262,12 @@ int denials_write(const struct denials *denials, int fd, struct nsrun_error *err
 }
 
 int denials_format(const struct denials *denials, char **ret, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         struct json_value *array;
         char *text = NULL, *begin;
         size_t n;
         int r;
 
-        r = json_open(&d, err);
-        if (r < 0)
-                return r;
         array = json_add_array(&d, d.root, "report");
         for (size_t i = 0; i < denials->n_kinds; i++)
                 add_denial(&d, json_add_object(&d, array, NULL), &denials->kinds[i]);

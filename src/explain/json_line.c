@@ -8,9 +8,8 @@ int json_write_line(int fd, struct json_document *d, const char *what, const cha
                     struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
         size_t left;
-        int r;
+        int r = json_finish(d, false, &text, err);
 
-        r = json_finish(d, false, &text, err);
         if (r < 0)
                 return r;
         left = strlen(text);

@@ -141,11 +141,10 @@ static int not_given(const struct asked *a, const char *why, char ***ret) {
 
         if (strv_length(*ret) >= NOT_GIVEN_MOST)
                 return 0;
-        if (asprintf(&line, "%s: asked for by %s, not given: %s", a->path, *a->program ? a->program : "?",
-                     why) < 0) {
-                line = NULL;
+        line = str_format("%s: asked for by %s, not given: %s", a->path, *a->program ? a->program : "?",
+                          why);
+        if (!line)
                 return -ENOMEM;
-        }
         return strv_contains(*ret, line) ? 0 : strv_add(ret, line);
 }
 

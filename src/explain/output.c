@@ -12,7 +12,6 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "listening.h"
-#include "policy/options.h"
 
 /* How many lines of the tables of who listens are read, and for how many a look counts: the kernel walks all
  * of its own for it. */
@@ -183,13 +182,11 @@ static bool tells_of_making(const char *line) {
 static int add_listed(const struct explained *e, const char *list, const char *name, int mode, char ***ret) {
         for (const char *from = list ? list : ""; *from;) {
                 size_t n = strcspn(from, ":");
-                _cleanup_free_ char *path = NULL;
                 int r;
+                _cleanup_free_ char *path = str_format("%.*s/%s", (int)n, from, name);
 
-                if (asprintf(&path, "%.*s/%s", (int)n, from, name) < 0) {
-                        path = NULL;
+                if (!path)
                         return -ENOMEM;
-                }
                 r = *path == '/' && access(path, mode) == 0 ? explain_add_path(e, path, REFUSED_ABSENT, ret)
                                                             : 0;
                 if (r < 0)
@@ -303,13 +300,6 @@ static int read_withheld(const struct explained *e, const char *line, char ***re
         return 0;
 }
 
-static bool has_option(const char *name) {
-        for (size_t i = 0; i < n_policy_options; i++)
-                if (streq(policy_options[i].name, name))
-                        return true;
-        return false;
-}
-
 static int read_words(const struct explained *e, const char *line, char ***ret) {
         static const char *const unreachable[] = {"Could not resolve host",
                                                   "Temporary failure in name resolution",
@@ -334,16 +324,12 @@ static int read_words(const struct explained *e, const char *line, char ***ret) 
 }
 
 static int add_pids(const struct explained *e, char ***ret) {
-        _cleanup_free_ char *reason = NULL;
+        _cleanup_free_ char *reason =
+                str_format("the %" PRIu64 " processes that --limit pids=%" PRIu64
+                           " gives were used up: a larger number, as --limit pids=%" PRIu64 ", allows more",
+                           e->plan->limits.pids, e->plan->limits.pids, e->plan->limits.pids * 4);
 
-        if (asprintf(&reason,
-                     "the %" PRIu64 " processes that --limit pids=%" PRIu64
-                     " gives were used up: a larger number, as --limit pids=%" PRIu64 ", allows more",
-                     e->plan->limits.pids, e->plan->limits.pids, e->plan->limits.pids * 4) < 0) {
-                reason = NULL;
-                return -ENOMEM;
-        }
-        return explain_add(ret, reason);
+        return reason ? explain_add(ret, reason) : -ENOMEM;
 }
 
 /* Whether the line names a port that isn't taken on the host: then the command has taken it itself.  After
@@ -395,10 +381,8 @@ static int read_planned(const struct explained *e, const char *line, size_t *por
             (strstr(line, "authentication agent") || strstr(line, "agent refused operation")))
                 r = explain_add(
                         ret,
-                        has_option("ssh-agent")
-                                ? "the agent of SSH_AUTH_SOCK isn't shown: --ssh-agent KEY lets a key of it sign (KEY "
-                                  "is its fingerprint or comment, as ssh-add -l lists them)"
-                                : "the agent of SSH_AUTH_SOCK isn't shown: nothing allows it");
+                        "the agent of SSH_AUTH_SOCK isn't shown: --ssh-agent KEY lets a key of it sign (KEY "
+                        "is its fingerprint or comment, as ssh-add -l lists them)");
         if (r >= 0 && e->bus && *e->bus && !e->plan->dbus &&
             (strstr(line, "autolaunch D-Bus") || strstr(line, "autolaunch a dbus-daemon") ||
              strstr(line, "spawn a message bus without a machine-id") || strstr(line, "dbus-launch") ||

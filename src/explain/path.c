@@ -99,12 +99,11 @@ static int explain_device(const char *path, char **ret) {
                                 option = devices[i].option;
         if (!host_has_device(path))
                 return 0;
-        return asprintf(ret, "%s is a device of the host's, which isn't shown: %s%s%s%s", path,
-                        option ? "--" : "", option ? option : "nothing",
-                        option && streq(option, "fuse") ? " --seccomp=nested" : "",
-                        option ? " shows it" : " allows it") < 0
-                       ? -ENOMEM
-                       : 0;
+        *ret = str_format("%s is a device of the host's, which isn't shown: %s%s%s%s", path,
+                          option ? "--" : "", option ? option : "nothing",
+                          option && streq(option, "fuse") ? " --seccomp=nested" : "",
+                          option ? " shows it" : " allows it");
+        return *ret ? 0 : -ENOMEM;
 }
 
 /* Folders of a home that hold those of many programs, tokens among them. */
@@ -170,10 +169,10 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, bool 
                 return r;
         if (n_own > 0) {
                 word = as_word(path, n_own);
-                return !word || asprintf(ret,
-                                         "%.*s is not exposed by policy, whether it exists or not: --ro %s "
-                                         "exposes it, --rw writable",
-                                         (int)n_own, path, word) < 0
+                return !word || !(*ret = str_format(
+                                          "%.*s is not exposed by policy, whether it exists or not: --ro %s "
+                                          "exposes it, --rw writable",
+                                          (int)n_own, path, word))
                                ? -ENOMEM
                                : 0;
         }
@@ -194,13 +193,12 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, bool 
                         word = as_word(part, strlen(part));
                         if (!word || explain_never(plan, part, true, &never) < 0)
                                 return -ENOMEM;
-                        return asprintf(ret, "%s is on the host and isn't exposed: %s %s exposes it%s", part,
-                                        to_write ? "--rw" : "--ro", word,
-                                        to_write ? ", writable"
-                                        : never  ? ""
-                                                 : ", --rw writable") < 0
-                                       ? -ENOMEM
-                                       : 0;
+                        *ret = str_format("%s is on the host and isn't exposed: %s %s exposes it%s", part,
+                                          to_write ? "--rw" : "--ro", word,
+                                          to_write ? ", writable"
+                                          : never  ? ""
+                                                   : ", --rw writable");
+                        return *ret ? 0 : -ENOMEM;
                 }
                 *strrchr(part, '/') = '\0';
         }
@@ -245,28 +243,26 @@ static int explain_write(const struct nsrun_plan *plan, const char *path, char *
                         return -ENOMEM;
         }
         if (name && str_is_pattern(name))
-                r = asprintf(ret, "%s is protected, since programs on the host obey it", op->target);
+                *ret = str_format("%s is protected, since programs on the host obey it", op->target);
         else if (op && op->kind == PLAN_BIND && around)
-                r = asprintf(
-                        ret,
+                *ret = str_format(
                         "%s is protected, since programs on the host obey it: --no-protect %s lifts that",
                         op->target, word);
         else if (op && op->kind == PLAN_BIND && access(op->source, W_OK) < 0)
-                r = asprintf(ret,
-                             "%s is read-only, and the user may not write there on the host either: nothing "
-                             "allows it",
-                             op->target);
+                *ret = str_format(
+                        "%s is read-only, and the user may not write there on the host either: nothing "
+                        "allows it",
+                        op->target);
         else if (op && op->kind == PLAN_BIND)
-                r = asprintf(ret, "%s is exposed read-only: --rw %s makes it writable", op->target, word);
+                *ret = str_format("%s is exposed read-only: --rw %s makes it writable", op->target, word);
         else if (!op || op->kind == PLAN_DIR || (op->kind == PLAN_TMPFS && op->is_read_only))
-                r = asprintf(
-                        ret,
+                *ret = str_format(
                         "%s lies outside of what is exposed, where the sandbox is read-only: --rw exposes "
                         "a folder of the host's, --tmpfs makes an empty one",
                         path);
         else
                 return 0;
-        return r < 0 ? -ENOMEM : 0;
+        return *ret ? 0 : -ENOMEM;
 }
 
 enum {
@@ -298,12 +294,11 @@ static int explain_space(const struct nsrun_plan *plan, const struct plan_op *op
                 return 0;
         if (is_own && !quoted)
                 return -ENOMEM;
-        return asprintf(ret, "%s is %s, and its %s are full: %s%s%s%s gives it more", op->target,
-                        is_overlay ? "an overlay in memory" : "a tmpfs of the sandbox's",
-                        rough_size(op->size, size), is_own ? "--tmpfs " : "--tmpfs-size ",
-                        is_own ? quoted : "", is_own ? ":" : "", rough_size(op->size * 4, more)) < 0
-                       ? -ENOMEM
-                       : 0;
+        *ret = str_format("%s is %s, and its %s are full: %s%s%s%s gives it more", op->target,
+                          is_overlay ? "an overlay in memory" : "a tmpfs of the sandbox's",
+                          rough_size(op->size, size), is_own ? "--tmpfs " : "--tmpfs-size ",
+                          is_own ? quoted : "", is_own ? ":" : "", rough_size(op->size * 4, more));
+        return *ret ? 0 : -ENOMEM;
 }
 
 int explain_path(const struct nsrun_plan *plan, const char *path, enum refused how, char **ret) {
@@ -314,8 +309,10 @@ int explain_path(const struct nsrun_plan *plan, const char *path, enum refused h
         if (!normal)
                 return -ENOMEM;
         op = explain_covering(plan, normal);
-        if (op && op->kind == PLAN_HIDE && how != REFUSED_SPACE)
-                return asprintf(ret, "%s is hidden: a --hide names it", op->target) < 0 ? -ENOMEM : 0;
+        if (op && op->kind == PLAN_HIDE && how != REFUSED_SPACE) {
+                *ret = str_format("%s is hidden: a --hide names it", op->target);
+                return *ret ? 0 : -ENOMEM;
+        }
         if (how == REFUSED_ABSENT || how == REFUSED_MAKE)
                 return explain_absent(plan, normal, how == REFUSED_MAKE, ret);
         if (how == REFUSED_WRITE)

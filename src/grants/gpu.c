@@ -63,10 +63,6 @@ static int gpu_look(void *data, nsrun_unused int folder, const struct dirent *en
         return 0;
 }
 
-static int gpu_compare(const void *a, const void *b) {
-        return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static int find_nodes(struct nodes *n) {
         static const char *const folders[] = {"/dev/dri", "/dev", "/dev/nvidia-caps"};
 
@@ -77,8 +73,7 @@ static int find_nodes(struct nodes *n) {
                 if (fd >= 0 && folder_read(fd, gpu_look, n) == -ENOMEM)
                         return error_oom(n->g->err);
         }
-        if (n->found)
-                qsort(n->found, strv_length(n->found), sizeof(*n->found), gpu_compare);
+        strv_sort(n->found, strv_length(n->found));
         return 0;
 }
 

@@ -75,9 +75,8 @@ static int list_below(char ***sockets, char ***bases, const char *base, const ch
         _cleanup_name_list_ struct name_list there = {.is_unknown = true};
         _cleanup_free_ char *canonical = NULL;
         bool is_new;
-        int r;
+        int r = path_canonical(base, &canonical, NULL);
 
-        r = path_canonical(base, &canonical, NULL);
         if (r == -ENOMEM)
                 return r;
         is_new = canonical && !strv_contains(*bases, canonical);

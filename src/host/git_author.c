@@ -161,14 +161,12 @@ static int interpolate(const char *home, const char *path, char **ret) {
         if (startswith(path, "~/")) {
                 if (!home)
                         return -EBADMSG;
-                if (asprintf(ret, "%s%s", home, path + 1) >= 0)
-                        return 0;
-                *ret = NULL;
-                return -ENOMEM;
-        }
-        if (*path == '~' || startswith(path, "%(prefix)"))
+                *ret = str_format("%s%s", home, path + 1);
+        } else if (*path == '~' || startswith(path, "%(prefix)")) {
                 return 0;
-        *ret = strdup(path);
+        } else {
+                *ret = strdup(path);
+        }
         return *ret ? 0 : -ENOMEM;
 }
 
@@ -266,10 +264,8 @@ static int include(struct reading *c, const char *value, bool holds) {
                 return r;
         slash = strrchr(c->file, '/');
         if (!path_is_absolute(named) &&
-            asprintf(&path, "%.*s%s", (int)(slash + 1 - c->file), c->file, named) < 0) {
-                path = NULL;
+            !(path = str_format("%.*s%s", (int)(slash + 1 - c->file), c->file, named)))
                 return -ENOMEM;
-        }
         if (strv_length(c->included) < FILES_MAX && strv_add(&c->included, path ? path : named) < 0)
                 return -ENOMEM;
         return holds && may_include(c) ? read_users_file(c, path ? path : named) : 0;

@@ -40,9 +40,8 @@ int gitdir_read_pointer(int dir, const char *name, const char *prefix, const cha
         _cleanup_free_ char *text = NULL;
         const char *path;
         size_t n;
-        int r;
+        int r = read_small_file(dir, name, O_NOFOLLOW, POINTER_MAX, &text);
 
-        r = read_small_file(dir, name, O_NOFOLLOW, POINTER_MAX, &text);
         if (r < 0)
                 return r;
         n = strlen(text);
@@ -58,9 +57,8 @@ int gitdir_read_pointer(int dir, const char *name, const char *prefix, const cha
 /* Reads such a path as gitdir_read_pointer() does, and makes it canonical; it must lead to something. */
 static int follow_pointer(int dir, const char *name, const char *prefix, const char *base, char **ret) {
         _cleanup_free_ char *spelled = NULL;
-        int r;
+        int r = gitdir_read_pointer(dir, name, prefix, base, &spelled);
 
-        r = gitdir_read_pointer(dir, name, prefix, base, &spelled);
         return r < 0 ? r : path_canonical(spelled, ret, NULL);
 }
 
@@ -137,9 +135,8 @@ static int check_worktree(struct finding *f) {
         _cleanup_free_ char *common = NULL, *back = NULL, *folder = NULL, *canonical = NULL;
         _cleanup_close_ int common_fd = -EBADF;
         const char *name;
-        int r;
+        int r = follow_pointer(f->git_fd, "commondir", "", f->dirs->git_dir, &common);
 
-        r = follow_pointer(f->git_fd, "commondir", "", f->dirs->git_dir, &common);
         if (r < 0)
                 return r == -ENOMEM ? r : doubt(f, "its git dir's commondir leads nowhere", repair_hint);
         name = path_below(f->dirs->git_dir, common);
@@ -284,13 +281,13 @@ struct walked {
 };
 
 char *gitwalk_describe(int folder, const char *name, const char *path) {
-        char text[PATH_MAX], *line;
+        char text[PATH_MAX];
         ssize_t n = readlinkat(folder, name, text, sizeof(text) - 1);
 
         if (n < 0)
                 return NULL;
         text[n] = '\0';
-        return asprintf(&line, "%s -> %s", path, text) < 0 ? NULL : line;
+        return str_format("%s -> %s", path, text);
 }
 
 bool gitwalk_is_reference(int folder, const char *name) {

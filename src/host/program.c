@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "base/str.h"
 #include "base/sys.h"
 
 static bool entry_is_roots(const char *path) {
@@ -71,10 +72,9 @@ int program_find(const char *name, char **ret) {
                 n = strcspn(at, ":");
                 if (*at != '/') /* a folder relative to the working directory, which mostly is the project */
                         continue;
-                if (asprintf(&path, "%.*s/%s", (int)n, at, name) < 0) {
-                        path = NULL;
+                path = str_format("%.*s/%s", (int)n, at, name);
+                if (!path)
                         return -ENOMEM;
-                }
                 r = program_try(path, ret);
         }
         return r > 0 ? 0 : r < 0 ? r : -ENOENT;

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/name_list.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "glob.h"
 
 #define READABLE(t, p, ...) \
@@ -223,10 +224,7 @@ static int look_at_all(struct walk *w, const char *path, const struct listed_pla
 /* --------------------------------------------------------------------- one row */
 
 static bool is_list(const char *variable) {
-        for (size_t i = 0; i < ARRAY_SIZE(list_variables); i++)
-                if (streq(variable, list_variables[i]))
-                        return true;
-        return false;
+        return STR_IS_ANY(variable, list_variables);
 }
 
 /* Finds the first variable of the row that is set.  0: none is. */

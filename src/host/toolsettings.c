@@ -104,10 +104,7 @@ static bool are_addresses(const char *value) {
 static bool is_flag(const char *value) {
         static const char *const flags[] = {"true", "false", "yes", "no", "on", "off", "1", "0"};
 
-        for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-                if (streq(flags[i], value))
-                        return true;
-        return false;
+        return STR_IS_ANY(value, flags);
 }
 
 static bool has_bytes_alone(const char *value, const char *bytes, size_t most) {

@@ -109,9 +109,8 @@ int user_find(uid_t uid, gid_t gid, struct user *ret) {
         char *passwd[PASSWD_FIELDS] = {0}, *group[GROUP_FIELDS] = {0};
         const char *name = NULL, *home = NULL, *shell = NULL;
         struct user u = {0};
-        int r;
+        int r = find_line("/etc/passwd", uid, PASSWD_FIELDS, passwd, &passwd_line);
 
-        r = find_line("/etc/passwd", uid, PASSWD_FIELDS, passwd, &passwd_line);
         if (r < 0)
                 return r;
         if (r > 0) {

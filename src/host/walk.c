@@ -71,9 +71,8 @@ int walk_normalise(const char *glob, char **ret) {
                 at += part + 1;
                 is_anchored |= at < n;
         }
-        return asprintf(ret, "%s%.*s%s", is_anchored ? "" : "**/", (int)n, start, is_folder ? "/" : "") < 0
-                       ? -ENOMEM
-                       : 0;
+        *ret = str_format("%s%.*s%s", is_anchored ? "" : "**/", (int)n, start, is_folder ? "/" : "");
+        return *ret ? 0 : -ENOMEM;
 }
 
 /* fnmatch(3) is slow where a locale is set, so it is asked last. */

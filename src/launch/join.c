@@ -118,9 +118,8 @@ static int join_make(struct child *c, struct launch *l, struct nsrun_error *err)
         const struct plan_join *join = c->plan->join;
         const struct boundary_own own = child_own(c);
         _cleanup_(builder_close) struct builder b = {.memory = NULL};
-        int r;
+        int r = builder_open(&b, c->bytes, c->n_bytes, &own, err);
 
-        r = builder_open(&b, c->bytes, c->n_bytes, &own, err);
         if (r < 0)
                 return r;
         r = c->params->init_path ? join_by_init(c, &b, l) : join_directly(c, &b, l, err);

@@ -316,12 +316,10 @@ int call_ask(struct call *c, const char *method, const char *params, char **ret)
         int r;
 
         (void)pthread_mutex_lock(&c->server->lock);
-        r = asprintf(&id, "\"nsrun-%llu\"", ++c->server->n_asked);
+        id = str_format("\"nsrun-%llu\"", ++c->server->n_asked);
         (void)pthread_mutex_unlock(&c->server->lock);
-        if (r < 0) {
-                id = NULL;
+        if (!id)
                 return -ENOMEM;
-        }
         text = message_request(id, method, params);
         (void)pthread_mutex_lock(&c->lock);
         c->question = TAKE_PTR(id);

@@ -51,12 +51,10 @@ static bool sandbox_has(const struct mcp_server *s, const char *path) {
 static void tell_missing(struct mcp_server *s, const char *path) {
         _cleanup_free_ char *visible = str_visible(path), *text = NULL;
 
-        if (visible &&
-            asprintf(&text,
-                     "the sandbox hasn't got the client's root %s: start nsrun mcp there, or with "
-                     "--project or --rw",
-                     visible) < 0)
-                text = NULL;
+        if (visible)
+                text = str_format("the sandbox hasn't got the client's root %s: start nsrun mcp there, or "
+                                  "with --project or --rw",
+                                  visible);
         if (text)
                 mcp_log(s, MCP_WARNING, text);
 }

@@ -290,9 +290,8 @@ char *tool_answer(struct call *c) {
         struct tool_answer answer = {.structure = NULL};
         struct nsrun_error err = {0};
         char *text;
-        int r;
+        int r = judge_arguments(c, &err);
 
-        r = judge_arguments(c, &err);
         if (r >= 0)
                 r = c->tool->run(c, &answer, &err);
         if (r < 0 && answer.text.length == 0) {

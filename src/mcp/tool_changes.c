@@ -102,10 +102,9 @@ static int diff_to_show(const struct call *c, const char **paths, char **ret, ch
         /* A command may have changed something in between. */
         if (n_patch > CHANGES_SHOWN_MOST || !streq(digest, patch_digest))
                 n_patch = 0;
-        if (asprintf(ret, "%.*s%s%.*s", (int)n, list, n_patch > 0 ? "\n" : "", (int)n_patch, patch) < 0) {
-                *ret = NULL;
+        *ret = str_format("%.*s%s%.*s", (int)n, list, n_patch > 0 ? "\n" : "", (int)n_patch, patch);
+        if (!*ret)
                 return error_oom(err);
-        }
         *ret_digest = TAKE_PTR(digest);
         return 0;
 }
@@ -117,10 +116,8 @@ static char *question_of(const char *verb, const char *diff) {
         char *text = NULL;
 
         if (!visible || json_open(&d, NULL) < 0 ||
-            asprintf(&message, "%s these changes?\n\n%s", verb, visible) < 0) {
-                message = NULL;
+            !(message = str_format("%s these changes?\n\n%s", verb, visible)))
                 return NULL;
-        }
         json_add_string(&d, d.root, "message", message);
         schema = json_add_object(&d, d.root, "requestedSchema");
         json_add_string(&d, schema, "type", "object");

@@ -45,9 +45,8 @@ static int fail_file(const char *path, int r, const char *what, struct nsrun_err
 int tool_open_file(const struct call *c, const char *path, int flags, int *ret_fd, struct stat *ret,
                    struct nsrun_error *err) {
         _cleanup_close_ int found = -EBADF;
-        int r;
+        int r = nsrun_workspace_open(c->server->files, NSRUN_READ, path, O_PATH, 0, &found, err);
 
-        r = nsrun_workspace_open(c->server->files, NSRUN_READ, path, O_PATH, 0, &found, err);
         if (r < 0)
                 return r;
         if (sys_fstat(found, ret) < 0)
@@ -125,9 +124,8 @@ int tool_read(struct call *c, struct tool_answer *ret, struct nsrun_error *err) 
         _cleanup_close_ int fd = -EBADF;
         bool has_more = false;
         struct stat st;
-        int r;
+        int r = tool_open_file(c, path, O_RDONLY, &fd, &st, err);
 
-        r = tool_open_file(c, path, O_RDONLY, &fd, &st, err);
         if (r >= 0)
                 r = read_wanted(c, fd, &k, &ret->text, &has_more, err);
         if (r >= 0 && k.has_nul) {
@@ -182,9 +180,8 @@ int tool_write(struct call *c, struct tool_answer *ret, struct nsrun_error *err)
         struct nsrun_error why = {0};
         struct stat st = {0};
         bool is_new;
-        int r;
+        int r = tool_open_file(c, path, O_WRONLY, &fd, &st, &why);
 
-        r = tool_open_file(c, path, O_WRONLY, &fd, &st, &why);
         is_new = r == -ENOENT;
         if (is_new)
                 r = nsrun_workspace_create(c->server->files, path, O_WRONLY | O_EXCL, 0666, &fd, err);
@@ -292,23 +289,17 @@ static int list_name(void *data, const char *name, mode_t type) {
         return marked ? strv_consume(&l->names, marked) : -ENOMEM;
 }
 
-static int compare_marked(const void *a, const void *b) {
-        return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 int tool_list(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         struct listing l = {.names = NULL};
-        int r;
+        int r = nsrun_workspace_list(c->server->files, tool_path(c), list_name, &l, err);
 
-        r = nsrun_workspace_list(c->server->files, tool_path(c), list_name, &l, err);
         if (r == -ENOMEM)
                 r = error_oom(err);
         if (r >= 0)
                 r = json_open(&d, err);
         if (r >= 0) {
-                if (l.names)
-                        qsort(l.names, strv_length(l.names), sizeof(*l.names), compare_marked);
+                strv_sort(l.names, strv_length(l.names));
                 json_add_string(&d, d.root, "path", tool_path(c));
                 json_add_strings(&d, d.root, "entries", l.names);
                 json_add_bool(&d, d.root, "has_more", l.is_cut);

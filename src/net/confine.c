@@ -264,9 +264,8 @@ static int install_filter(const struct confine_filter *f) {
 }
 
 static int confine_with(const struct place *places, size_t n_places, const struct confine_filter *f) {
-        int r;
+        int r = sys_capset_empty();
 
-        r = sys_capset_empty();
         if (r >= 0)
                 r = sys_prctl(PR_SET_NO_NEW_PRIVS, 1, 0);
         if (r >= 0)

@@ -131,9 +131,8 @@ static void life_ready(struct helper *h, struct watch *w, nsrun_unused uint32_t 
 
 static int helper_prepare(struct helper *h) {
         static struct watch life = {NET_FD_LIFE, life_ready};
-        int r;
+        int r = helper_read_rules(h);
 
-        r = helper_read_rules(h);
         if (r < 0)
                 return r;
         (void)sys_close_range(NET_FD_PUBLISHED + (unsigned)h->rules.n_publishes + h->rules.publishes_later,

@@ -190,9 +190,7 @@ bool net_direct_parse(const char *text, struct net_direct *ret) {
 }
 
 char *net_direct_format(const struct net_direct *d) {
-        char *line;
-
-        return asprintf(&line, d->port ? "%s:%u" : "%s", d->name, d->port) < 0 ? NULL : line;
+        return str_format(d->port ? "%s:%u" : "%s", d->name, d->port);
 }
 
 bool net_direct_has(const struct net_direct *d, const char *name, uint16_t port) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 
+#include "base/str.h"
 #include "own.h"
 #include "relay.h"
 #include "via.h"
@@ -13,8 +14,7 @@
 
 static void set_host(struct flow *f, const char *host) {
         free(f->host);
-        if (asprintf(&f->host, "%s%s", f->datagrams ? NET_HOST_UDP : "", host) < 0)
-                f->host = NULL;
+        f->host = str_format("%s%s", f->datagrams ? NET_HOST_UDP : "", host);
 }
 
 /* As the rules are asked about it. */

@@ -258,13 +258,11 @@ char *net_rule_format(const struct net_rule *rule) {
 }
 
 char *net_publish_format(const struct net_publish *p) {
-        char text[NET_ADDRESS_TEXT], *line;
+        char text[NET_ADDRESS_TEXT];
 
         net_address_format(&p->address, text);
-        return asprintf(&line, p->address.is_v6 ? "publish [%s]:%u:%u" : "publish %s:%u:%u", text, p->port,
-                        p->inside) < 0
-                       ? NULL
-                       : line;
+        return str_format(p->address.is_v6 ? "publish [%s]:%u:%u" : "publish %s:%u:%u", text, p->port,
+                          p->inside);
 }
 
 static const char *read_via(const char *text, struct net_rules *rules) {
@@ -397,10 +395,7 @@ bool net_name_is_askable(const char *name) {
 
         if (!last || net_name_normalise(name, normal) || !streq(name, normal))
                 return false;
-        for (size_t i = 0; i < ARRAY_SIZE(inner); i++)
-                if (streq(last + 1, inner[i]))
-                        return false;
-        return true;
+        return !STR_IS_ANY(last + 1, inner);
 }
 
 bool net_rules_have_name(const struct net_rules *rules, const char *name) {

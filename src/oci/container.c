@@ -89,12 +89,10 @@ static int parse(int folder, const char *name, struct json_document *ret) {
 }
 
 int container_save(struct container *c, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_free_ char *text = NULL;
-        int r = json_open(&d, err);
+        int r;
 
-        if (r < 0)
-                return r;
         json_add_string(&d, d.root, "bundle", c->bundle);
         json_add_string(&d, d.root, "created", c->created);
         json_add_number(&d, d.root, "pid", (uint64_t)c->process.pid);
@@ -131,13 +129,12 @@ static int container_load(struct container *c) {
 static char *time_now(void) {
         struct timespec now;
         struct tm parts;
-        char *text, day[32];
+        char day[32];
 
         if (clock_gettime(CLOCK_REALTIME, &now) < 0 || !gmtime_r(&now.tv_sec, &parts) ||
-            strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &parts) == 0 ||
-            asprintf(&text, "%s.%09ldZ", day, now.tv_nsec) < 0)
+            strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &parts) == 0)
                 return NULL;
-        return text;
+        return str_format("%s.%09ldZ", day, now.tv_nsec);
 }
 
 static int container_open_folder(int root, const char *id, bool is_locked, struct container *c) {
@@ -255,11 +252,8 @@ const char *container_status_name(enum container_status status) {
 
 int container_describe(const struct container *c, bool is_indented, char **ret, struct nsrun_error *err) {
         const struct json_value *annotations = json_get(c->config.root, "annotations");
-        _cleanup_json_ struct json_document d = {0};
-        int r = json_open(&d, err);
+        _cleanup_json_ struct json_document d = json_begin();
 
-        if (r < 0)
-                return r;
         json_add_string(&d, d.root, "ociVersion", SPEC_VERSION);
         json_add_string(&d, d.root, "id", c->id);
         json_add_string(&d, d.root, "status", container_status_name(c->status));

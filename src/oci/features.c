@@ -33,12 +33,10 @@ static void add_linux(struct json_document *d) {
 
 int oci_features(nsrun_unused const struct oci_options *options, nsrun_unused int *ret_status,
                  struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_free_ char *text = NULL;
-        int r = json_open(&d, err);
+        int r;
 
-        if (r < 0)
-                return r;
         json_add_string(&d, d.root, "ociVersionMin", "1.0.0");
         json_add_string(&d, d.root, "ociVersionMax", "1.2.0");
         LIST(&d, d.root, "hooks", "prestart", "createRuntime", "poststart", "poststop");

@@ -34,9 +34,8 @@ static int process_add_user(const struct json_value *user, struct spec *spec, st
         const struct json_value *groups = json_get(user, "additionalGids"), *mask = json_get(user, "umask");
         struct plan_raw *raw = spec->plan->raw;
         uint64_t bits;
-        int r;
+        int r = process_read_id(json_get(user, "uid"), "process.user.uid", &spec->plan->uid, err);
 
-        r = process_read_id(json_get(user, "uid"), "process.user.uid", &spec->plan->uid, err);
         if (r >= 0)
                 r = process_read_id(json_get(user, "gid"), "process.user.gid", &spec->plan->gid, err);
         raw->identity.takes_uid = raw->identity.takes_gid = true;
@@ -153,9 +152,8 @@ static int add_rest(const struct json_value *process, struct spec *spec, struct 
 int process_add(const struct json_value *process, struct spec *spec, struct nsrun_error *err) {
         const char *cwd = json_text(json_get(process, "cwd"));
         struct nsrun_plan *plan = spec->plan;
-        int r;
+        int r = fields_check_process(process, err);
 
-        r = fields_check_process(process, err);
         if (r >= 0)
                 r = copy_strings(json_get(process, "args"), "process.args", &plan->argv, err);
         if (r >= 0 && (!plan->argv || !plan->argv[0]))

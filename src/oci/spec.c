@@ -190,9 +190,8 @@ int spec_read(const struct json_value *config, const char *bundle, struct spec *
               struct nsrun_error *err) {
         const struct json_value *in_linux = json_get(config, "linux");
         _cleanup_spec_ struct spec spec = {0};
-        int r;
+        int r = fields_check(config, err);
 
-        r = fields_check(config, err);
         if (r >= 0)
                 r = spec_read_process(config, json_get(config, "process"), &spec, err);
         if (r >= 0)

@@ -25,9 +25,8 @@ static int connect_console(const char *path, int *ret, struct nsrun_error *err) 
         _cleanup_free_ char *parent = path_parent(path);
         _cleanup_close_ int folder = -EBADF, fd = -EBADF;
         struct sockaddr_un address = {.sun_family = AF_UNIX};
-        int r;
+        int r = parent ? folder = sys_open(AT_FDCWD, parent, O_PATH | O_DIRECTORY, 0) : -ENOMEM;
 
-        r = parent ? folder = sys_open(AT_FDCWD, parent, O_PATH | O_DIRECTORY, 0) : -ENOMEM;
         if (r >= 0 && snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", folder,
                                path_basename(path)) >= (int)sizeof(address.sun_path))
                 r = -ENAMETOOLONG;

@@ -39,9 +39,8 @@ static const char *const proc_hidden_for_root[] = {
 static int collect_roots(struct entries *e, const struct resolved *s) {
         for (size_t i = 0; i < ARRAY_SIZE(system_roots); i++) {
                 char text[PATH_MAX];
-                ssize_t n;
+                ssize_t n = readlink(system_roots[i], text, sizeof(text) - 1);
 
-                n = readlink(system_roots[i], text, sizeof(text) - 1);
                 if (n > 0) {
                         text[n] = '\0';
                         entries_add_symlink(e, ENTRY_OWN, text, system_roots[i]);
@@ -235,8 +234,7 @@ static int hide_folder(struct entries *e, const struct resolved *s, const char *
 
                 if (!below || !*below || streq(s->files.rules[i].source, s->files.rules[i].target))
                         continue;
-                if (asprintf(&joined, "%s/%s", s->files.rules[i].target, below) < 0)
-                        joined = NULL;
+                joined = str_format("%s/%s", s->files.rules[i].target, below);
                 place = joined ? path_normalise(joined) : NULL;
                 if (!place)
                         return -ENOMEM;
@@ -268,9 +266,8 @@ static enum entry_origin home_origin(const struct resolved *s) {
 }
 
 int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
-        int r;
+        int r = collect_roots(e, s);
 
-        r = collect_roots(e, s);
         if (r >= 0)
                 r = collect_dev(e, s);
         if (r < 0)

@@ -79,11 +79,9 @@ void entries_add_tmpfs(struct entries *e, enum entry_origin origin, const char *
 
         op->mode = mode;
         op->size = size;
-        if (asprintf(&op->text, "mode=%04o,size=%ju,nr_inodes=%ju", (unsigned)mode, (uintmax_t)size,
-                     (uintmax_t)inodes) < 0) {
-                op->text = NULL;
-                e->has_failed = true;
-        }
+        op->text = str_format("mode=%04o,size=%ju,nr_inodes=%ju", (unsigned)mode, (uintmax_t)size,
+                              (uintmax_t)inodes);
+        e->has_failed |= !op->text;
 }
 
 void entries_add_hidden(struct entries *e, const char *path, const char *host_path) {

@@ -7,13 +7,9 @@
 
 char *hidden_identity(const char *path, uint64_t inode) {
         uint64_t own = 0, born = 0;
-        char *text;
 
         (void)sys_birth(path, &own, &born);
-        return asprintf(&text, "%ju:%ju:%s", (uintmax_t)(inode != 0 ? inode : own), (uintmax_t)born, path) <
-                               0
-                       ? NULL
-                       : text;
+        return str_format("%ju:%ju:%s", (uintmax_t)(inode != 0 ? inode : own), (uintmax_t)born, path);
 }
 
 /* Whether the entry shows a file or a folder of the host's. */
@@ -23,11 +19,7 @@ static bool shows_host(const struct plan_op *op) {
 }
 
 static char *describe_names(uint64_t n) {
-        char *text;
-
-        return asprintf(&text, "%ju other name%s of the file not found", (uintmax_t)n, n == 1 ? "" : "s") < 0
-                       ? NULL
-                       : text;
+        return str_format("%ju other name%s of the file not found", (uintmax_t)n, n == 1 ? "" : "s");
 }
 
 /* Makes of an entry that would show what is hidden one that hides it. */
@@ -95,11 +87,10 @@ int plan_identify_hidden(struct nsrun_plan *plan, const struct resolved *s) {
         for (size_t i = 0; i < s->files.n_hidden; i++) {
                 const struct resolved_hidden *hidden = &s->files.hidden[i];
                 _cleanup_free_ char *identity = hidden_identity(hidden->path, hidden->inode);
-                char *marked = NULL;
 
                 if (!identity ||
-                    asprintf(&marked, "%s%s", is_in_overlay(plan, hidden->path) ? "!" : "", identity) < 0 ||
-                    strv_consume(&plan->hidden, marked) < 0)
+                    strv_consume(&plan->hidden,
+                                 str_concat(is_in_overlay(plan, hidden->path) ? "!" : "", identity, "")) < 0)
                         return -ENOMEM;
         }
         return 0;

@@ -11,7 +11,6 @@
 static int set(struct variables *env, const struct nsrun_policy *p, const char *entry) {
         size_t length = strcspn(entry, "=");
         const char *value;
-        char *made;
 
         if (entry[length] == '=')
                 return variables_set(env, strdup(entry));
@@ -20,13 +19,12 @@ static int set(struct variables *env, const struct nsrun_policy *p, const char *
                 variables_drop(env, entry, length);
                 return 0;
         }
-        return variables_set(env, asprintf(&made, "%s=%s", entry, value) < 0 ? NULL : made);
+        return variables_set(env, str_format("%s=%s", entry, value));
 }
 
 static int plan_join_fill_environment(struct nsrun_plan *plan, const struct resolved *s) {
         const struct nsrun_policy *p = s->policy;
         _cleanup_variables_ struct variables env = {0};
-        char *pwd = NULL;
         int r = variables_set_all(&env, TAKE_PTR(plan->env));
 
         if (r >= 0)
@@ -42,7 +40,7 @@ static int plan_join_fill_environment(struct nsrun_plan *plan, const struct reso
                 variables_drop(&env, *name, strlen(*name));
         for (const char *const *name = s->unset; name && *name; name++)
                 variables_drop(&env, *name, strlen(*name));
-        r = variables_set(&env, asprintf(&pwd, "PWD=%s", plan->cwd) < 0 ? NULL : pwd);
+        r = variables_set(&env, str_format("PWD=%s", plan->cwd));
         plan->env = variables_finish(&env);
         return r;
 }
@@ -73,9 +71,8 @@ static int join_read(const char *id, struct plan_record *record, struct nsrun_er
         _cleanup_free_ char *bytes = NULL;
         struct plan_join *join;
         size_t n = 0;
-        int r;
+        int r = records_open(id, &folder, err);
 
-        r = records_open(id, &folder, err);
         if (r >= 0)
                 r = records_read(&folder, &bytes, &n, err);
         if (r >= 0)

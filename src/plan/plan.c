@@ -74,7 +74,8 @@ static char *through_one_link(const char *target, const struct entries *e, bool 
                 below = path_below(target, op->target);
                 if (!below || !*below)
                         continue;
-                if (asprintf(&joined, "%s/%s", op->text, below) < 0)
+                joined = str_format("%s/%s", op->text, below);
+                if (!joined)
                         return NULL;
                 *ret_found = true;
                 parent = path_parent(op->target);
@@ -103,9 +104,8 @@ static char *through_system_roots(const char *target, const struct entries *e) {
  * names there ("lock", the scratch folder). */
 static char *layer_name(const char *target) {
         _cleanup_free_ char *slug = path_slug(target);
-        char *name;
 
-        return slug && asprintf(&name, "overlay-%s", slug) >= 0 ? name : NULL;
+        return slug ? str_format("overlay-%s", slug) : NULL;
 }
 
 static enum plan_origin origin_of(const struct resolved_rule *rule) {
@@ -202,10 +202,8 @@ static int collect_private(struct entries *e, const struct resolved *s) {
                 while (s->protection.private[k] && !streq(s->protection.private[k], cover -> source))
                         k++;
                 if (s->protection.private[k] &&
-                    asprintf(&cover->text, PLAN_PRIVATE "/%zu/%s", k, path_basename(cover->source)) < 0) {
-                        cover->text = NULL;
+                    !(cover->text = str_format(PLAN_PRIVATE "/%zu/%s", k, path_basename(cover->source))))
                         return -ENOMEM;
-                }
         }
         op = entries_add(e, ENTRY_OWN, PLAN_BIND, PLAN_PRIVATE);
         op->origin = PLAN_BY_RUNDIR;
@@ -216,9 +214,8 @@ static int collect_private(struct entries *e, const struct resolved *s) {
 }
 
 static int plan_collect(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
-        int r;
+        int r = collect_base(e, s, err);
 
-        r = collect_base(e, s, err);
         if (r < 0)
                 return r == -ENOMEM ? error_oom(err) : r;
         r = collect_etc(e, s, err);
@@ -264,7 +261,8 @@ static int plan_fill_environment(struct nsrun_plan *plan, const struct resolved 
                         if (!plan->env[n++])
                                 return -ENOMEM;
                 }
-        if (asprintf(&pwd, "PWD=%s", plan->cwd) < 0)
+        pwd = str_format("PWD=%s", plan->cwd);
+        if (!pwd)
                 return -ENOMEM;
         plan->env[n] = pwd;
         return 0;

@@ -213,7 +213,6 @@ static void add_ids(struct printing *p, const struct nsrun_plan *plan) {
 int plan_print_bwrap(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err) {
         struct printing p = {.next_fd = FIRST_FD};
         _cleanup_free_ char *words = NULL, *redirections = NULL;
-        char *line = NULL;
 
         if (plan->plain)
                 return error_set(err, NSRUN_STAGE_USAGE, -EINVAL, NULL,
@@ -242,8 +241,7 @@ int plan_print_bwrap(const struct nsrun_plan *plan, char **ret, struct nsrun_err
         add_words(&p.words, (const char *const *)plan->argv);
         words = strbuf_finish(&p.words);
         redirections = strbuf_finish(&p.redirections);
-        if (!words || !redirections || asprintf(&line, "%s%s\n", words, redirections) < 0)
+        if (!words || !redirections || !(*ret = str_format("%s%s\n", words, redirections)))
                 return error_oom(err);
-        *ret = line;
         return 0;
 }

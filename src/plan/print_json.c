@@ -199,13 +199,9 @@ int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
 }
 
 int plan_print_log(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         struct json_value *mounts;
-        int r;
 
-        r = json_open(&d, err);
-        if (r < 0)
-                return r;
         json_add_string(&d, d.root, "level", "debug");
         json_add_string(&d, d.root, "message", "linux isolation mount plan");
         json_add_string(&d, d.root, "root", plan->instance);

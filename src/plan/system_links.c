@@ -50,9 +50,8 @@ static bool is_private(const struct resolved *s, const char *path) {
 int entries_add_way(struct entries *e, const struct resolved *s, const char *path) {
         _cleanup_free_ char *end = NULL;
         unsigned mode;
-        int r;
+        int r = path_canonical(path, &end, &mode);
 
-        r = path_canonical(path, &end, &mode);
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
         if ((!S_ISDIR(mode) && !S_ISREG(mode)) || (!way_is_shown(e, s, end) && is_private(s, end)))

@@ -111,9 +111,8 @@ static int policy_config_check_schema(struct config_reader *c, size_t node) {
 static int apply_path_option(struct config_reader *c, size_t node) {
         _cleanup_free_ char *path = NULL;
         char option[64];
-        int r;
+        int r = config_path(c, node, config_text(c, node), &path);
 
-        r = config_path(c, node, config_text(c, node), &path);
         return r < 0 ? r : config_set(c, node, option_of(c, node, option), path);
 }
 
@@ -294,32 +293,24 @@ static int apply_variable(struct config_reader *c, size_t node) {
                 return config_set(c, node, "env", n->key);
         if (!config_text(c, node))
                 return config_fail_type(c, node, "a string, true or null");
-        if (asprintf(&entry, "%s=%s", n->key, config_text(c, node)) < 0) {
-                entry = NULL;
-                return error_oom(c->err);
-        }
-        return config_set(c, node, "env", entry);
+        entry = str_format("%s=%s", n->key, config_text(c, node));
+        return entry ? config_set(c, node, "env", entry) : error_oom(c->err);
 }
 
 static int apply_limit(struct config_reader *c, size_t node) {
         const struct json_node *n = &c->map.nodes[node];
         _cleanup_free_ char *entry = NULL;
         uint64_t number;
-        int length;
 
         if (!*n->key || strchr(n->key, '='))
                 return config_fail(c, n->key_at, n->key, "not a limit's name", NULL);
         if (json_number(n->value, &number))
-                length = asprintf(&entry, "%s=%llu", n->key, (unsigned long long)number);
+                entry = str_format("%s=%llu", n->key, (unsigned long long)number);
         else if (config_text(c, node))
-                length = asprintf(&entry, "%s=%s", n->key, config_text(c, node));
+                entry = str_format("%s=%s", n->key, config_text(c, node));
         else
                 return config_fail_type(c, node, "a whole number or a string");
-        if (length < 0) {
-                entry = NULL;
-                return error_oom(c->err);
-        }
-        return config_set(c, node, "limit", entry);
+        return entry ? config_set(c, node, "limit", entry) : error_oom(c->err);
 }
 
 static int apply_enabled(struct config_reader *c, size_t node) {
@@ -356,9 +347,8 @@ static int apply_expose_path(struct config_reader *c, size_t node) {
 
 static int apply_workspace(struct config_reader *c, size_t node) {
         _cleanup_free_ char *path = NULL;
-        int r;
+        int r = config_path(c, node, config_text(c, node), &path);
 
-        r = config_path(c, node, config_text(c, node), &path);
         return r < 0 ? r : config_set(c, node, "instance-workspace", path);
 }
 

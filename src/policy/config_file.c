@@ -53,8 +53,8 @@ static int remember_file(struct nsrun_policy *p, int fd, const char *file, struc
                                  "the configuration changes while nsrun looks", NULL);
         if (path_is_absolute(file))
                 spelled = strdup(file);
-        else if ((cwd = getcwd(NULL, 0)) && asprintf(&spelled, "%s/%s", cwd, file) < 0)
-                spelled = NULL;
+        else if ((cwd = getcwd(NULL, 0)))
+                spelled = str_format("%s/%s", cwd, file);
         if (!spelled)
                 return error_oom(err);
         p->config = TAKE_PTR(canonical);
@@ -64,9 +64,8 @@ static int remember_file(struct nsrun_policy *p, int fd, const char *file, struc
 
 static int load_open(struct nsrun_policy *p, int fd, const char *file, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
-        int r;
+        int r = check_file(fd, file, err);
 
-        r = check_file(fd, file, err);
         if (r >= 0)
                 r = remember_file(p, fd, file, err);
         if (r < 0)

@@ -74,11 +74,10 @@ const char *config_text(const struct config_reader *c, size_t node) {
 }
 
 const char *config_label(struct config_reader *c, size_t node, const char *what) {
-        char place[CONFIG_MOST_NAME + 64], *label = NULL;
+        char place[CONFIG_MOST_NAME + 64];
 
-        if (asprintf(&label, "%s: %s", place_of(c, c->map.nodes[node].at, place), what) < 0)
-                label = NULL;
-        return policy_keep_label(c->policy, label);
+        return policy_keep_label(c->policy,
+                                 str_format("%s: %s", place_of(c, c->map.nodes[node].at, place), what));
 }
 
 int config_set(struct config_reader *c, size_t node, const char *option, const char *value) {
@@ -108,8 +107,7 @@ int config_note(struct config_reader *c, size_t node, const char *key, const cha
 
         if (!c->policy->keeps_said)
                 return 0;
-        if (asprintf(&full, "%s%s", prefix, value ? value : "") < 0)
-                full = NULL;
+        full = str_format("%s%s", prefix, value ? value : "");
         if (!full || policy_note(c->policy, key, full, place_of(c, c->map.nodes[node].at, place)) < 0)
                 return error_oom(c->err);
         return 0;

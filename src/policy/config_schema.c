@@ -145,13 +145,9 @@ static void add_section(struct json_document *d, struct json_value *definitions,
 }
 
 int config_schema(char **ret, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         struct json_value *definitions;
-        int r;
 
-        r = json_open(&d, err);
-        if (r < 0)
-                return r;
         json_add_string(&d, d.root, "$schema", DIALECT);
         json_add_string(&d, d.root, "title", "nsrun's configuration");
         add_keys(&d, d.root, config_keys, n_config_keys, false);

@@ -112,9 +112,8 @@ static int find_sections_project(const struct nsrun_policy *p, char **ret) {
 static int section_folder(struct config_reader *c, size_t node, char **ret) {
         const char *key = c->map.nodes[node].key;
         _cleanup_free_ char *home = NULL, *named = NULL, *path = NULL;
-        int r;
+        int r = config_path(c, node, key, &path);
 
-        r = config_path(c, node, key, &path);
         if (r < 0)
                 return r;
         if (key[0] == '~') {

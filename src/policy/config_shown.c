@@ -36,10 +36,7 @@ bool config_has_one_value(const char *key) {
                 "isolation.enabled",
         };
 
-        for (size_t i = 0; i < ARRAY_SIZE(single); i++)
-                if (streq(single[i], key))
-                        return true;
-        return false;
+        return STR_IS_ANY(key, single);
 }
 
 /* What a thing that was said is about: two that are about the same thing take each other's place.  Of a

@@ -73,9 +73,8 @@ static int set_amount(struct policy_limits *limits, const struct option_spec *sp
                       const struct amount *amount, const char *text, const char *value,
                       struct nsrun_error *err) {
         uint64_t n;
-        int r;
+        int r = parse_amount(spec, text, amount->is_bytes, value, &n, err);
 
-        r = parse_amount(spec, text, amount->is_bytes, value, &n, err);
         if (r < 0)
                 return r;
         if (n < amount->least)

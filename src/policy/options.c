@@ -100,9 +100,8 @@ static int apply_member(void *target, const struct option_spec *spec, const char
 static int apply_project(void *target, const struct option_spec *spec, const char *value,
                          struct nsrun_error *err) {
         struct nsrun_policy *p = target;
-        int r;
+        int r = need_text(spec, value, err);
 
-        r = need_text(spec, value, err);
         if (r < 0)
                 return r;
         p->no_project = false;
@@ -129,9 +128,8 @@ static int policy_options_apply_exposed(void *target, const struct option_spec *
                 {"rw", "--rw", POLICY_RW},
                 {"overlay", "--overlay", POLICY_OVERLAY},
         };
-        int r;
+        int r = need_text(spec, value, err);
 
-        r = need_text(spec, value, err);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
@@ -214,9 +212,8 @@ static int apply_symlink(void *target, const struct option_spec *spec, const cha
 static int apply_tmp(void *target, const struct option_spec *spec, const char *value,
                      struct nsrun_error *err) {
         struct nsrun_policy *p = target;
-        int r;
+        int r = need_text(spec, value, err);
 
-        r = need_text(spec, value, err);
         if (r < 0)
                 return r;
         p->tmp_kind = streq(value, "scratch") ? POLICY_TMP_SCRATCH
@@ -232,9 +229,8 @@ static int read_tmpfs_size(const struct option_spec *spec, const char *value, ui
                            struct nsrun_error *err) {
         static const char hint[] = "give bytes, or a number with K, M, G or T: 512M";
         uint64_t size;
-        int r;
+        int r = str_parse_number(value, true, &size);
 
-        r = str_parse_number(value, true, &size);
         if (r < 0)
                 return option_refuse(spec, value, r == -ERANGE ? "too big" : "not a size", hint, err);
         if (size < SMALLEST_TMPFS)
@@ -313,9 +309,8 @@ static int apply_named(void *target, const struct option_spec *spec, const char 
 static int apply_config(void *target, const struct option_spec *spec, const char *value,
                         struct nsrun_error *err) {
         struct nsrun_policy *p = target;
-        int r;
+        int r = need_text(spec, value, err);
 
-        r = need_text(spec, value, err);
         if (r < 0)
                 return r;
         p->no_config = false;
@@ -325,9 +320,8 @@ static int apply_config(void *target, const struct option_spec *spec, const char
 static int apply_profile(void *target, const struct option_spec *spec, const char *value,
                          struct nsrun_error *err) {
         struct nsrun_policy *p = target;
-        int r;
+        int r = need_text(spec, value, err);
 
-        r = need_text(spec, value, err);
         if (r < 0)
                 return r;
         if (streq(value, "code") || streq(value, "instance")) {

@@ -9,9 +9,7 @@
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 static int set_variable(struct variables *v, const char *name, const char *value) {
-        char *entry = NULL;
-
-        return variables_set(v, asprintf(&entry, "%s=%s", name, value) < 0 ? NULL : entry);
+        return variables_set(v, str_format("%s=%s", name, value));
 }
 
 /* Withholds a variable: its name goes into e->left_out, and into s->secrets. */
@@ -59,10 +57,6 @@ static int keep_git_whole(const struct nsrun_policy *p, struct resolved_environm
                         return leave_out(e, count, true);
                 }
         return 0;
-}
-
-static int policy_environment_compare_names(const void *a, const void *b) {
-        return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* What goes before an entry that nsrun adds, beside --unsetenv. */
@@ -146,8 +140,7 @@ static int make_environment(const struct resolved *s, struct resolved_environmen
 }
 
 static void sort_names(char **names) {
-        if (names)
-                qsort(names, strv_length(names), sizeof(*names), policy_environment_compare_names);
+        strv_sort(names, strv_length(names));
 }
 
 int environment_resolve(const struct resolved *s, struct resolved_environment *e, struct nsrun_error *err) {

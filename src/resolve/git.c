@@ -43,11 +43,8 @@ static int refuse_git_dir(const struct gitdir *dirs, const char *why, const char
                           struct nsrun_error *err) {
         _cleanup_free_ char *expose = NULL;
 
-        if (!hint &&
-            asprintf(&expose, "if it is the project's own, expose it: --rw %s", dirs->git_dir) < 0) {
-                expose = NULL;
+        if (!hint && !(expose = str_format("if it is the project's own, expose it: --rw %s", dirs->git_dir)))
                 return error_oom(err);
-        }
         return policy_refuse(err, dirs->dot_git, hint ? hint : expose,
                              "the project's .git can't be believed: %s", why);
 }

@@ -61,9 +61,8 @@ static int resolve_file(const struct resolved *s, char **ret, struct nsrun_error
         struct resolved_rule rule = {.access = POLICY_RO, .option = "--seccomp"};
         const char *named = s->policy->seccomp;
         _cleanup_free_ char *canonical = NULL, *spelled = NULL;
-        int r;
+        int r = path_canonical(named, &canonical, NULL);
 
-        r = path_canonical(named, &canonical, NULL);
         if (r == -ENOENT || r == -ENOTDIR || r == -EACCES)
                 return refuse_missing_file(named, err);
         if (r < 0)

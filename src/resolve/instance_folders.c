@@ -112,14 +112,10 @@ int instance_find_start(const struct resolved *s, char **ret) {
 int instance_environment(const char *root, char ***ret) {
         _cleanup_strv_ char **list = NULL;
 
-        for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
-                char *entry = NULL;
-
-                if (asprintf(&entry, "%s=%s/%s", variables[i].name, root, variables[i].below) < 0)
+        for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+                if (strv_consume(&list,
+                                 str_format("%s=%s/%s", variables[i].name, root, variables[i].below)) < 0)
                         return -ENOMEM;
-                if (strv_consume(&list, entry) < 0)
-                        return -ENOMEM;
-        }
         *ret = TAKE_PTR(list);
         return 0;
 }
@@ -128,9 +124,8 @@ int instance_environment(const char *root, char ***ret) {
 static int instance_make_one(int parent, const char *name, int *ret) {
         const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW;
         struct stat st;
-        int fd;
+        int fd = sys_open(parent, name, flags, 0);
 
-        fd = sys_open(parent, name, flags, 0);
         if (fd == -ENOENT) {
                 int r = sys_mkdirat(parent, name, 0755);
 

@@ -49,10 +49,9 @@ int instance_add_rules(struct resolved *s, struct nsrun_error *err) {
                 .option = "the instance",
                 .is_to_be_made = true,
         };
-        int r;
+        int r = instance_find_root(s->policy->instance, environment_inherited(s->policy), s->home,
+                                   &s->instance.root, &spelled, err);
 
-        r = instance_find_root(s->policy->instance, environment_inherited(s->policy), s->home,
-                               &s->instance.root, &spelled, err);
         if (r < 0)
                 return r;
         folder.source = s->instance.root;
@@ -75,10 +74,7 @@ static bool is_in_base_view(const char *path) {
 
         if (refuse_is_own(path) || streq(path, "/etc"))
                 return true;
-        for (size_t i = 0; i < ARRAY_SIZE(trees); i++)
-                if (path_is_beneath(path, trees[i]))
-                        return true;
-        return false;
+        return path_is_beneath_any(path, trees, ARRAY_SIZE(trees));
 }
 
 /* Whether a rule decides already what the sandbox shows at `path`. */
@@ -141,10 +137,8 @@ static int add_above(struct resolved *s, const char *above, const char *canonica
         _cleanup_free_ char *way = strdup(spelled);
 
         for (const char *p = canonical + strlen(above); way && (p = strchr(p, '/')); p++) {
-                char *next = NULL;
+                char *next = str_format("%s/..", way);
 
-                if (asprintf(&next, "%s/..", way) < 0)
-                        next = NULL;
                 free(way);
                 way = next;
         }
@@ -195,9 +189,8 @@ static int add_executable(struct resolved *s, const char *spelled, struct nsrun_
         static const char option[] = "the executable";
         _cleanup_free_ char *canonical = NULL, *named = NULL, *folder = NULL, *real = NULL, *package = NULL;
         unsigned mode = 0;
-        int r;
+        int r = path_canonical(spelled, &canonical, &mode);
 
-        r = path_canonical(spelled, &canonical, &mode);
         if (r < 0 || (mode & S_IFMT) != S_IFREG)
                 return r == -ENOMEM ? error_oom(err) : 0;
         named = path_parent(spelled);
@@ -240,9 +233,8 @@ static int add_argument(struct resolved *s, const char *path, struct nsrun_error
         static const char option[] = "an argument";
         _cleanup_free_ char *canonical = NULL;
         unsigned mode = 0;
-        int r;
+        int r = path_canonical(path, &canonical, &mode);
 
-        r = path_canonical(path, &canonical, &mode);
         if (r == -ENOMEM)
                 return error_oom(err);
         if (r == -ENOENT)
@@ -263,13 +255,14 @@ static int find_executable(const struct resolved *s, char **ret) {
         if (path_is_absolute(name))
                 return (*ret = strdup(name)) ? 0 : -ENOMEM;
         if (strchr(name, '/'))
-                return cwd && asprintf(ret, "%s/%s", cwd, name) < 0 ? -ENOMEM : 0;
+                return cwd && !(*ret = str_format("%s/%s", cwd, name)) ? -ENOMEM : 0;
         while (path && *path) {
                 size_t n = strcspn(path, ":");
                 _cleanup_free_ char *candidate = NULL;
 
                 if (path[0] == '/') {
-                        if (asprintf(&candidate, "%.*s/%s", (int)n, path, name) < 0)
+                        candidate = str_format("%.*s/%s", (int)n, path, name);
+                        if (!candidate)
                                 return -ENOMEM;
                         if (sys_is_executable(candidate) == 0) {
                                 *ret = TAKE_PTR(candidate);

@@ -56,23 +56,21 @@ static int refuse_options(const struct nsrun_policy *p, struct nsrun_error *err)
 
 int policy_resolve_plain(struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
-        int n, r = p->no_sandbox ? refuse_options(p, err) : 0;
+        int r = p->no_sandbox ? refuse_options(p, err) : 0;
 
         if (r < 0)
                 return r;
         if (s->is_session)
                 return refuse_beside("a session", "it is a sandbox for many commands", err);
-        n = p->no_sandbox ? asprintf(&s->plain, "%s", policy_no_sandbox_warning)
-            : p->isolation_label
-                    ? asprintf(&s->plain,
-                               "isolation is disabled (%s): the command runs with no sandbox "
-                               "at all",
-                               p->isolation_label)
-                    : asprintf(&s->plain, "isolation is disabled: the command runs with no sandbox at all");
-        if (n < 0) {
-                s->plain = NULL;
+        s->plain =
+                p->no_sandbox
+                        ? strdup(policy_no_sandbox_warning)
+                        : str_format("isolation is disabled%s%s%s: the command runs with no sandbox at all",
+                                     p->isolation_label ? " (" : "",
+                                     p->isolation_label ? p->isolation_label : "",
+                                     p->isolation_label ? ")" : "");
+        if (!s->plain)
                 return error_oom(err);
-        }
         if (policy_find_home(environment_get(environment_inherited(p), "HOME"), &s->home, NULL) < 0)
                 return error_oom(err);
         if (p->no_sandbox || p->project)

@@ -47,9 +47,8 @@ static int refuse_config_root(const struct resolved *s, const struct resolved_ru
 
 static int refuse_config_folders(const struct resolved *s, struct nsrun_error *err) {
         _cleanup_free_ char *file = NULL, *parent = NULL, *folder = NULL;
-        int r;
+        int r = rules_judge(s, refuse_config_root, "/etc/nsrun", err);
 
-        r = rules_judge(s, refuse_config_root, "/etc/nsrun", err);
         if (r < 0)
                 return r;
         if (config_find_user_file(s->policy, &file) < 0)

@@ -232,9 +232,7 @@ static int list_writable(struct resolved *s, struct nsrun_error *err) {
 
 /* Adds a line "LETTER PATH" to what this run exposes. */
 static int add_exposed(struct resolved *s, char letter, const char *path) {
-        char *line = NULL;
-
-        return asprintf(&line, "%c %s", letter, path) < 0 ? -ENOMEM : strv_consume(&s->files.exposes, line);
+        return strv_consume(&s->files.exposes, str_format("%c %s", letter, path));
 }
 
 /* Adds what is to be remembered of the project: it is one because of its .git; or the user named one

@@ -32,11 +32,10 @@ static char *explain_state(const struct toolchain_place *place) {
                 [TOOLCHAIN_HOLDS] = "it holds",
                 [TOOLCHAIN_UNREADABLE] = "it can't be looked at",
         };
-        char *text = NULL;
 
         if (!place->detail)
                 return strdup(texts[place->state]);
-        return asprintf(&text, "%s %s", texts[place->state], place->detail) < 0 ? NULL : text;
+        return str_format("%s %s", texts[place->state], place->detail);
 }
 
 /* Refuses a path that the user, a variable or a link names, if it holds more than a toolchain. */
@@ -94,9 +93,8 @@ static int show(const struct addition *a, const struct toolchain_place *place, s
         size_t n = s->files.n_rules;
         bool is_named = place->variable || a->is_of_config, is_around;
         struct resolved_rule *rule;
-        int r;
+        int r = resolve_rule(s, &request, why);
 
-        r = resolve_rule(s, &request, why);
         if (r == 0 && s->files.n_rules == n)
                 r = policy_refuse(why, place->path, NULL, "nothing is there any more");
         if (r < 0)
@@ -281,7 +279,6 @@ static int find_unseen_variable(const struct resolved *s, struct resolved_tools 
                                 const char *below) {
         const char *value = variables_value(&s->environment.variables, name), *why = find_why(s, name);
         _cleanup_free_ char *path = NULL;
-        char *line = NULL;
         int r;
 
         if (!value || !path_is_absolute(value))
@@ -293,16 +290,14 @@ static int find_unseen_variable(const struct resolved *s, struct resolved_tools 
                 r = is_unseen(s, value);
         if (r <= 0)
                 return r;
-        if (asprintf(&line, "%s=%s isn't visible inside%s%s", name, value, why ? ": " : "", why ? why : "") <
-            0)
-                return -ENOMEM;
-        return strv_consume(&tools->unseen, line);
+        return strv_consume(&tools->unseen, str_format("%s=%s isn't visible inside%s%s", name, value,
+                                                       why ? ": " : "", why ? why : ""));
 }
 
 static int find_unseen_path(const struct resolved *s, struct resolved_tools *tools) {
         const char *value = variables_value(&s->environment.variables, "PATH");
         _cleanup_strbuf_ struct strbuf names = {0};
-        char *line = NULL, *list;
+        _cleanup_free_ char *list = NULL;
         int r = 0;
 
         for (const char *at = value; at && *at && r >= 0;) {
@@ -317,11 +312,9 @@ static int find_unseen_path(const struct resolved *s, struct resolved_tools *too
         if (r < 0 || (!names.length && !names.has_failed))
                 return r < 0 ? r : 0;
         list = strbuf_finish(&names);
-        if (!list)
-                return -ENOMEM;
-        r = asprintf(&line, "PATH names what isn't visible inside: %s", list);
-        free(list);
-        return r < 0 ? -ENOMEM : strv_consume(&tools->unseen, line);
+        return list ? strv_consume(&tools->unseen,
+                                   str_format("PATH names what isn't visible inside: %s", list))
+                    : -ENOMEM;
 }
 
 int toolchain_rules_find_unseen(const struct resolved *s, struct resolved_tools *tools,

@@ -13,11 +13,9 @@
 #include "refuse.h"
 
 char *resolve_spelling(const struct resolved *s, const char *spelled) {
-        char *absolute = NULL;
-
         if (path_is_absolute(spelled))
                 return strdup(spelled);
-        return asprintf(&absolute, "%s/%s", s->cwd ? s->cwd : "", spelled) < 0 ? NULL : absolute;
+        return str_format("%s/%s", s->cwd ? s->cwd : "", spelled);
 }
 
 /* The alias of a target: the absolute path as the user spelled it, if it differs from what it leads
@@ -122,9 +120,8 @@ int resolve_rule(struct resolved *s, const struct rule_request *request, struct 
                                      .giver = request->giver,
                                      .option = request->option,
                                      .rank = request->rank};
-        int r;
+        int r = make_rule(s, request, &rule, err);
 
-        r = make_rule(s, request, &rule, err);
         if (r > 0 && ARRAY_GROW(s->files.rules, s->files.n_rules) < 0)
                 r = error_oom(err);
         if (r > 0)

@@ -30,9 +30,8 @@ static int judge_link(void *data, const char *link) {
         const struct link_look *look = data;
         const struct trust *trust = look->trust;
         enum reach reach = REACH_NOBODY;
-        int r;
+        int r = reach_of_link(link, look->rule->source, trust->home, trust->known, &reach);
 
-        r = reach_of_link(link, look->rule->source, trust->home, trust->known, &reach);
         if (is_planted(trust->writable, link, look->rule))
                 reach = REACH_NOW;
         if (r < 0 || reach == REACH_NOBODY)

@@ -31,9 +31,8 @@ static int write_value(int dir, const char *name, const char *text) {
 /* Moves this process to a child of its own cgroup, since the kernel enables controllers for a
  * cgroup's children only while the cgroup itself has no processes. */
 static int move_out(struct cgroup *c, struct nsrun_error *err) {
-        int r;
+        int r = locked_make_bare(c->place.fd, NAME_PREFIX, c->supervisor, &c->supervisor_fd);
 
-        r = locked_make_bare(c->place.fd, NAME_PREFIX, c->supervisor, &c->supervisor_fd);
         if (r >= 0)
                 r = fd_lift(&c->supervisor_fd);
         if (r >= 0)
@@ -86,9 +85,8 @@ static int write_limits(const struct cgroup *c, const struct policy_limits *limi
 
 static int make(struct cgroup *c, const struct policy_limits *limits, struct nsrun_error *err) {
         struct stat st = {0};
-        int r;
+        int r = fd_lift(&c->place.fd);
 
-        r = fd_lift(&c->place.fd);
         if (r >= 0 && c->place.is_own)
                 r = move_out(c, err);
         if (r >= 0)

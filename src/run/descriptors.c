@@ -56,10 +56,7 @@ static bool is_engine_process(int fd) {
             peer.pid == getpid())
                 return false;
         read_process_name(peer.pid, text, sizeof(text));
-        for (size_t i = 0; i < ARRAY_SIZE(engines); i++)
-                if (streq(text, engines[i]))
-                        return true;
-        return false;
+        return STR_IS_ANY(text, engines);
 }
 
 /* Whether a socket is a container engine's, or is connected to one; -ENOMEM. */

@@ -298,43 +298,34 @@ static void copy_text(const struct net_event *e, char to[sizeof(e->text)]) {
 }
 
 static char *describe_event(const struct net_event *e, const struct net_rules *rules) {
-        char host[sizeof(e->host)], why[sizeof(e->text)], *text = NULL;
+        char host[sizeof(e->host)], why[sizeof(e->text)];
         struct net_address a;
-        int r;
 
         copy_host(e, host);
         switch ((enum net_event_kind)e->kind) {
         case NET_EVENT_NAME:
-                r = asprintf(&text, "%.200s isn't allowed%s", host,
-                             net_rules_deny_name(rules, host) ? " (--deny)" : "");
-                break;
+                return str_format("%.200s isn't allowed%s", host,
+                                  net_rules_deny_name(rules, host) ? " (--deny)" : "");
         case NET_EVENT_PORT:
-                r = asprintf(&text, "%.200s:%u isn't allowed", host, e->port);
-                break;
+                return str_format("%.200s:%u isn't allowed", host, e->port);
         case NET_EVENT_HOME:
-                r = memchr(e->text, '\0', sizeof(e->text)) && net_address_parse(e->text, &a)
-                            ? asprintf(&text, "%.200s:%u isn't allowed, since it leads to %s", host, e->port,
-                                       e->text)
-                            : -1;
-                break;
+                return memchr(e->text, '\0', sizeof(e->text)) && net_address_parse(e->text, &a)
+                               ? str_format("%.200s:%u isn't allowed, since it leads to %s", host, e->port,
+                                            e->text)
+                               : NULL;
         case NET_EVENT_UNRESOLVED:
-                r = asprintf(&text, "%.200s has no address outside", host);
-                break;
+                return str_format("%.200s has no address outside", host);
         case NET_EVENT_UNREACHED:
-                r = asprintf(&text, "%.200s:%u can't be reached", host, e->port);
-                break;
+                return str_format("%.200s:%u can't be reached", host, e->port);
         case NET_EVENT_UNASKED:
                 copy_text(e, why);
-                r = asprintf(&text, "nobody is asked any more after %.10s names", why);
-                break;
+                return str_format("nobody is asked any more after %.10s names", why);
         case NET_EVENT_VIA:
                 copy_text(e, why);
-                r = asprintf(&text, "%.200s:%u isn't reached, since the proxy %.47s", host, e->port, why);
-                break;
+                return str_format("%.200s:%u isn't reached, since the proxy %.47s", host, e->port, why);
         default:
-                r = -1;
+                return NULL;
         }
-        return r < 0 ? NULL : text;
 }
 
 /* Adds the value of --allow that would have let it through, if there is one: what --deny names has none. */

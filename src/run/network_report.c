@@ -116,11 +116,8 @@ static int write_tally(const struct net_rules *rules, const struct net_tally *t,
 }
 
 static int write_others(uint64_t n, int fd, bool is_event, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
-        int r = json_open(&d, err);
+        _cleanup_json_ struct json_document d = json_begin();
 
-        if (r < 0)
-                return r;
         if (is_event)
                 json_add_string(&d, d.root, "event", "network");
         json_add_string(&d, d.root, "verdict", "not told apart");
@@ -152,14 +149,11 @@ int network_report(const struct network *n, int fd, bool is_event, struct nsrun_
 static char *used_host(const char *host, uint16_t port) {
         const char *of_udp = startswith(host, NET_HOST_UDP), *name = of_udp ? of_udp : host;
         bool is_v6 = strchr(name, ':');
-        char *line;
 
         if (port == 0)
                 return strdup(host);
-        return asprintf(&line, "%s%s%s%s:%u", of_udp ? NET_HOST_UDP : "", is_v6 ? "[" : "", name,
-                        is_v6 ? "]" : "", port) < 0
-                       ? NULL
-                       : line;
+        return str_format("%s%s%s%s:%u", of_udp ? NET_HOST_UDP : "", is_v6 ? "[" : "", name,
+                          is_v6 ? "]" : "", port);
 }
 
 int network_used(const struct network *n, char ***ret_hosts, char ***ret_refused) {

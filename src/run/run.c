@@ -271,7 +271,7 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
         for (size_t i = 0; i < launch_params.n_pass_fds && params->owns_pass_fds; i++)
                 (void)close(launch_params.pass_fds[i]);
         /* Now, while the kernel and the child build the sandbox: nothing waits for it. */
-        if (params->shows_plan && !plan->join && !plan->plain && run.launch.pid > 0)
+        if (!plan->join && !plan->plain && run.launch.pid > 0)
                 run.shown = shown_begin(plan, run.launch.pid, run.degraded);
         *ret = run;
         return 0;

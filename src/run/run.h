@@ -29,13 +29,12 @@ struct run_params {
         int journal_dir;    /* network_begin()'s, where has_journal_dir */
         bool has_journal_dir;
         const struct nsrun_plan
-                *watched_by; /* by which plan a watched call is of interest; NULL: the run's own */
-        bool reads_prints;   /* what a watched command prints on its standard error is kept (printed.h) */
-        bool notes_later;    /* the caller makes run_note_environment()'s notes, where it wants them */
-        bool shows_plan; /* whoever waits reads no questions: inspect has the plan by running/plan_shown.h */
-        bool can_ask;    /* asking.h's questions about names are read and answered, */
-        bool can_ask_of_keys;    /* and its questions about keys, and those about links */
-        bool may_move;           /* cgroup_prepare()'s may_move */
+                *watched_by;  /* by which plan a watched call is of interest; NULL: the run's own */
+        bool reads_prints;    /* what a watched command prints on its standard error is kept (printed.h) */
+        bool notes_later;     /* the caller makes run_note_environment()'s notes, where it wants them */
+        bool can_ask;         /* asking.h's questions about names are read and answered, */
+        bool can_ask_of_keys; /* and its questions about keys, and those about links */
+        bool may_move;        /* cgroup_prepare()'s may_move */
         bool watches_all_memory; /* OOM kills are watched for also where the run has no cgroup with a memory
                                     limit */
         /* Called with each choice that was left to the start, and how it came out: 0 or -errno.

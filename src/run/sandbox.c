@@ -31,9 +31,8 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, const struct nsrun_s
         struct run_params params = {
                 .launch = {.terminal_fd = -1, .wants_started = true, .init_path = program_init()}};
         struct nsrun_sandbox *s;
-        int r;
+        int r = start_read_options(options, &own, error);
 
-        r = start_read_options(options, &own, error);
         if (r < 0)
                 return r;
         if (own.stdio[0] >= 0 || own.stdio[1] >= 0 || own.stdio[2] >= 0)
@@ -41,7 +40,6 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, const struct nsrun_s
         params.launch.pass_fds = own.pass_fds;
         params.launch.n_pass_fds = own.n_pass_fds;
         params.can_ask = own.ask;
-        params.shows_plan = true;
         s = sandbox_new();
         if (!s)
                 return error_oom(error);

@@ -11,17 +11,16 @@
 #include "base/json.h"
 #include "plan/print.h"
 
-static int run_status_write_line(int fd, struct json_document *d, struct nsrun_error *err) {
-        return json_write_line(fd, d, "the status can't be written",
-                               "--status-fd names a descriptor that is open for writing", err);
+static int write_event(int fd, struct json_document *d) {
+        return json_write_line(fd, d, "", NULL, NULL);
 }
 
-static int open_event(struct json_document *d, const char *event, struct nsrun_error *err) {
-        int r = json_open(d, err);
+/* What fails here write_event() tells of. */
+static struct json_document open_event(const char *event) {
+        struct json_document d = json_begin();
 
-        if (r >= 0)
-                json_add_string(d, d->root, "event", event);
-        return r;
+        json_add_string(&d, d.root, "event", event);
+        return d;
 }
 
 /* The command's pid in nsrun's own pid namespace: it is pid 1's child, and pid 2 inside.  0: it has
@@ -47,22 +46,17 @@ static uint64_t find_command(pid_t init, bool is_plain) {
 }
 
 int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l,
-                   const struct launch_report *report, const char *pids_limit, char *const *lesser,
-                   struct nsrun_error *err) {
+                   const struct launch_report *report, const char *pids_limit, char *const *lesser) {
         const struct launch_namespaces *n = &report->namespaces;
         const struct {
                 const char *name;
                 uint64_t inode;
         } all[] = {{"user", n->user}, {"mnt", n->mnt}, {"pid", n->pid},
                    {"ipc", n->ipc},   {"uts", n->uts}, {"net", n->net}};
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = open_event("started");
         struct json_value *namespaces, *landlock;
         uint64_t command = l->pid > 0 ? find_command(l->pid, l->is_plain) : 0;
-        int r;
 
-        r = open_event(&d, "started", err);
-        if (r < 0)
-                return r;
         if (l->pid > 0)
                 json_add_number(&d, d.root, "init_pid", (uint64_t)l->pid);
         if (command > 0)
@@ -78,28 +72,20 @@ int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l
         if (pids_limit)
                 json_add_string(&d, d.root, "pids_limit", pids_limit);
         print_json_add_degraded(&d, d.root, lesser);
-        return run_status_write_line(fd, &d, err);
+        return write_event(fd, &d);
 }
 
-int status_note(int fd, const struct nsrun_error *note, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
-        int r;
+int status_note(int fd, const struct nsrun_error *note) {
+        _cleanup_json_ struct json_document d = open_event("note");
 
-        r = open_event(&d, "note", err);
-        if (r < 0)
-                return r;
         json_add_string(&d, d.root, "message", note->what);
         json_add_string(&d, d.root, "path", note->path);
-        return run_status_write_line(fd, &d, err);
+        return write_event(fd, &d);
 }
 
-int status_exited(int fd, int status, bool has_oom_kill, bool timed_out, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
-        int r;
+int status_exited(int fd, int status, bool has_oom_kill, bool timed_out) {
+        _cleanup_json_ struct json_document d = open_event("exited");
 
-        r = open_event(&d, "exited", err);
-        if (r < 0)
-                return r;
         if (WIFSIGNALED(status))
                 json_add_number(&d, d.root, "signal", (uint64_t)WTERMSIG(status));
         else
@@ -108,21 +94,17 @@ int status_exited(int fd, int status, bool has_oom_kill, bool timed_out, struct 
                 json_add_bool(&d, d.root, "oom_kill", true);
         if (timed_out)
                 json_add_bool(&d, d.root, "timed_out", true);
-        return run_status_write_line(fd, &d, err);
+        return write_event(fd, &d);
 }
 
-int status_failed(int fd, const struct nsrun_error *failure, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
-        int r;
+int status_failed(int fd, const struct nsrun_error *failure) {
+        _cleanup_json_ struct json_document d = open_event("failed");
 
-        r = open_event(&d, "failed", err);
-        if (r < 0)
-                return r;
         json_add_string(&d, d.root, "stage", nsrun_stage_name(failure->stage));
         json_add_number(&d, d.root, "errno", (uint64_t)failure->error);
         json_add_string(&d, d.root, "path", failure->path);
         json_add_string(&d, d.root, "message", failure->what);
         json_add_string(&d, d.root, "hint", failure->hint);
         json_add_string(&d, d.root, "id", nsrun_error_name(failure->id));
-        return run_status_write_line(fd, &d, err);
+        return write_event(fd, &d);
 }

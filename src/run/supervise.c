@@ -17,7 +17,6 @@
 #include "explain/watch.h"
 #include "failure_reasons.h"
 #include "run.h"
-#include "running/plan_query.h"
 #include "status_fd.h"
 #include "terminal/asking.h"
 #include "terminal/modes.h"
@@ -61,10 +60,6 @@ static int take_signals(void *data, nsrun_unused short revents) {
                  * command. */
                 if (signal == SIGPIPE)
                         continue;
-                if (query_is(&info)) {
-                        query_answer(&info, s->plan, s->run.degraded);
-                        continue;
-                }
                 s->was_asked_to_stop |= signal == SIGTSTP;
                 if (s->pty && signal == SIGWINCH) {
                         pty_resize(s->pty);
@@ -151,8 +146,7 @@ static void tell_started(const struct supervised *s, const struct launch_report 
 
         if (fd >= 0)
                 warn_unless_told(status_started(fd, s->plan, &s->run.launch, report,
-                                                cgroup_pids_by(&s->run.cgroup, s->plan), s->run.degraded,
-                                                NULL));
+                                                cgroup_pids_by(&s->run.cgroup, s->plan), s->run.degraded));
 }
 
 static void print_note(const char *kind, const struct nsrun_error *note) {
@@ -180,7 +174,7 @@ static int tell_note(void *data, const struct nsrun_error *note) {
         if (note->stage != NSRUN_STAGE_PLAN)
                 print_note(s->plan->plain ? "warning" : "note", note);
         if (s->params->status_fd >= 0 && !(row && row->is_quiet))
-                warn_unless_told(status_note(s->params->status_fd, note, NULL));
+                warn_unless_told(status_note(s->params->status_fd, note));
         return 0;
 }
 
@@ -399,8 +393,7 @@ static int run_plan(struct supervised *s, const struct run_params *params, int *
                 s->params->watched(s->params->data, run);
         if (s->params->status_fd >= 0)
                 warn_unless_told(status_exited(s->params->status_fd, run->status,
-                                               run_ran_out_of_memory(run, false), s->deadline.was_told,
-                                               NULL));
+                                               run_ran_out_of_memory(run, false), s->deadline.was_told));
         *ret = run->status;
         return 0;
 }
@@ -544,7 +537,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
 
 void supervise_report_failure(int status_fd, const struct nsrun_error *err) {
         if (status_fd >= 0)
-                (void)status_failed(status_fd, err, NULL);
+                (void)status_failed(status_fd, err);
 }
 
 int supervise_failure_status(const struct nsrun_error *err) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The plan in force of a sandbox whose waiter reads no questions (plan_query.h): of `nsrun bash` and of a
- * program with the library, whose threads and signals are its own, and which may wait for nothing.  Its
- * bytes lie in a file in memory, made while the sandbox is being built, which the waiter has open and reads
- * never: `nsrun inspect` finds it in /proc/PID/fd, as this user and no other.  So it tells also of one that
- * is stopped, and can't be kept waiting.  Nothing inside has the descriptor, or a /proc with the waiter. */
+/* The plan in force of a sandbox.  Its bytes lie in a file in memory, made while the sandbox is being built,
+ * which the waiter has open and reads never: `nsrun inspect` finds it in /proc/PID/fd, as this user and no
+ * other.  So it tells also of one that is stopped, and of a program with the library, whose threads and
+ * signals are its own; and nobody can be kept waiting.  Nothing inside has the descriptor, or a /proc with
+ * the waiter. */
 #pragma once
 
 #include "plan/plan.h"

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <sys/stat.h>
 
 #include "base/array.h"
@@ -24,7 +23,6 @@ struct seen {
         pid_t innermost; /* its number in the last of them */
         uid_t uid;
         struct process_stat stat;
-        bool reads_signals;
         uint64_t memory;
         size_t owner; /* 1 + the index of the sandbox that it belongs to; 0: none */
 };
@@ -46,13 +44,11 @@ static int seen_status(int proc, struct seen *p) {
         _cleanup_free_ char *text = NULL;
         int r = read_of(proc, p->pid, "status", STATUS_FILE_MOST, &text, NULL);
         const char *uid = r < 0 ? NULL : strstr(text, "\nUid:\t");
-        const char *blocked = r < 0 ? NULL : strstr(text, "\nSigBlk:\t");
         char *at = r < 0 ? NULL : strstr(text, "\nNSpid:");
 
         if (r < 0 || !uid || !at)
                 return r < 0 ? r : -EBADMSG;
         p->uid = (uid_t)strtoul(uid + 6, NULL, 10);
-        p->reads_signals = blocked && (strtoull(blocked + 9, NULL, 16) >> (SIGURG - 1)) & 1;
         for (at += strlen("\nNSpid:"); *at == '\t'; p->depth++)
                 p->innermost = (pid_t)strtol(at + 1, &at, 10);
         return 0;
@@ -189,7 +185,6 @@ static int add_sandbox(struct sight *s, struct seen *head, struct seen *supervis
                                                    .init = head == supervisor ? 0 : head->pid,
                                                    .kind = kind,
                                                    .is_stopped = supervisor->stat.state == 'T',
-                                                   .reads_signals = supervisor->reads_signals,
                                                    .start = supervisor->stat.start,
                                                    .age = process_age(supervisor->stat.start),
                                                    .argv = read_argv(s->proc, supervisor->pid),

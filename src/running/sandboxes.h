@@ -24,7 +24,6 @@ struct sandbox_process {
         pid_t init;       /* pid 1 inside; 0: the sandbox shares the host's pid namespace (nsrun-bwrap) */
         enum sandbox_kind kind;
         bool is_stopped;    /* the supervisor is (^Z) */
-        bool reads_signals; /* and it reads SIGURG, which is query.h's question */
         uint64_t start;     /* when the supervisor started, in ticks since the machine's start */
         uint64_t age;       /* seconds since then */
         uint64_t cpu_ms;    /* of all processes that run or ran in it, as far as they were waited for */

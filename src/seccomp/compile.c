@@ -408,9 +408,8 @@ int seccomp_compile(const char *file, const struct rules *rules, enum syscall_ar
         _cleanup_(compiler_clear) struct compiler c = {.rules = rules,
                                                        .is_big_endian = syscall_arch_is_big_endian(native)};
         struct sock_filter *code;
-        int r;
+        int r = emit_architectures(&c, file, native, err);
 
-        r = emit_architectures(&c, file, native, err);
         if (r < 0)
                 return r;
         if (c.has_failed)

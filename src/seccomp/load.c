@@ -50,9 +50,8 @@ int seccomp_load_text(const char *name, const char *text, struct seccomp_loaded 
         _cleanup_rules_ struct rules rules = {0};
         struct seccomp_filter filter = {0};
         struct rules_target target;
-        int r;
+        int r = rules_target_here(&target, err);
 
-        r = rules_target_here(&target, err);
         if (r >= 0)
                 r = rules_parse(name, text, strlen(text), &target, &rules, err);
         if (r >= 0)
@@ -84,9 +83,8 @@ static int compile_named(const char *name, bool is_strict, struct seccomp_loaded
                          struct nsrun_error *err) {
         _cleanup_loaded_ struct seccomp_loaded loaded = {0};
         _cleanup_free_ char *text = NULL;
-        int r;
+        int r = seccomp_text(name, &text, err);
 
-        r = seccomp_text(name, &text, err);
         if (r >= 0)
                 r = seccomp_load_text(name, text, &loaded, err);
         if (r < 0)

@@ -57,7 +57,7 @@ static int rules_warn(struct reader *in, size_t rule, const char *format, ...) {
         va_start(ap, format);
         n = vasprintf(&text, format, ap);
         va_end(ap);
-        if (n < 0 || asprintf(&line, "rule %zu of \"syscalls\" %s", rule + 1, text) < 0)
+        if (n < 0 || !(line = str_format("rule %zu of \"syscalls\" %s", rule + 1, text)))
                 return error_oom(in->err);
         return strv_add(&in->rules->warnings, line) < 0 ? error_oom(in->err) : 0;
 }
@@ -248,9 +248,8 @@ static int read_facts(const struct reader *in, const struct json_value *of, stru
  * "excludes" lists may.  Capabilities in either never hold, since a sandbox's command has none. */
 static int is_for_us(const struct reader *in, const struct json_value *rule, bool *ret) {
         struct filter_facts in_facts = {0}, out_facts = {0};
-        int r;
+        int r = read_facts(in, json_get(rule, "includes"), &in_facts);
 
-        r = read_facts(in, json_get(rule, "includes"), &in_facts);
         if (r >= 0)
                 r = read_facts(in, json_get(rule, "excludes"), &out_facts);
         if (r < 0)

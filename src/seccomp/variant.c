@@ -54,10 +54,7 @@ static bool is_in_ipc(const char *call) {
         static const char *const calls[] = {"msgctl", "msgget", "msgrcv",     "msgsnd", "semctl", "semget",
                                             "semop",  "shmat",  "semtimedop", "shmctl", "shmdt",  "shmget"};
 
-        for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-                if (streq(call, calls[i]))
-                        return true;
-        return false;
+        return STR_IS_ANY(call, calls);
 }
 
 static int take_ipc(struct variant *v) {
@@ -123,9 +120,8 @@ int variant_make(const char *name, const char *json, const char *changes, char *
         struct json_value *to;
         const char *why;
         size_t line;
-        int r;
+        int r = read_changes(&v, name, changes, err);
 
-        r = read_changes(&v, name, changes, err);
         if (r < 0)
                 return r;
         if (take_ipc(&v) < 0)

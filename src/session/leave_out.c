@@ -51,15 +51,13 @@ static int is_named(struct obeyed_view *view, char *const *paths, const struct c
 
 static int note_left_out(const char *path, struct changes_report *report) {
         _cleanup_free_ char *visible = str_visible(path);
-        char *note = NULL;
 
-        if (!visible ||
-            asprintf(&note,
-                     "%s: left in the session: programs on the host obey it; name it at a terminal to "
-                     "commit it",
-                     visible) < 0)
-                return -ENOMEM;
-        return strv_consume(&report->notes, note);
+        return !visible ? -ENOMEM
+                        : strv_consume(
+                                  &report->notes,
+                                  str_format("%s: left in the session: programs on the host obey it; name "
+                                             "it at a terminal to commit it",
+                                             visible));
 }
 
 int leave_out_mark_orders(const struct taking *t, const struct changes *c, const bool *is_asked, bool *ret) {
@@ -110,12 +108,12 @@ char *leave_out_count(size_t n) {
 
 static int note_ignored(size_t n, struct changes_report *report) {
         _cleanup_free_ char *count = leave_out_count(n);
-        char *note = NULL;
 
-        if (!count || asprintf(&note, "ignored by git: %s stay%s in the session (--ignored commits %s)",
-                               count, n == 1 ? "s" : "", n == 1 ? "it" : "them") < 0)
-                return -ENOMEM;
-        return strv_consume(&report->notes, note);
+        return !count ? -ENOMEM
+                      : strv_consume(
+                                &report->notes,
+                                str_format("ignored by git: %s stay%s in the session (--ignored commits %s)",
+                                           count, n == 1 ? "s" : "", n == 1 ? "it" : "them"));
 }
 
 int leave_out_mark(const struct taking *t, const struct changes *c, bool *ret) {

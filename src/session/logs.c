@@ -22,16 +22,11 @@
 /* How it is, in words, for the caller to free. */
 static char *describe_state(const struct log *log, bool is_kept) {
         const struct log_state *s = &log->state;
-        char *text = NULL;
-        int r;
 
         if (!s->has_ended)
-                r = asprintf(&text, "%s", is_kept ? "running" : "killed");
-        else if (WIFSIGNALED(s->status))
-                r = asprintf(&text, "signal %d", WTERMSIG(s->status));
-        else
-                r = asprintf(&text, "exit %d", WEXITSTATUS(s->status));
-        return r < 0 ? NULL : text;
+                return strdup(is_kept ? "running" : "killed");
+        return WIFSIGNALED(s->status) ? str_format("signal %d", WTERMSIG(s->status))
+                                      : str_format("exit %d", WEXITSTATUS(s->status));
 }
 
 static void add_log_row(struct strbuf *b, const struct log *log) {

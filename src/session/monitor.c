@@ -162,9 +162,8 @@ static int start_sandbox(struct monitor *k) {
                                           .note = answer_note};
         const struct launch_namespaces *n;
         struct launch_report report;
-        int r;
+        int r = run_begin(k->record.plan, &params, &k->run, &k->error);
 
-        r = run_begin(k->record.plan, &params, &k->run, &k->error);
         /* Of the proxy's password only nsrun-net needs to know. */
         net_proxy_forget(&k->record.plan->via);
         if (r >= 0)
@@ -190,9 +189,7 @@ static int monitor_start(struct monitor *k, const char *name) {
                 r = watch_signals(k);
         if (r >= 0)
                 r = start_sandbox(k);
-        if (r >= 0)
-                r = write_record(k);
-        return r;
+        return r < 0 ? r : write_record(k);
 }
 
 /* Milliseconds until the session may have been idle for long enough; -1: it has no idle timeout; 0:

@@ -11,10 +11,6 @@
 /* How often a digest is tried where commands go on changing what it is of. */
 #define DIGEST_TRIES 5
 
-static int compare_strings(const void *a, const void *b) {
-        return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* What was asked for: the overlay's place, and which paths in it, in any order; and whether what git
  * ignores, too. */
 static int add_question(struct sha256 *sum, const struct chosen *chosen, bool with_ignored) {
@@ -25,7 +21,7 @@ static int add_question(struct sha256 *sum, const struct chosen *chosen, bool wi
                 return -ENOMEM;
         if (n > 0) {
                 memcpy(sorted, chosen->paths, n * sizeof(*sorted));
-                qsort(sorted, n, sizeof(*sorted), compare_strings);
+                strv_sort(sorted, n);
         }
         sha256_add(sum, chosen->op->target, strlen(chosen->op->target) + 1);
         for (size_t i = 0; i < n; i++)
@@ -292,14 +288,10 @@ static int keep_lines(const struct asking *a, const struct chosen *chosen, char 
 
         if (a->n > 1 && !target)
                 return -ENOMEM;
-        STRV_FOREACH (line, lines) {
-                char *copy = NULL;
-
-                if (asprintf(&copy, "%s%s%s", target ? target : "", target ? ": " : "", *line) < 0)
-                        copy = NULL;
-                if (strv_consume(to, copy) < 0)
+        STRV_FOREACH (line, lines)
+                if (strv_consume(to, str_format("%s%s%s", target ? target : "", target ? ": " : "", *line)) <
+                    0)
                         return -ENOMEM;
-        }
         return 0;
 }
 

@@ -238,7 +238,8 @@ int layer_find_globs(struct chosen *chosen, const struct changes_layer *layer) {
                 if (**path == '/' || !strpbrk(*path, "*?[") || !is_missing_in(layer->base_fd, *path) ||
                     !is_missing_in(layer->merged_fd, *path))
                         continue;
-                if (asprintf(&glob, "/%s", *path) < 0)
+                glob = str_format("/%s", *path);
+                if (!glob)
                         return -ENOMEM;
                 free(*path);
                 *path = glob;

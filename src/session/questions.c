@@ -60,8 +60,6 @@ nsrun_public int nsrun_session_answers(const char *id, char ***ret, struct nsrun
         if (r < 0)
                 return r;
         for (; plan_asks(record.plan) && question.index < answer.n_decided; question.index++) {
-                char *line;
-
                 r = publish_ask(folder.dir_fd, &question, -1, &answer);
                 answer.name[sizeof(answer.name) - 1] = '\0';
                 if (r >= 0 && question.index < answer.n_decided && !net_name_is_askable(answer.name))
@@ -72,9 +70,8 @@ nsrun_public int nsrun_session_answers(const char *id, char ***ret, struct nsrun
                                          "its network has ended: start another session");
                 if (question.index >= answer.n_decided)
                         break;
-                if (asprintf(&line, "%s %s", answer.is_allowed ? "allow" : "deny", answer.name) < 0)
-                        return error_oom(error);
-                if (strv_consume(&lines, line) < 0)
+                if (strv_consume(&lines,
+                                 str_format("%s %s", answer.is_allowed ? "allow" : "deny", answer.name)) < 0)
                         return error_oom(error);
         }
         *ret = TAKE_PTR(lines);

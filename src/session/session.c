@@ -31,9 +31,8 @@ static int store_plan(const struct nsrun_plan *plan, int *ret) {
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *bytes = NULL;
         size_t n = 0;
-        int r;
+        int r = plan_store(plan, &bytes, &n);
 
-        r = plan_store(plan, &bytes, &n);
         if (r < 0)
                 return r;
         r = sys_memfd("nsrun-plan");
@@ -182,9 +181,8 @@ nsrun_public int nsrun_session_start(const struct nsrun_policy *policy,
         struct nsrun_session_options own = NSRUN_SESSION_OPTIONS_INIT;
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         _cleanup_strv_ char **notes = NULL;
-        int r;
+        int r = options ? sized_take(&own, sizeof(own), options, "nsrun_session_options", error) : 0;
 
-        r = options ? sized_take(&own, sizeof(own), options, "nsrun_session_options", error) : 0;
         if (r >= 0)
                 r = session_check_options(policy, &own, error);
         if (r >= 0)
@@ -206,9 +204,8 @@ int session_read(const char *id, struct record_folder *folder, struct plan_recor
                  struct nsrun_error *err) {
         _cleanup_free_ char *bytes = NULL;
         size_t n = 0;
-        int r;
+        int r = records_open(id, folder, err);
 
-        r = records_open(id, folder, err);
         if (r >= 0)
                 r = records_read(folder, &bytes, &n, err);
         return r < 0 ? r : record_restore(bytes, n, true, record, err);
@@ -234,9 +231,8 @@ nsrun_public int nsrun_session_show(const char *id, struct nsrun_session_info **
         _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
         _cleanup_record_ struct plan_record record = {0};
         struct nsrun_session_info *info;
-        int r;
+        int r = session_read(id, &folder, &record, error);
 
-        r = session_read(id, &folder, &record, error);
         if (r < 0)
                 return r;
         info = calloc(1, sizeof(*info));
@@ -282,9 +278,8 @@ nsrun_public int nsrun_session_end(const char *id, int is_kill, char ***ret_note
         _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
         _cleanup_record_ struct plan_record record = {0};
         _cleanup_close_ int monitor = -EBADF, init = -EBADF, told = -EBADF;
-        int r;
+        int r = session_read(id, &folder, &record, error);
 
-        r = session_read(id, &folder, &record, error);
         if (r >= 0)
                 r = told = records_open_told(&folder, error);
         if (r < 0)

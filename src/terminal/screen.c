@@ -63,10 +63,7 @@ static bool is_quiet_control(const struct screen *s, char last) {
 static bool is_quiet_text(const struct screen *s) {
         static const char *const numbers[] = {"]0", "]1", "]2", "]7", "]8", "]133"};
 
-        for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-                if (streq(s->sequence, numbers[i]))
-                        return true;
-        return false;
+        return STR_IS_ANY(s->sequence, numbers);
 }
 
 /* Takes a byte behind ESC.  What isn't known for quiet asks. */

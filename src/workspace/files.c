@@ -176,9 +176,8 @@ nsrun_public int nsrun_workspace_rename(const struct nsrun_workspace *w, const c
                                         int replaces, struct nsrun_error *error) {
         _cleanup_close_ int from_fd = -EBADF, to_fd = -EBADF;
         struct workspace_entry old, new;
-        int r;
+        int r = open_folder_of_own(w, from, &old, &from_fd, error);
 
-        r = open_folder_of_own(w, from, &old, &from_fd, error);
         if (r >= 0)
                 r = open_folder_of_own(w, to, &new, &to_fd, error);
         if (r < 0)
@@ -281,9 +280,8 @@ nsrun_public int nsrun_workspace_list(const struct nsrun_workspace *w, const cha
                                       nsrun_workspace_entry each, void *data, struct nsrun_error *error) {
         struct listed listed = {.each = each, .data = data};
         _cleanup_close_ int fd = -EBADF;
-        int r;
+        int r = workspace_open(&w->roots, WORKSPACE_READ, path, O_RDONLY | O_DIRECTORY, 0, &fd, error);
 
-        r = workspace_open(&w->roots, WORKSPACE_READ, path, O_RDONLY | O_DIRECTORY, 0, &fd, error);
         if (r < 0)
                 return r;
         r = folder_read(fd, list_entry, &listed);

@@ -328,9 +328,8 @@ int workspace_find_entry(const struct workspace *w, enum workspace_access access
                          struct workspace_entry *ret, struct nsrun_error *err) {
         char folder[PATH_MAX], at[PATH_MAX], entry[PATH_MAX], host[PATH_MAX];
         const struct workspace_root *root = NULL;
-        int r;
+        int r = split_entry(path, folder, ret->name);
 
-        r = split_entry(path, folder, ret->name);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, r, path,
                                  r == -EINVAL ? "the path names no entry of a folder"
@@ -367,9 +366,8 @@ int workspace_resolve(const struct workspace *w, enum workspace_access access, c
         const struct workspace_root *root = NULL;
         char host[PATH_MAX];
         char *copy;
-        int r;
+        int r = workspace_find(w, access, path, host, &root, err);
 
-        r = workspace_find(w, access, path, host, &root, err);
         if (r < 0)
                 return r;
         copy = strdup(host);

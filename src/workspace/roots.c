@@ -66,9 +66,8 @@ static int roots_refuse(const char *path, const char *role, const char *why, str
 static int find_project(const char *project, char **ret, struct nsrun_error *err) {
         _cleanup_free_ char *path = NULL;
         unsigned mode;
-        int r;
+        int r = path_canonical(project, &path, &mode);
 
-        r = path_canonical(project, &path, &mode);
         if (r == 0 && !S_ISDIR(mode))
                 r = -ENOTDIR;
         if (r < 0)
@@ -79,9 +78,8 @@ static int find_project(const char *project, char **ret, struct nsrun_error *err
 
 int workspace_allow_all(struct workspace *w, const char *project, struct nsrun_error *err) {
         char *path = NULL, *all;
-        int r;
+        int r = find_project(project, &path, err);
 
-        r = find_project(project, &path, err);
         if (r >= 0)
                 r = add_canonical(w, WORKSPACE_WRITE, path, NULL, err);
         if (r < 0)
@@ -94,9 +92,8 @@ int workspace_set_project(struct workspace *w, const char *project, const char *
                           struct nsrun_error *err) {
         _cleanup_free_ char *path = NULL;
         const char *why;
-        int r;
+        int r = find_project(project, &path, err);
 
-        r = find_project(project, &path, err);
         if (r < 0)
                 return r;
         why = project_denied(path, home);
@@ -110,9 +107,8 @@ int workspace_add_bind(struct workspace *w, enum workspace_access access, const 
                        const char *target, struct nsrun_error *err) {
         _cleanup_free_ char *path = NULL, *place = NULL;
         const char *why;
-        int r;
+        int r = path_canonical(given, &path, NULL);
 
-        r = path_canonical(given, &path, NULL);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, r, given, "the root can't be opened", NULL);
         why = access == WORKSPACE_WRITE ? writable_denied(path) : NULL;
@@ -134,11 +130,9 @@ int workspace_add_root(struct workspace *w, enum workspace_access access, const 
 int workspace_add_opened(struct workspace *w, enum workspace_access access, int fd, const char *target,
                          struct nsrun_error *err) {
         _cleanup_close_ int owned = fd;
-        char *path = NULL, *place = strdup(target);
-
         /* With a dot, since it is a link itself. */
-        if (asprintf(&path, "/proc/self/fd/%d/.", owned) < 0)
-                path = NULL;
+        char *path = str_format("/proc/self/fd/%d/.", owned), *place = strdup(target);
+
         if (!path || !place) {
                 free(path);
                 free(place);
@@ -164,9 +158,8 @@ int workspace_hide(struct workspace *w, const char *target, const char *why, str
 int workspace_set_temp(struct workspace *w, const char *given, bool alias_tmp, struct nsrun_error *err) {
         _cleanup_free_ char *path = NULL;
         unsigned mode;
-        int r;
+        int r = path_canonical(given, &path, &mode);
 
-        r = path_canonical(given, &path, &mode);
         if (r == 0 && !S_ISDIR(mode))
                 r = -ENOTDIR;
         if (r < 0)

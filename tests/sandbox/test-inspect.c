@@ -152,7 +152,6 @@ static void end_bash(struct running *running) {
         assert_int_equal(o.status, 1000 + SIGTERM);
 }
 
-/* Its nsrun answers nothing, stopped or not. */
 TEST(a_bash_command_shows_its_plan_also_while_it_is_stopped) {
         const struct site *s = *state;
         _cleanup_close_ int fifo = open_fifo(s);
