@@ -191,21 +191,24 @@ int mount_attach(struct mounting *m, const struct plan_op *op, int source, int t
 
 /* Puts a symlink of the sandbox's own over a file of the host's, which leads to the command's version of it:
  * git, which makes a new file beside the old one and renames it, does so where that is.  The link itself
- * can't be renamed or removed (EBUSY).  It has a name until it is cloned: what has none can't be. */
+ * can't be renamed or removed (EBUSY).  It keeps its name, from which it is mounted again where the host
+ * replaces the file: what has none can't be. */
 static int mount_private_link(struct mounting *m, const struct plan_op *op) {
-        static const char name[] = ".nsrun-link";
         _cleanup_close_ int link = -EBADF, target = -EBADF;
-        int r = sys_symlinkat(op->text, m->new_root, name);
+        char name[PRIVATE_LINK_SIZE];
+        int r;
 
+        private_link_name(op->text, name);
+        /* A folder may be shown twice. */
+        (void)sys_unlinkat(m->new_root, name);
+        r = sys_symlinkat(op->text, m->new_root, name);
         link = r < 0 ? r : sys_open(m->new_root, name, O_PATH | O_NOFOLLOW, 0);
         if (link < 0)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, link, op->target,
                                  "a symlink of the sandbox can't be made",
                                  FILTER_HINT_FOR(link, "symlinkat"));
         target = mount_point(m, op);
-        r = target < 0 ? target : mount_attach(m, op, link, target, ATTRIBUTES_COVER, false);
-        (void)sys_unlinkat(m->new_root, name);
-        return r;
+        return target < 0 ? target : mount_attach(m, op, link, target, ATTRIBUTES_COVER, false);
 }
 
 /* The plan's sources are canonical: a symlink on the way means that somebody

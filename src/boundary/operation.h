@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 enum policy_proc {
@@ -65,6 +66,17 @@ enum plan_op_kind {
  * and its place inside. */
 #define PLAN_PRIVATE_FOLDER "private"
 #define PLAN_PRIVATE        "/.nsrun"
+/* The name at the sandbox's root of a symlink to a version there, for the text of its operation: ".nsrun-3"
+ * for
+ * "/.nsrun/3/config". */
+#define PRIVATE_LINK_SIZE (sizeof(PLAN_PRIVATE) + 8)
+static inline void private_link_name(const char *text, char to[PRIVATE_LINK_SIZE]) {
+        const char *number = text + sizeof(PLAN_PRIVATE);
+        size_t n = strspn(number, "0123456789");
+
+        strcpy(to, ".nsrun-");
+        strncat(to, number, n < 8 ? n : 7);
+}
 
 /* Whose a PLAN_SOCKET is: its text. */
 #define PLAN_SOCKET_SSH     "ssh-agent"

@@ -17,8 +17,6 @@
  * changes are told, and what it had when that was last looked at. */
 #define BASE "base-%zu"
 #define SEEN "seen-%zu"
-/* Which file of the host's the link to the version lies over, while it is that. */
-#define FILE_ID "file-%zu"
 
 enum {
         SIZE_MOST = 1 << 20,
@@ -81,37 +79,9 @@ static int make_given(struct versions *versions, struct version *f) {
         return f->seen ? 0 : -ENOMEM;
 }
 
-/* An inode may be another file's again, born later. */
-struct file_id {
-        uint64_t inode, born;
-};
-
-static struct file_id file_id_of(const char *path) {
-        struct file_id id = {0};
-
-        (void)sys_birth(path, &id.inode, &id.born);
-        return id;
-}
-
-/* Whether the host has put another file there since the session began, as git does: the kernel has taken the
- * link away then, and commands write to that file. */
-static bool link_is_gone(int rundir, size_t k, const char *path) {
-        const struct file_id now = file_id_of(path);
-        _cleanup_close_ int fd = -EBADF;
-        struct file_id then = {0};
-        char name[32];
-        size_t n = 0;
-
-        (void)snprintf(name, sizeof(name), FILE_ID, k);
-        fd = sys_open(rundir, name, O_RDONLY | O_NOFOLLOW, 0);
-        return now.inode != 0 && (fd < 0 || read_full(fd, (char *)&then, sizeof(then), &n) < 0 ||
-                                  n != sizeof(then) || then.inode != now.inode || then.born != now.born);
-}
-
 static int make_version(struct versions *versions, int rundir, size_t k) {
         struct version *f = &versions->files[k];
         _cleanup_close_ int folder = -EBADF;
-        struct file_id id = {0};
         char name[32];
         int r = version_read_host(f->path, &f->base, &f->n_base);
 
@@ -126,11 +96,8 @@ static int make_version(struct versions *versions, int rundir, size_t k) {
         r = folder < 0 ? folder : version_write(folder, path_basename(f->path), f->seen, f->n_seen);
         if (r < 0 || !versions->is_session)
                 return r;
-        (void)snprintf(name, sizeof(name), FILE_ID, k);
-        id = file_id_of(f->path);
-        r = version_write(rundir, name, (const char *)&id, sizeof(id));
         (void)snprintf(name, sizeof(name), BASE, k);
-        r = r < 0 ? r : version_write(rundir, name, f->base, f->n_base);
+        r = version_write(rundir, name, f->base, f->n_base);
         (void)snprintf(name, sizeof(name), SEEN, k);
         return r < 0 ? r : version_write(rundir, name, f->seen, f->n_seen);
 }
@@ -275,11 +242,6 @@ static int look_in_session(struct versions *versions, size_t k,
         r = seen < 0 ? seen : read_bytes_fd(seen, 2 * SIZE_MOST, &f->seen, &f->n_seen);
         if (r >= 0)
                 r = look_at_version(versions, k, found, data);
-        if (r >= 0 && link_is_gone(rundir, k, f->path))
-                r = say_of_version(f->path,
-                                   "the host has replaced this file since the session began: its commands "
-                                   "write to the host's own",
-                                   "end the session", found, data);
         /* The base first: of what was carried and isn't in it the host has the same. */
         if (r >= 0)
                 r = version_write(rundir, name, f->base, f->n_base);

@@ -350,7 +350,17 @@ int run_appeared_fd(const struct run *run) {
 }
 
 void run_take_appeared(struct run *run) {
-        protected_take(&run->protected);
+        if (protected_take(&run->protected, run->launch.pid) < 0)
+                (void)launch_signal(&run->launch, SIGKILL);
+}
+
+int run_covers_fd(const struct run *run) {
+        return protected_covers_fd(&run->protected);
+}
+
+void run_cover_again(struct run *run, bool has_changed) {
+        if (protected_cover(&run->protected, run->launch.pid, has_changed) < 0)
+                (void)launch_signal(&run->launch, SIGKILL);
 }
 
 bool run_ran_out_of_memory(struct run *run, bool was_killed) {

@@ -108,9 +108,12 @@ int run_await_start(struct run *run, struct launch_report *ret, struct nsrun_err
 int run_denials_fd(const struct run *run);
 void run_take_denial(struct run *run, int events);
 
-/* The same for protected names that the command makes. */
+/* The same for protected names that the command makes, and those that the host replaces; and for these
+ * alone (POLLPRI), as protected_cover() has them. */
 int run_appeared_fd(const struct run *run);
 void run_take_appeared(struct run *run);
+int run_covers_fd(const struct run *run);
+void run_cover_again(struct run *run, bool has_changed);
 
 /* Whether the kernel killed a process of the run for want of memory.  To be asked once, before
  * run_end().  If others share the counter the answer is yes only where `was_killed`: SIGKILL has

@@ -232,8 +232,15 @@ static int keep_names(void *data, nsrun_unused short revents) {
         struct monitor *k = data;
 
         k->has_new_names = records_idle_seconds(&k->folder) == 0;
-        if (!k->has_new_names)
+        if (k->has_new_names)
+                run_cover_again(&k->run, true);
+        else
                 run_take_appeared(&k->run);
+        return 0;
+}
+
+static int keep_covers(void *data, nsrun_unused short revents) {
+        run_cover_again(&((struct monitor *)data)->run, true);
         return 0;
 }
 
@@ -249,6 +256,7 @@ static int keep(struct loop *l, void *data) {
         if (k->has_new_names && (l->patience_ms < 0 || l->patience_ms > NAMES_MS))
                 l->patience_ms = NAMES_MS;
         loop_add(l, k->has_new_names ? -1 : run_appeared_fd(&k->run), POLLIN, keep_names);
+        loop_add(l, k->has_new_names ? run_covers_fd(&k->run) : -1, POLLPRI, keep_covers);
         loop_add(l, k->run.launch.report_fd, 0, keep_until_gone);
         loop_add(l, k->signal_fd, POLLIN, keep_until_told);
         loop_add(l, k->owner_fd, POLLIN, keep_until_told);

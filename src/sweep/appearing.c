@@ -4,7 +4,9 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/epoll.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -17,6 +19,7 @@
 enum {
         PLACES_MAX = 64, /* of a repository with many submodules not all is watched */
         DELAY_NS = 100 * 1000 * 1000,
+        WAITS_MAX = 100,
         READS_MAX = 16, /* at once: who floods the queue doesn't keep the caller */
 };
 
@@ -28,8 +31,10 @@ struct place {
 };
 
 struct appearing {
-        int fd; /* a timer's, then inotify's */
+        int fd; /* a timer's, then an epoll(7)'s, which has inotify's */
+        int inotify;
         bool has_begun;
+        unsigned n_waits;
         struct place *places;
         size_t n;
         unsigned round; /* of appearing_watch() */
@@ -41,19 +46,33 @@ struct appearing *appearing_new(void) {
 
         if (!a)
                 return NULL;
+        a->inotify = -EBADF;
         a->fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
         return a->fd < 0 || fd_lift(&a->fd) < 0 || timerfd_settime(a->fd, 0, &delay, NULL) < 0
                        ? appearing_free(a)
                        : a;
 }
 
-int appearing_begins(struct appearing *a) {
+bool appearing_waits(struct appearing *a) {
+        const struct itimerspec delay = {.it_value = {.tv_nsec = DELAY_NS}};
+
+        return !a->has_begun && a->n_waits++ < WAITS_MAX && timerfd_settime(a->fd, 0, &delay, NULL) >= 0;
+}
+
+bool appearing_begins(struct appearing *a) {
         if (a->has_begun)
-                return 0;
+                return false;
         a->has_begun = true;
         close_fdp(&a->fd);
-        a->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-        return a->fd < 0 ? -errno : 1;
+        a->fd = epoll_create1(EPOLL_CLOEXEC);
+        a->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+        if (fd_lift(&a->fd) >= 0 && fd_lift(&a->inotify) >= 0)
+                appearing_also(a, a->inotify, EPOLLIN);
+        return true;
+}
+
+void appearing_also(struct appearing *a, int fd, uint32_t events) {
+        (void)epoll_ctl(a->fd, EPOLL_CTL_ADD, fd, &(struct epoll_event){.events = events});
 }
 
 struct appearing *appearing_free(struct appearing *a) {
@@ -63,6 +82,7 @@ struct appearing *appearing_free(struct appearing *a) {
                 free(a->places[i].name);
         free(a->places);
         close_fdp(&a->fd);
+        close_fdp(&a->inotify);
         free(a);
         return NULL;
 }
@@ -85,7 +105,7 @@ static struct place *appearing_place(struct appearing *a, size_t folder, const c
 }
 
 static int add_watch(const struct appearing *a, int fd) {
-        return inotify_add_watch(a->fd, fd_link(fd).path, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
+        return inotify_add_watch(a->inotify, fd_link(fd).path, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
 }
 
 /* Whether the folder is there, and watched. */
@@ -98,7 +118,7 @@ static bool watch_place(struct appearing *a, struct place *p, int root) {
                 wd = add_watch(a, fd);
         /* Another is at its place: there is one watch for each. */
         if (p->wd >= 0 && p->wd != wd)
-                (void)inotify_rm_watch(a->fd, p->wd);
+                (void)inotify_rm_watch(a->inotify, p->wd);
         p->wd = wd;
         p->round = a->round;
         return wd >= 0;
@@ -120,16 +140,36 @@ void appearing_watch(struct appearing *a, size_t folder, int fd, char *const *gl
                 }
 }
 
-bool appearing_watch_entry(struct appearing *a, size_t folder, const char *name, int fd) {
+static bool watch_entry(struct appearing *a, size_t folder, const char *name, int fd) {
         struct place *p = a ? appearing_place(a, folder, name, strlen(name)) : NULL;
-        int wd = p ? inotify_add_watch(a->fd, fd_link(fd).path, IN_MODIFY | IN_CREATE | IN_MOVED_TO) : -1;
+        int wd = p ? inotify_add_watch(a->inotify, fd_link(fd).path, IN_MODIFY | IN_CREATE | IN_MOVED_TO)
+                   : -1;
 
         if (!p)
                 return false;
         if (p->wd >= 0 && p->wd != wd)
-                (void)inotify_rm_watch(a->fd, p->wd);
+                (void)inotify_rm_watch(a->inotify, p->wd);
         p->wd = wd;
         return wd >= 0;
+}
+
+static int stop_at_entry(nsrun_unused void *data, nsrun_unused int folder,
+                         nsrun_unused const struct dirent *entry) {
+        return 1;
+}
+
+/* The watch comes first, so that nothing is missed. */
+bool appearing_while_empty(struct appearing *a, size_t number, int root, const char *name) {
+        _cleanup_close_ int fd = beneath_open(root, name, O_PATH, 0), folder = -EBADF;
+        struct stat st;
+
+        if (fd < 0 || fstat(fd, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
+            !watch_entry(a, number, name, fd) || fstat(fd, &st) < 0)
+                return false;
+        if (S_ISREG(st.st_mode))
+                return st.st_size == 0;
+        folder = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        return folder >= 0 && folder_read(folder, stop_at_entry, NULL) == 0;
 }
 
 static void take_event(const struct appearing *a, const struct inotify_event *event,
@@ -153,7 +193,7 @@ void appearing_read(struct appearing *a, void (*found)(void *data, size_t folder
         _Alignas(struct inotify_event) char events[16384];
 
         for (unsigned i = 0; i < READS_MAX; i++) {
-                ssize_t n = read(a->fd, events, sizeof(events));
+                ssize_t n = read(a->inotify, events, sizeof(events));
 
                 if (n <= 0)
                         return;

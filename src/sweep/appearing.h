@@ -11,20 +11,25 @@ struct appearing;
 struct appearing *appearing_new(void);
 struct appearing *appearing_free(struct appearing *a);
 
-/* For poll(2); -EBADF for NULL, and where the user's inotify instances are used up. */
+/* For poll(2); -EBADF for NULL. */
 int appearing_fd(const struct appearing *a);
 
+/* When that is readable: puts the begin off for a tenth of a second; false: it is put off no longer. */
+bool appearing_waits(struct appearing *a);
 /* When that is readable: whether the watch begins only now, so that all folders are to be watched and looked
- * at.  -EMFILE, say: it can't be had. */
-int appearing_begins(struct appearing *a);
+ * at. */
+bool appearing_begins(struct appearing *a);
+/* Has it be readable by another descriptor, too, by epoll's events. */
+void appearing_also(struct appearing *a, int fd, uint32_t events);
 
 /* Watches the folder of that number, and in it those in which the globs name something, as far as they are
  * there.  To be called again when one of them may have come to be, or be another. */
 void appearing_watch(struct appearing *a, size_t folder, int fd, char *const *globs);
 
-/* Watches an entry, a descriptor that may be O_PATH, for what is written to it, or comes to be in it. False:
- * it can't be. */
-bool appearing_watch_entry(struct appearing *a, size_t folder, const char *name, int fd);
+/* Whether the entry in the folder `fd` is an empty file or folder, and watched for what is written to it, or
+ * comes to be in it.  One on which a sandbox inside mounts something is obeyed by nobody: it stays until
+ * then. */
+bool appearing_while_empty(struct appearing *a, size_t folder, int fd, const char *name);
 
 /* Calls `found` for each name that has come to be, or was written to, since: the folder's number, and the
  * name's path in it. Where the kernel has lost count once with SIZE_MAX and "". */

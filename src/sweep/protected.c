@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
+#include <sys/epoll.h>
 
 #include "aside.h"
 #include "base/array.h"
@@ -49,6 +50,7 @@ void protected_clear(struct protected_names *names) {
         }
         free(names->asides);
         strv_free(names->links);
+        (void)covers_free(names->covers);
         (void)appearing_free(names->appearing);
         *names = (struct protected_names){0};
 }
@@ -166,7 +168,12 @@ int protected_begin(const struct nsrun_plan *plan, struct kept_by *kept_by, stru
                 protected_clear(&names);
                 return r;
         }
-        names.appearing = names.n > 0 ? appearing_new() : NULL;
+        r = covers_new(plan, &names.covers);
+        if (r < 0) {
+                protected_clear(&names);
+                return r;
+        }
+        names.appearing = names.n > 0 || names.covers ? appearing_new() : NULL;
         *ret = names;
         return 0;
 }
@@ -206,38 +213,20 @@ static const struct protected_name *find_name_in(const struct protected_folder *
         return NULL;
 }
 
-static int stop_at_entry(nsrun_unused void *data, nsrun_unused int folder,
-                         nsrun_unused const struct dirent *entry) {
-        return 1;
-}
-
-/* An empty file or folder, on which a sandbox inside mounts something, is obeyed by nobody: it stays until
- * something is in it. */
-static bool stays_while_empty(const struct look *l, const char *name, const struct stat *st) {
-        _cleanup_close_ int fd = beneath_open(l->folder->fd, name, O_PATH, 0), folder = -EBADF;
-        size_t number = (size_t)(l->folder - l->all->folders);
-        struct stat now;
-
-        /* The watch comes first, so that nothing is missed. */
-        if (fd < 0 || (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode)) ||
-            !appearing_watch_entry(l->all->appearing, number, name, fd) || fstat(fd, &now) < 0)
-                return false;
-        if (S_ISREG(now.st_mode))
-                return now.st_size == 0;
-        folder = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        return folder >= 0 && folder_read(folder, stop_at_entry, NULL) == 0;
-}
-
 static int judge_name(void *data, const char *name, const struct stat *st) {
-        const struct look *l = data;
+        struct look *l = data;
         const struct protected_name *was = find_name_in(l->folder, name);
 
         /* A repository of its own, which a command may make: repositories.h tells of it. */
-        if ((!was && streq(name, ".git")) || (was && l->is_early))
+        if ((!was && streq(name, ".git")) || (was && l->is_early)) {
+                l->has_replaced |= was && (was->st.st_ino != st->st_ino || was->st.st_dev != st->st_dev);
                 return 0;
+        }
         if (l->is_early && S_ISLNK(st->st_mode) && startswith(name, ".git/"))
                 return remove_link(l, name);
-        if (!was && l->is_early && stays_while_empty(l, name, st))
+        if (!was && l->is_early &&
+            appearing_while_empty(l->all->appearing, (size_t)(l->folder - l->all->folders), l->folder->fd,
+                                  name))
                 return 0;
         /* What is neither a file nor a folder could not be mounted over. */
         if (!was || (!was->link && !S_ISREG(was->st.st_mode) && !S_ISDIR(was->st.st_mode) &&
@@ -360,7 +349,6 @@ static bool is_known_git_dir(void *data, const char *path) {
 static bool was_there(void *data, const char *path, const struct stat *st) {
         const struct look *l = data;
         const struct protected_folder *f = find_folder(l->all, path, strlen(path));
-
         const struct protected_name *was = f ? find_name_in(f, ".git") : NULL;
 
         return was && was->st.st_ino == st->st_ino && was->st.st_dev == st->st_dev;
@@ -457,14 +445,33 @@ static void note_new(void *data, size_t folder, const char *path) {
                         names->folders[i].has_new = names->folders[i].fd >= 0;
 }
 
-void protected_take(struct protected_names *names) {
-        int r = appearing_begins(names->appearing);
+/* What can't be covered again ends the sandbox. */
+static int cover_again(struct protected_names *names) {
+        return covers_put_back(names->covers, &names->uncovered);
+}
 
-        if (r > 0)
+int protected_covers_fd(const struct protected_names *names) {
+        return covers_fd(names->covers);
+}
+
+int protected_cover(struct protected_names *names, pid_t init, bool has_changed) {
+        int fd = covers_watch(names->covers, init);
+
+        if (fd == -EACCES && appearing_waits(names->appearing))
+                return 0;
+        if (appearing_begins(names->appearing))
                 note_new(names, SIZE_MAX, "");
-        else if (r == 0)
-                appearing_read(names->appearing, note_new, names);
-        for (size_t i = 0; i < names->n; i++) {
+        if (fd >= 0)
+                appearing_also(names->appearing, fd, EPOLLPRI);
+        return fd >= 0 || has_changed || covers_have_changed(names->covers) ? cover_again(names) : 0;
+}
+
+int protected_take(struct protected_names *names, pid_t init) {
+        /* First, since the command can write there until then. */
+        int r = protected_cover(names, init, false);
+
+        appearing_read(names->appearing, note_new, names);
+        for (size_t i = 0; i < names->n && r >= 0; i++) {
                 struct protected_folder *f = &names->folders[i];
                 struct look look = {.folder = f, .all = names, .is_early = true};
 
@@ -474,7 +481,10 @@ void protected_take(struct protected_names *names) {
                 /* First, so that what comes to be meanwhile in a new folder is told. */
                 appearing_watch(names->appearing, i, f->fd, f->globs);
                 (void)look_through(&look);
+                if (look.has_replaced)
+                        r = cover_again(names);
         }
+        return r;
 }
 
 /* ----------------------------------------------------------------------- at the end */
@@ -483,6 +493,8 @@ int protected_end(struct protected_names *names, int (*found)(void *data, const 
                   void *data) {
         int r = asides_end(names, found, data);
 
+        if (r >= 0 && names->uncovered.stage != NSRUN_STAGE_NONE)
+                r = found(data, &names->uncovered);
         for (size_t i = 0; i < names->n && r >= 0; i++) {
                 struct look look = {
                         .folder = &names->folders[i], .all = names, .found = found, .data = data};

@@ -8,6 +8,7 @@
 
 #include "appearing.h"
 #include "carry/kept_by.h"
+#include "covers.h"
 #include "plan/plan.h"
 
 struct protected_folder;
@@ -28,15 +29,23 @@ struct protected_names {
         size_t n_asides;
         char **links;    /* what it has removed */
         size_t n_others; /* what is renamed, and isn't kept: it is too much */
+        struct covers *covers;
+        struct nsrun_error uncovered; /* why one of these is gone for good */
 };
 
 /* Remembers what is there of the plan's protected names.  -ENOMEM. */
 int protected_begin(const struct nsrun_plan *plan, struct kept_by *kept_by, struct protected_names *ret);
 /* For whoever waits for the command: a descriptor to poll, or -EBADF, and what is to be done when it is
- * readable: names that have come to be are kept aside, but for those that a wildcard stands for.
- * protected_end() tells. */
+ * readable: names that have come to be are kept aside, but for those that a wildcard stands for, and what
+ * the host has replaced is covered again.  protected_end() tells.  `init` is the sandbox's pid 1, in a
+ * session the monitor's alone.  -errno: what can't be covered can't be protected, and the sandbox is to be
+ * ended. */
 int protected_fd(const struct protected_names *names);
-void protected_take(struct protected_names *names);
+int protected_take(struct protected_names *names, pid_t init);
+/* The second part alone: a descriptor to poll for POLLPRI, and what is to be done then (`has_changed`), or
+ * at the first time that protected_fd()'s is readable. */
+int protected_covers_fd(const struct protected_names *names);
+int protected_cover(struct protected_names *names, pid_t init, bool has_changed);
 /* Keeps aside what has come to be since then; puts a symlink back that was replaced; and finds what was
  * changed, by whomever, and repositories made meanwhile that carry orders. Calls `found` for each: 0 or
  * -errno.  Once; one that is zero has nothing to look at. */

@@ -38,6 +38,7 @@ struct look {
         void *data;
         char *last_closed; /* a folder that was opened to its owner */
         bool is_early;     /* the command runs still */
+        bool has_replaced; /* something is another file than was there */
 };
 
 /* Tells of what lies at `name` in the folder. */

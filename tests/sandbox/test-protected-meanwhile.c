@@ -142,26 +142,74 @@ TEST(what_is_made_behind_a_sessions_commands_is_kept_aside) {
         expect_out(&o, "go\nmade\nevil\n");
 }
 
-/* A mount point goes with the name that somebody on the host replaces: the command can write it then. */
+/* A mount goes with the name that it is on when somebody on the host replaces that, and comes back.  A
+ * session takes no command after a hidden name was replaced. */
+TEST(what_the_host_replaces_is_covered_again) {
+        static const char setup[] =
+                "rm -rf * .[a-z]*; git init -q .; mkdir .vscode; for f in .npmrc .env ro; do echo mine >$f; done\n";
+        static const char replace[] =
+                "git config branch.b.description host; for f in .npmrc ro; do echo new >n; mv n $f; done\n"
+                "mv .vscode v; mkdir .vscode; rm -r .git/hooks; mkdir .git/hooks\n";
+        static const char script[] =
+                ">ready; until [ -e go ]; do :; done; until [ -L .git/config ]; do :; done\n"
+                "git config core.fsmonitor evil; git config branch.c.description inside\n"
+                "for f in .npmrc ro .vscode .git/hooks; do while [ -w $f ]; do :; done; done\n"
+                "while grep -q new .env 2>/dev/null; do :; done\n"
+                "(echo evil >>.npmrc) 2>/dev/null || echo re'fused'\n";
+        static const char look[] =
+                "cat .npmrc ro; find .vscode .git/hooks -type f; git config core.fsmonitor\n"
+                "git config branch.b.description; git config branch.c.description\n";
+        const struct site *s = *state;
+        _cleanup_free_ char *ro = path_of(s->project, "ro");
+        _cleanup_outcome_ struct outcome o = {0}, end = {0};
+
+        for (unsigned way = 0; way < 4; way++) {
+                _cleanup_free_ char *beside =
+                        text_of("(until [ -e ready ]; do :; done; %s%s >go) >/dev/null 2>&1 &", replace,
+                                way < 2 ? "echo new >n; mv n .env;" : "");
+
+                make_repository(s, setup);
+                if (way < 3)
+                        on_host(s, beside, &o);
+                if (way == 0)
+                        RUN(s, &o, "--hide", ".env", "--ro", ro, "--", "sh", "-c", script);
+                if (way == 1)
+                        BASH(s, &o, "--hide", ".env", "--ro", ro, "--", script);
+                if (way >= 2) {
+                        _cleanup_free_ char *id = START(s, "--hide", ".env", "--ro", ro);
+
+                        /* Between the session's commands. */
+                        if (way == 3) {
+                                make_repository(s, replace);
+                                make_repository(s, ">go");
+                        }
+                        JOIN_SCRIPT(s, id, &o, script);
+                        SESSION(s, &end, "stop", id);
+                        expect_status(&end, 0);
+                }
+                expect_in(o.out, "refused\n");
+                /* The same is told once. */
+                if (way == 0)
+                        expect_in(o.err, "kept aside: core.fsmonitor: ");
+                on_host(s, look, &o);
+                expect_out(&o, "new\nnew\nhost\ninside\n");
+                collect_orphans();
+        }
+}
+
+/* What the host replaces is told: the command could write it for a moment. */
 TEST(a_name_that_changes_meanwhile_is_told) {
         const struct site *s = *state;
         _cleanup_free_ char *line = text_of(
                 "nsrun: note: a protected name was changed while the command ran, by it or by others: %s/.npmrc\n",
                 s->project);
-        const char *const arguments[] = {
-                "--", "sh", "-c", "echo ready; until [ -e go ]; do sleep 0.01; done; echo more >>.npmrc",
-                NULL};
-        const char **argv = nsrun_argv(s, arguments);
-        _cleanup_outcome_ struct outcome o = {0}, host = {0};
-        struct running running;
+        _cleanup_outcome_ struct outcome o = {0};
 
-        make_repository(s, "echo mine >.npmrc");
-        spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
-        free(argv);
-        free(read_line(running.out));
-        on_host(s, "echo new >n; mv n .npmrc; >go", &host);
-        expect_status(&host, 0);
-        finish(&running, &o);
+        make_repository(
+                s,
+                "echo mine >.npmrc; (until [ -e ready ]; do :; done; echo new >n; mv n .npmrc; >go) >/dev/null 2>&1 &");
+        RUN(s, &o, "--", "sh", "-c", ">ready; until [ -e go ]; do :; done");
+        collect_orphans();
         assert_string_equal(o.err, line);
 }
 
