@@ -100,8 +100,8 @@ const struct degraded degraded[N_DEGRADED] = {
                 {
                         .error = NSRUN_ERROR_DEGRADED_GIT_CONFIG,
                         .name = "git-config-read-only",
-                        .when = "No run directory can be made.",
-                        .lack = "git's configuration can't be the command's own",
+                        .when = "No run directory can be made, or it can't carry an overlay's layers.",
+                        .lack = "what is protected can't be the command's own",
                         .instead = "it is read-only",
                         .fix = "point XDG_CACHE_HOME at a folder of your own",
                         .test = "without_a_run_directory_the_configuration_is_read_only",

@@ -218,8 +218,14 @@ static int mount_bind(struct mounting *m, const struct plan_op *op) {
 
         if (op->stubs)
                 return mount_with_stubs(m, op);
-        if (op->text && m->b->rundir_path)
+        if (op->text && m->b->rundir_path && !op->is_directory)
                 return mount_private_link(m, op);
+        if (op->text && m->b->rundir_path) {
+                int r = mount_private_folder(m, op);
+
+                if (r != 0)
+                        return r < 0 ? r : 0;
+        }
         if (op->is_in_rundir && !m->b->rundir_path)
                 return 0;
         source = op->is_in_rundir ? mount_open_scratch(m, op)

@@ -267,3 +267,18 @@ int mount_overlay(struct mounting *m, const struct plan_op *op) {
                 return 0;
         return op->was_asked_for ? overlay_fail(m, op, lower, r) : cache_degrade(m, op, lower, r);
 }
+
+int mount_private_folder(struct mounting *m, const struct plan_op *op) {
+        _cleanup_close_ int target = mount_point(m, op), lower = -EBADF;
+        int r;
+
+        if (target < 0)
+                return target;
+        lower = beneath_open(m->old_root, op->source + 1, O_PATH | O_DIRECTORY, 0);
+        if (lower < 0)
+                return 0;
+        r = overlay_try(m, op, lower, true);
+        return r >= 0 ? 1
+                      : report_degraded(m->report_fd, m->b->facts.init.refuses_degraded, DEGRADED_GIT_CONFIG,
+                                        op->target, NULL, m->error);
+}

@@ -78,6 +78,10 @@ static inline void private_link_name(const char *text, char to[PRIVATE_LINK_SIZE
         strncat(to, number, n < 8 ? n : 7);
 }
 
+/* The layer, in the run directory, of the overlay that stands in the place of a protected folder; of which
+ * one, counted as those. */
+#define PLAN_PRIVATE_LAYER "private-"
+
 /* Whose a PLAN_SOCKET is: its text. */
 #define PLAN_SOCKET_SSH     "ssh-agent"
 #define PLAN_SOCKET_WAYLAND "wayland"
@@ -95,7 +99,8 @@ struct plan_op {
         uint64_t size; /* bytes, of PLAN_TMPFS, PLAN_DATA and a raw plan's PLAN_FILE */
         char *text; /* PLAN_FILE's bytes, PLAN_SYMLINK's text, PLAN_OVERLAY's slug, or a raw plan's options
                        of overlayfs; of a PLAN_BIND what stands in source's place: a symlink with this text,
-                       or, without a run directory, source itself, read-only */
+                       of a folder an overlay with this layer, or, without a run directory, source itself,
+                       read-only */
         bool was_asked_for; /* PLAN_OVERLAY: the user named it, nsrun didn't choose it */
         bool can_be_empty;  /* PLAN_OVERLAY that nsrun chose: its mount point is made, and nothing lies on it
                              */

@@ -134,7 +134,11 @@ static int keep_text(struct git_config_carry *g, const char *text) {
             streq(before, text))
                 return 1;
         r = make_draft(g->rundir, text, strlen(text), &draft);
-        return r < 0 ? r : kept_by_put(g->kept_by, g->path, GIT_CONFIG_REASON, false, AT_FDCWD, draft);
+        return r < 0 ? r
+                     : kept_by_put(g->kept_by,
+                                   &(struct kept){.path = (char *)(uintptr_t)g->path,
+                                                  .reason = (char *)(uintptr_t)GIT_CONFIG_REASON},
+                                   AT_FDCWD, draft);
 }
 
 static char *describe_kept(const struct git_change *changes, size_t n, bool is_lost) {

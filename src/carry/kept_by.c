@@ -53,15 +53,13 @@ struct kept_by *kept_by_free(struct kept_by *kept_by) {
         return NULL;
 }
 
-int kept_by_put(struct kept_by *kept_by, const char *path, const char *reason, bool adds, int parent,
-                const char *name) {
-        const struct kept about = {.path = (char *)(uintptr_t)path,
-                                   .reason = (char *)(uintptr_t)reason,
-                                   .command = kept_by->command,
-                                   .adds = adds,
-                                   .run = kept_by->session};
-        int r = kept_put(kept_by->project, &about, parent, name, NULL);
+int kept_by_put(struct kept_by *kept_by, const struct kept *what, int parent, const char *name) {
+        struct kept about = *what;
+        int r;
 
+        about.command = kept_by->command;
+        about.run = kept_by->session;
+        r = kept_put(kept_by->project, &about, parent, name, NULL);
         kept_by->n += r >= 0;
         return r;
 }

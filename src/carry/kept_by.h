@@ -15,9 +15,8 @@ struct kept_by {
 /* *ret, which may be NULL, is for kept_by_free().  -ENOMEM. */
 int kept_by_new(const struct nsrun_plan *plan, struct kept_by **ret);
 struct kept_by *kept_by_free(struct kept_by *kept_by);
-/* kept_put(), of the host's `path`. */
-int kept_by_put(struct kept_by *kept_by, const char *path, const char *reason, bool adds, int parent,
-                const char *name);
+/* kept_put(): `what` without what is known here. */
+int kept_by_put(struct kept_by *kept_by, const struct kept *what, int parent, const char *name);
 /* Where something was: tells how much of the project's is kept. */
 int kept_by_tell(const struct kept_by *kept_by, int (*found)(void *data, const struct nsrun_error *note),
                  void *data);

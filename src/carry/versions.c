@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "git_config.h"
+#include "private_folder.h"
 
 /* What a session's commands need of each file, in its run directory: what the command was given, by which
  * changes are told, and what it had when that was last looked at. */
@@ -26,6 +27,7 @@ struct version {
         char *path; /* on the host */
         char *base, *seen;
         size_t n_base, n_seen;
+        bool is_folder; /* private_folder.h's */
 };
 
 void versions_clear(struct versions *versions) {
@@ -125,8 +127,16 @@ static int open_versions(struct versions *versions, const struct nsrun_plan *pla
                 r = sys_mkdirat(rundir, PLAN_PRIVATE_FOLDER, 0700);
         if (r >= 0)
                 r = versions->folder = beneath_open(rundir, PLAN_PRIVATE_FOLDER, O_RDONLY | O_DIRECTORY, 0);
-        for (size_t k = 0; k < versions->n && r >= 0 && !plan->join; k++)
-                r = make_version(versions, rundir, k);
+        for (size_t k = 0; k < versions->n && r >= 0; k++) {
+                struct version *f = &versions->files[k];
+                const struct private_folder folder = {f->path, rundir, k, versions->kept_by};
+                struct stat st;
+
+                f->is_folder = lstat(f->path, &st) == 0 && S_ISDIR(st.st_mode);
+                if (!plan->join)
+                        r = f->is_folder ? private_folder_begin(&folder, &versions->has_old)
+                                         : make_version(versions, rundir, k);
+        }
         return r < 0 ? r : 0;
 }
 
@@ -147,10 +157,14 @@ int versions_begin(const struct nsrun_plan *plan, const struct rundir *rundir, s
                 r = open_versions(&versions, plan);
         if (r < 0) {
                 versions_clear(&versions);
-                return r == -ENOMEM ? error_oom(err)
-                                    : error_set(err, NSRUN_STAGE_WORKSPACE, r, path,
-                                                "the command's version of git's configuration can't be made",
-                                                NULL);
+                return r == -ENOMEM
+                               ? error_oom(err)
+                               : error_set(
+                                         err, NSRUN_STAGE_WORKSPACE, r, path,
+                                         "the command's version of what is protected can't be made",
+                                         r == -EFBIG
+                                                 ? "'nsrun review' says where that is: move it, or --discard it"
+                                                 : NULL);
         }
         *ret = versions;
         return 0;
@@ -260,6 +274,31 @@ static void say_dropped(void *data, const struct kept *k) {
                              d->data);
 }
 
+int versions_end_folders(struct versions *versions, int (*found)(void *data, const struct nsrun_error *note),
+                         void *data) {
+        _cleanup_close_ int rundir =
+                versions->rundir ? open(versions->rundir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                                 : -EBADF;
+        int r = 0;
+
+        for (size_t k = 0; k < versions->n && rundir >= 0 && r >= 0; k++) {
+                const struct private_folder folder = {versions->files[k].path, rundir, k, versions->kept_by};
+
+                if (!versions->files[k].is_folder)
+                        continue;
+                r = private_folder_end(&folder);
+                if (r == -ENOMEM)
+                        return r;
+                if (r != 0)
+                        r = say_of_version(folder.path,
+                                           r > 0 ? "what the command changed in this folder is kept aside"
+                                                 : "what the command changed in this folder can't be kept "
+                                                   "aside, and is lost",
+                                           NULL, found, data);
+        }
+        return r;
+}
+
 int versions_end(struct versions *versions, int (*found)(void *data, const struct nsrun_error *note),
                  void *data) {
         int r = 0;
@@ -268,9 +307,12 @@ int versions_end(struct versions *versions, int (*found)(void *data, const struc
                 (void)kept_drop_old(versions->kept_by->project, say_dropped,
                                     &(struct dropping){found, data});
 
+        if (!versions->is_session)
+                r = versions_end_folders(versions, found, data);
         for (size_t k = 0; k < versions->n && r >= 0; k++)
-                r = versions->is_session ? look_in_session(versions, k, found, data)
-                                         : look_at_version(versions, k, found, data);
+                r = versions->files[k].is_folder ? 0
+                    : versions->is_session       ? look_in_session(versions, k, found, data)
+                                                 : look_at_version(versions, k, found, data);
         versions_clear(versions);
         return r;
 }

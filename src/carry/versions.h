@@ -31,4 +31,7 @@ int versions_begin(const struct nsrun_plan *plan, const struct rundir *rundir, s
  * something to be said: 0 or -errno.  Once; one that is VERSIONS_INIT has nothing to look at. */
 int versions_end(struct versions *versions, int (*found)(void *data, const struct nsrun_error *note),
                  void *data);
+/* In a session its monitor does this of folders, when the sandbox is gone; else versions_end(). */
+int versions_end_folders(struct versions *versions, int (*found)(void *data, const struct nsrun_error *note),
+                         void *data);
 void versions_clear(struct versions *versions);

@@ -197,6 +197,16 @@ static int show_files(struct reviewing *v, const struct kept *k, int fd, struct 
                 return -ENOMEM;
         if (!files)
                 (void)printf("    programs on the host would obey it, or execute it\n");
+        STRV_FOREACH (name, k->removed) {
+                _cleanup_free_ char *path = path_join(k->path, *name);
+
+                if (!path)
+                        return -ENOMEM;
+                if (files)
+                        json_add_string(&v->d, json_add_object(&v->d, files, NULL), "removed", path);
+                else
+                        review_print("    - ", path, "\n");
+        }
         if (!k->is_moved)
                 return show_entry(&f, fd, KEPT_ENTRY, k->path);
         if (!files)
@@ -304,7 +314,7 @@ static int review_accept(const char *project, const struct kept *k, int fd, stru
         r = exposed_find_base(&state, err);
         if (r >= 0)
                 r = streq(k->reason, GIT_CONFIG_REASON) ? git_review_accept(state, fd, k->path)
-                                                        : kept_give(fd, k->path, 0777 & ~mask);
+                                                        : kept_give(fd, k, 0777 & ~mask);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_WORKSPACE, r, k->path, "the host's file can't be changed",
                                  "look at it, and try again");

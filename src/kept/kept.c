@@ -86,6 +86,7 @@ void kept_clear(struct kept *k) {
         free(k->reason);
         free(k->command);
         free(k->run);
+        strv_free(k->removed);
         *k = (struct kept){0};
 }
 
@@ -130,6 +131,11 @@ static int read_about(int folder, struct kept *ret) {
                 r = json_number(json_get(d.root, "time"), &when) && when <= INT64_MAX ? 0 : -EBADMSG;
         ret->time = (time_t)when;
         ret->is_moved = json_is_true(json_get(d.root, "moved"));
+        for (size_t i = 0; r >= 0 && i < json_length(json_get(d.root, "removed")); i++) {
+                const char *name = json_text(json_at(json_get(d.root, "removed"), i));
+
+                r = name ? strv_add(&ret->removed, name) : -EBADMSG;
+        }
         if (r < 0)
                 kept_clear(ret);
         return r;
@@ -277,6 +283,7 @@ static int write_about(int folder, const struct kept *about, bool is_moved) {
         json_add_string(&d, d.root, "session", about->run ? about->run : "");
         json_add_number(&d, d.root, "time", (uint64_t)time(NULL));
         json_add_bool(&d, d.root, "moved", is_moved);
+        json_add_strings(&d, d.root, "removed", about->removed);
         r = d.is_other ? -EILSEQ : json_finish(&d, true, &text, NULL);
         if (r < 0)
                 return r;
@@ -367,14 +374,27 @@ int kept_put(const char *project, const struct kept *about, int parent, const ch
         return r;
 }
 
-int kept_give(int kept, const char *path, mode_t mode) {
-        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -EBADF;
+static int open_on_host(const char *path) {
+        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         _cleanup_free_ char *parent = path_parent(path);
 
-        if (!parent)
-                return -ENOMEM;
-        fd = root < 0 ? -errno : beneath_open(root, parent + 1, O_RDONLY | O_DIRECTORY, 0);
-        return fd < 0 ? fd : kept_copy(kept, KEPT_ENTRY, fd, path_basename(path), mode);
+        return !parent    ? -ENOMEM
+               : root < 0 ? -errno
+                          : beneath_open(root, parent + 1, O_RDONLY | O_DIRECTORY, 0);
+}
+
+int kept_give(int fd, const struct kept *kept, mode_t mode) {
+        _cleanup_close_ int parent = open_on_host(kept->path);
+        int r = parent < 0 ? parent : 0;
+
+        STRV_FOREACH (name, kept->removed) {
+                _cleanup_free_ char *path = str_concat(kept->path, "/", *name);
+                _cleanup_close_ int folder = path ? open_on_host(path) : -ENOMEM;
+
+                if (r >= 0 && folder != -ENOENT)
+                        r = folder < 0 ? folder : remove_tree(folder, path_basename(path));
+        }
+        return r < 0 ? r : kept_copy(fd, KEPT_ENTRY, parent, path_basename(kept->path), mode);
 }
 
 /* Takes an entry's number away as a whole before it is removed. */

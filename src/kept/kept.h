@@ -24,8 +24,9 @@ struct kept {
         char *command; /* what wrote it, quoted for a shell */
         char *run;     /* in which session; "": in a run of its own */
         time_t time;
-        bool adds;     /* kept_put()'s */
-        bool is_moved; /* more than the bounds: no copy, and nobody's to take over but by hand */
+        char **removed; /* of a folder: paths in it that are taken away */
+        bool adds;      /* kept_put()'s */
+        bool is_moved;  /* more than the bounds: no copy, and nobody's to take over but by hand */
 };
 
 /* The folder of all projects' entries, canonical, which need not exist.  -ENOENT: the environment names
@@ -42,9 +43,9 @@ int kept_find_base(char **ret);
  * no UTF-8; -EACCES and its like: this user has no such folder. */
 int kept_put(const char *project, const struct kept *about, int parent, const char *name, unsigned *ret);
 
-/* Puts KEPT_ENTRY of an open folder of an entry's at `path` on the host, as kept_copy.h says, through no
- * symlink; `mode` is what it has there. */
-int kept_give(int kept, const char *path, mode_t mode);
+/* Puts an entry, whose open folder is `fd`, on the host, as kept_copy.h says, through no symlink; `mode` is
+ * what it has there. */
+int kept_give(int fd, const struct kept *kept, mode_t mode);
 
 /* All of a project, by their numbers; *ret_n of them, for kept_free().  None is no failure. */
 int kept_list(const char *project, struct kept **ret, size_t *ret_n);

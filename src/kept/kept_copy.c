@@ -42,7 +42,7 @@ static int kept_copy_bytes(struct copying *c, int from, int to) {
 }
 
 /* Opens what may be closed to its owner. */
-static int open_closed(int from, const char *name, int flags) {
+static int open_to_copy(int from, const char *name, int flags) {
         int fd = openat(from, name, flags | O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         _cleanup_close_ int closed = -EBADF;
         struct stat st;
@@ -60,7 +60,7 @@ static int open_closed(int from, const char *name, int flags) {
 }
 
 static int copy_file(struct copying *c, int from, const char *name, int to, const char *as) {
-        _cleanup_close_ int source = open_closed(from, name, 0), copy = -EBADF;
+        _cleanup_close_ int source = open_to_copy(from, name, 0), copy = -EBADF;
         struct stat st;
         int r;
 
@@ -114,7 +114,7 @@ static int copy_one_of(void *data, int folder, const struct dirent *entry) {
 }
 
 static int copy_folder(struct copying *c, int from, const char *name, int to, const char *as) {
-        _cleanup_close_ int source = open_closed(from, name, O_DIRECTORY);
+        _cleanup_close_ int source = open_to_copy(from, name, O_DIRECTORY);
         struct copied_folder f = {.copying = c};
         _cleanup_close_ int copy = -EBADF;
         int r;

@@ -185,8 +185,16 @@ static void collect_worktrees(struct entries *e, const struct resolved *s) {
         }
 }
 
+static bool has_layer(const struct entries *e, size_t n, const char *source) {
+        for (size_t i = 0; i < n; i++)
+                if (e->items[i].op.text && e->items[i].op.kind == PLAN_BIND && e->items[i].op.source &&
+                    streq(e->items[i].op.source, source))
+                        return true;
+        return false;
+}
+
 /* The command's versions of what it may not change: a folder of the run directory's, and in place of each
- * file a symlink to there. */
+ * file a symlink to there, of each folder an overlay. */
 static int collect_private(struct entries *e, const struct resolved *s) {
         size_t n = e->n;
         struct plan_op *op;
@@ -197,12 +205,17 @@ static int collect_private(struct entries *e, const struct resolved *s) {
                 struct plan_op *cover = &e->items[i].op;
                 size_t k = 0;
 
-                if (cover->origin != PLAN_BY_PROTECTED || cover->is_directory || cover->is_link)
+                if (cover->origin != PLAN_BY_PROTECTED || cover->is_link)
                         continue;
                 while (s->protection.private[k] && !streq(s->protection.private[k], cover -> source))
                         k++;
-                if (s->protection.private[k] &&
-                    !(cover->text = str_format(PLAN_PRIVATE "/%zu/%s", k, path_basename(cover->source))))
+                /* A layer is one overlay's. */
+                if (!s->protection.private[k] || (cover->is_directory && has_layer(e, i, cover->source)))
+                        continue;
+                cover->text = cover->is_directory
+                                      ? str_format(PLAN_PRIVATE_LAYER "%zu", k)
+                                      : str_format(PLAN_PRIVATE "/%zu/%s", k, path_basename(cover->source));
+                if (!cover->text)
                         return -ENOMEM;
         }
         op = entries_add(e, ENTRY_OWN, PLAN_BIND, PLAN_PRIVATE);

@@ -236,19 +236,19 @@ static bool has_usual_options(const struct plan_op *op) {
 }
 
 /* Whether what stands in a bind's place is what may: for a protected file a symlink to the command's own
- * version of it, of this file and no other. */
+ * version of it, for a folder an overlay, of this one and no other. */
 static bool has_usual_link(const struct verifying *v, const struct plan_op *op) {
         const struct plan_op *folder = seen_at(v, PLAN_PRIVATE);
         char *const *files = v->plan->private;
-        const char *at = startswith(op->text, PLAN_PRIVATE "/");
+        const char *at = startswith(op->text, op->is_directory ? PLAN_PRIVATE_LAYER : PLAN_PRIVATE "/");
         size_t n = strspn(at ? at : "", "0123456789"), k = 0;
 
         while (files && op->source && files[k] && !streq(files[k], op->source))
                 k++;
-        return op->source && op->origin == PLAN_BY_PROTECTED && op->is_read_only && !op->is_directory &&
-               !op->is_link && folder && folder->is_in_rundir && streq(folder->target, PLAN_PRIVATE) &&
-               files && files[k] && n > 0 && n < 8 && strtoul(at, NULL, 10) == k && at[n] == '/' &&
-               streq(at + n + 1, path_basename(op->source));
+        return op->source && op->origin == PLAN_BY_PROTECTED && op->is_read_only && !op->is_link && folder &&
+               folder->is_in_rundir && streq(folder->target, PLAN_PRIVATE) && files && files[k] && n > 0 &&
+               n < 8 && strtoul(at, NULL, 10) == k &&
+               (op->is_directory ? !at[n] : at[n] == '/' && streq(at + n + 1, path_basename(op->source)));
 }
 
 /* Whether an operation's fields are such as nsrun's own plans have for its kind. */

@@ -56,15 +56,20 @@ static int protect_linked(const struct protecting *p, const char *source) {
                                               : 0;
 }
 
-/* Whether it is git's configuration, of which the command gets a version of its own; what carry/ wouldn't
- * read it can't change. */
+/* Whether it is a folder, or git's configuration, of which the command gets a version of its own; what
+ * carry/ wouldn't read it can't change. */
 static bool has_own_version(const struct protecting *p, const char *name, const struct stat *st) {
         const char *base = path_basename(name);
         bool is_bare = p->git_dir && streq(p->git_dir, p->path);
 
-        return S_ISREG(st->st_mode) && st->st_size <= PROTECT_PRIVATE_SIZE &&
-               p->resolved->own[OWN_RUNDIRS] && (streq(base, "config") || streq(base, "config.worktree")) &&
-               (startswith(name, ".git/") || is_bare) &&
+        bool is_config = S_ISREG(st->st_mode) && st->st_size <= PROTECT_PRIVATE_SIZE &&
+                         (streq(base, "config") || streq(base, "config.worktree")) &&
+                         (startswith(name, ".git/") || is_bare);
+        /* git reads its old folders of remotes, and writes to none. */
+        bool is_folder = S_ISDIR(st->st_mode) && !streq(name, ".git") && !streq(base, "branches") &&
+                         !streq(base, "remotes") && !p->resolved->policy->protects_strictly;
+
+        return (is_config || is_folder) && p->resolved->own[OWN_RUNDIRS] &&
                strv_length(p->resolved->protection.private) < PROTECT_PRIVATE_MOST;
 }
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Protected names of one folder are looked for: what is there becomes read-only. */
+/* Protected names of one folder are looked for: what is there becomes read-only, or the command's own
+ * version. */
 #pragma once
 
 #include "rules/resolved.h"
 
 enum {
         PROTECT_REPOSITORIES_MAX = 500, /* with submodules' git dirs */
-        PROTECT_PRIVATE_MOST = 64, /* files of which the command has a version of its own: the rest are */
+        PROTECT_PRIVATE_MOST =
+                64, /* files and folders of which the command has its own version: the rest are */
         PROTECT_PRIVATE_SIZE = 1 << 20, /* read-only, and so are larger ones */
 };
 

@@ -173,11 +173,10 @@ static int tell_paths(char *const *changed, char *const *differing,
         paths = strbuf_finish(&b);
         if (n == 0 || !paths)
                 return paths ? 0 : -ENOMEM;
-        (void)error_setf(
-                &note, NSRUN_STAGE_SUPERVISE, 0, NULL, NULL,
-                "HEAD moved, and %zu protected file%s stayed, which no command can change: a commit "
-                "would take back what HEAD has",
-                n, n == 1 ? "" : "s");
+        (void)error_setf(&note, NSRUN_STAGE_SUPERVISE, 0, NULL, NULL,
+                         "HEAD moved, and %zu protected file%s stayed on the host: a commit "
+                         "would take back what HEAD has",
+                         n, n == 1 ? "" : "s");
         (void)snprintf(note.hint, sizeof(note.hint), "git checkout HEAD --%s%s", paths,
                        n > PATHS_MAX ? " (and others)" : "");
         return found(data, &note);

@@ -75,8 +75,16 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
                 l->all->n_others++;
                 return 0;
         }
-        if (r >= 0)
-                r = kept_by_put(kept_by, path, KEPT_PROTECTED, true, parent, aside);
+        for (unsigned i = 0; i < 2 && (i == 0 ? r >= 0 : r == -EACCES); i++) {
+                /* The command has closed the folder since. */
+                r = i > 0 ? aside_open_folder(parent) : 0;
+                r = r < 0 ? r
+                          : kept_by_put(kept_by,
+                                        &(struct kept){.path = path,
+                                                       .reason = (char *)(uintptr_t)KEPT_PROTECTED,
+                                                       .adds = true},
+                                        parent, aside);
+        }
         /* The command has moved it once more, or removed it. */
         if (r == -ENOENT || r == -ENOTDIR || r == -ENOMEM)
                 return r == -ENOMEM ? r : 0;

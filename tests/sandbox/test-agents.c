@@ -233,10 +233,11 @@ TEST(an_agents_folder_is_no_project_and_no_command_writes_what_the_homes_links_l
                    ">claude/settings.json && echo login >claude/.credentials.json && echo n >nvim/init.lua");
         assert_return_code(symlink(claude, link) | symlink(target, zshrc) | symlink(config, nvim), errno);
         RUN(s, &o, "--", "sh", "-c", try);
-        expect_out(&o, "z\nc\nn\nok\n");
+        expect_out(&o, "z\nok\n");
+        outside(s, "! grep evil claude/settings.json nvim/init.lua");
         expect_in(o.err, "claude/.credentials.json: Permission denied");
         RUN(s, &agent, "--agent", "claude", "--", "sh", "-c", try);
-        expect_out(&agent, "login\nz\nn\nok\n");
+        expect_out(&agent, "login\nz\nok\n");
         expect_home_file(s, ".claude/settings.json", "c\n");
 }
 

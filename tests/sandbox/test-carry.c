@@ -193,6 +193,53 @@ TEST_WITH(a_version_that_is_no_file_leaves_the_hosts_as_it_was, setup, site_tear
         expect_out(&o, "Linked\n");
 }
 
+/* A folder of protected names is the command's own: hooks run inside, a checkout of other skills is whole,
+ * and the host has what it had. */
+TEST_WITH(a_protected_folder_is_the_commands_own, setup, site_teardown) {
+        static const char prepare[] =
+                "set -e; mkdir -p .claude/skills .husky; echo 1 >.claude/skills/a; echo 1 >.claude/skills/b\n"
+                "echo 1 >.husky/x; git add -A; git commit -qm 1; git checkout -q -b two; echo 2 >.claude/skills/a\n"
+                "git rm -q .claude/skills/b; echo 2 >.claude/new; git add -A; git commit -qm 2; git checkout -q main";
+        static const char husky[] =
+                "set -e; mkdir -p .husky/_; git config core.hooksPath .husky/_; printf '#!/bin/sh\\necho ran\\n' >.husky/_/pre-commit\n"
+                "chmod +x .husky/_/pre-commit; cp .husky/_/pre-commit .git/hooks; git commit -q --allow-empty -m x 2>&1; git merge -q two\n"
+                "git status --short -uno; cat .claude/skills/* .claude/new; rm -r .claude/skills; mkdir .claude/skills; echo 3 >.claude/skills/c";
+        static const char hostile[] =
+                "cd .husky; mkfifo p; ln -s /etc l; mknod d c 0 0; mkdir -m 0 z; echo y >s; chmod 755 s; chmod 4755 s\n"
+                "setfattr -n user.overlay.opaque -v y . ; setfattr -n trusted.overlay.opaque -v y .; true";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        on_host(s, prepare, &o);
+        RUN(s, &o, "--", "sh", "-c", husky);
+        expect_status(&o, 0);
+        expect_out(&o, "ran\n2\n2\n");
+        expect_in(o.err, "nsrun: note: 4 kept aside: nsrun review\n");
+        on_host(s,
+                "ls -A .husky .claude/skills; ls .git/hooks | grep -v sample; cat .claude/skills/*; git commit --allow-empty -qm y",
+                &o);
+        expect_out(&o, ".claude/skills:\na\nb\n\n.husky:\nx\n1\n1\n");
+        /* It is there again, and nothing new is kept. */
+        RUN(s, &o, "--", "sh", "-c",
+            "git commit -q --allow-empty -m z 2>&1; ls -A .claude .claude/skills; ls .git/hooks | grep -v sample");
+        expect_out(&o, "ran\n.claude:\nnew\nskills\n\n.claude/skills:\nc\npre-commit\n");
+        assert_string_equal(o.err, "");
+        RUN(s, &o, "--", "sh", "-c", hostile);
+        expect_in(o.err, "/.husky\nnsrun: note: 4 kept aside: nsrun review\n");
+        /* What is taken over is there, what was removed is gone, and the rest is as it was. */
+        for (unsigned i = 1; i <= 4; i++) {
+                _cleanup_free_ char *number = text_of("%u", i);
+
+                assert_int_equal(accept_number(s, number, "yes\n"), 0);
+        }
+        on_host(s, "find .claude .husky .git/hooks/pre-commit -printf '%p %y %m\n' | LC_ALL=C sort", &o);
+        expect_out(&o,
+                   ".claude d 755\n.claude/new f 644\n.claude/skills d 755\n.claude/skills/c f 644\n"
+                   ".git/hooks/pre-commit f 755\n.husky d 755\n.husky/_ d 755\n.husky/_/pre-commit f 755\n"
+                   ".husky/l l 777\n.husky/s f 755\n.husky/x f 644\n.husky/z d 755\n");
+}
+
 /* Protected names that a command made: a folder with all that a folder can have, and one that is too large.
  */
 TEST_WITH(what_a_command_made_is_taken_over_by_a_person, setup, site_teardown) {

@@ -337,7 +337,7 @@ TEST(a_cache_that_is_degraded_is_listed_and_strict_refuses_it) {
 }
 
 TEST(without_a_run_directory_the_configuration_is_read_only) {
-        static const char lack[] = "git's configuration can't be the command's own";
+        static const char lack[] = "what is protected can't be the command's own";
         const struct site *s = *state;
         _cleanup_free_ char *config = path_of(s->project, ".git/config"),
                             *out = text_of("degraded    %s: it is read-only: %s\n", lack, config),

@@ -140,8 +140,9 @@ TEST_WITH(a_worktree_packs_and_deletes, setup, site_teardown) {
 /* Its git dir lies in the worktree's; and where the command is to write to that alone, by an option. */
 TEST_WITH(a_submodule_of_a_worktree_can_be_committed_in, setup, site_teardown) {
         static const char *const plants[] = {
-                "echo x >hooks/x",         "! [ -L config ]", "rm -r hooks",       "mv config c",
-                "echo x >info/attributes", "mv ../sub ../x",  "mv ../../modules x"};
+                "rmdir hooks",       "! [ -L config ]",         "rm -r hooks",
+                "mv config c",       "echo x >info/attributes", "mv ../sub ../x",
+                "mv ../../modules x"};
         const struct site *s = *state;
         _cleanup_free_ char *git_dir = path_of(s->root, "super/.git/worktrees/tree/modules/sub"),
                             *tree = path_of(s->root, "tree");
@@ -246,10 +247,9 @@ TEST_WITH(nothing_that_the_host_would_run_can_be_planted, setup, site_teardown) 
                 "try rm \"$common/config\"; try mv \"$common/config\" \"$common/x\"\n"
                 "try rmdir \"$common/hooks\"; try rm .git; try git config core.fsmonitor x\n"
                 "try mkdir \"$common/hooks/x\"\n";
-        static const char refused[] = "Read-only file system\nRead-only file system\n"
+        static const char refused[] = "Read-only file system\n"
                                       "Device or resource busy\nDevice or resource busy\n"
-                                      "Device or resource busy\nDevice or resource busy\n"
-                                      "Read-only file system\n";
+                                      "Device or resource busy\nDevice or resource busy\n";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -297,7 +297,7 @@ TEST_WITH(names_that_git_obeys_do_not_outlive_the_sandbox, setup, site_teardown)
         RUN(s, &o, "--project", work, "--no-protect", ".git/config", "--", "sh", "-c",
             "cd ../work; git config x.y z; git config x.y; git config --worktree x.y z; echo x >../main/.git/hooks/x");
         expect_out(&o, "z\n");
-        expect_in(o.err, "hooks/x: Read-only file system");
+        expect_in(o.err, "main/.git/hooks\n");
         expect_host(s, "main", "git config x.y; ls .git/hooks | grep -v sample; true", "z\n");
 }
 
@@ -319,8 +319,8 @@ TEST_WITH(a_worktree_has_a_configuration_of_its_own, setup, site_teardown) {
         expect_status(&o, 0);
         assert_string_equal(o.err, "");
         expect_host(s, "work", "git config a.b", "c\n");
-        RUN(s, &o, "--project", work, "--explain", "--", "sh", "-c", "echo x >../main/.git/hooks/x");
-        expect_in(o.err, "programs on the host obey it: --no-protect .git/hooks lifts that\n");
+        RUN(s, &o, "--project", work, "--explain", "--", "sh", "-c", "echo x >../work/.git");
+        expect_in(o.err, "programs on the host obey it: --no-protect .git lifts that\n");
         RUN(s, &o, "--project", work, "--no-protect", ".git/hooks", "--", "sh", "-c",
             "echo x >../main/.git/hooks/x");
         expect_status(&o, 0);
@@ -365,8 +365,8 @@ TEST_WITH(what_git_never_made_is_gone_before_git_sees_it, setup, site_teardown) 
         static const struct {
                 const char *project, *plant, *probe, *said;
         } cases[] = {
-                {"super/sub", evil, "git status", "is moved aside: "},
-                {"super/sub", evil, "cd .. && git status", "is moved aside: "},
+                {"super/sub", evil, "git status", " aside: "},
+                {"super/sub", evil, "cd .. && git status", " aside: "},
                 {"super/sub", "ln -sf \"$ROOT/outside/marker\" \"$mine/logs/HEAD\"", commit,
                  "a symlink that the command left in a git dir is removed: "},
                 {"super/sub", "ln -sf \"$ROOT/outside/marker\" \"$mine/COMMIT_EDITMSG\"", commit,
@@ -556,8 +556,6 @@ TEST_WITH(a_git_dir_elsewhere_is_found_or_asked_for, setup, site_teardown) {
                         else
                                 run_in(s, &o, "p", work);
                         expect_out(&o, "hooks\n");
-                        expect_in(o.err, "hooks/pre-commit: Read-only file system");
-                        expect_in(o.err, "hooks/x: Read-only file system");
                         expect_host(
                                 s, "p",
                                 "git log -1 --format=%s; git config core.fsmonitor; ls -d hooks/* ../sep/hooks/x 2>/dev/null; true",

@@ -213,8 +213,8 @@ TEST(a_name_that_changes_meanwhile_is_told) {
         assert_string_equal(o.err, line);
 }
 
-#define MOVED                                                                                                 \
-        "nsrun: note: HEAD moved, and %s stayed, which no command can change: a commit would take back what " \
+#define MOVED                                                                                \
+        "nsrun: note: HEAD moved, and %s stayed on the host: a commit would take back what " \
         "HEAD has; git checkout HEAD -- "
 
 /* git goes on where it can't unlink a file. */

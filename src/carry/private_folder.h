@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A protected folder, over which the command has an overlay of its own: what it changed is kept aside, and
+ * there again in the project's next run. */
+#pragma once
+
+#include "kept_by.h"
+
+struct private_folder {
+        const char *path; /* on the host */
+        int rundir;       /* where its layer is, PLAN_PRIVATE_LAYER and the number */
+        size_t number;
+        struct kept_by *kept_by;
+};
+
+/* Fills the upper folder with what is kept; *ret_is_old: that was too old.  -EFBIG: it is too large; -errno.
+ */
+int private_folder_begin(const struct private_folder *f, bool *ret_is_old);
+/* The sandbox is gone: 1: something new is kept; 0: nothing; -errno: what the command wrote is lost. */
+int private_folder_end(const struct private_folder *f);
