@@ -36,6 +36,23 @@ static int check_old(const struct replacing *x, int fd) {
         return r < 0 ? r : n == x->n && memcmp(x->read, x->from, n) == 0 ? 0 : -EAGAIN;
 }
 
+/* One call, for which a disk that is full, or a quota, leaves room or fails before anything is written; what
+ * a limit cuts short (RLIMIT_FSIZE) is made as it was. */
+static int write_at_once(const struct replacing *x, int fd, size_t all) {
+        ssize_t n;
+        int r;
+
+        if (all > x->n && fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)all) < 0 && errno != EOPNOTSUPP)
+                return -errno;
+        n = pwrite(fd, x->to, all, 0);
+        if (n == (ssize_t)all)
+                return 0;
+        r = n < 0 ? -errno : -EFBIG;
+        (void)pwrite(fd, x->from, x->n, 0);
+        (void)ftruncate(fd, (off_t)x->n);
+        return r;
+}
+
 /* With the lock held.  One call writes it all, be it shorter: between that and ftruncate(2) there are empty
  * lines at its end. */
 static int write_new(const struct replacing *x) {
@@ -47,8 +64,11 @@ static int write_new(const struct replacing *x) {
 
         if (r < 0)
                 return r;
-        if (pwrite(fd, x->to, all, 0) != (ssize_t)all || (x->m < all && ftruncate(fd, (off_t)x->m) < 0))
-                return errno ? -errno : -ENOSPC;
+        r = write_at_once(x, fd, all);
+        if (r >= 0 && x->m < all && ftruncate(fd, (off_t)x->m) < 0)
+                r = -errno;
+        if (r < 0)
+                return r;
         (void)fsync(fd);
         /* Somebody without regard to the lock may have put another one there. */
         return fstat(fd, &st) < 0 || fstatat(x->folder, x->name, &now, AT_SYMLINK_NOFOLLOW) < 0 ||

@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 
 #include "../seed.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "carry/git_config.h"
 #include "carry/git_keys.h"
+#include "carry/in_place.h"
+#include "carry/kept_by.h"
 #include "host/gitconfig.h"
 #include "host/program.h"
 #include "kept/kept.h"
@@ -52,10 +55,11 @@ static bool has_git(void) {
 /* Carries `inside`, n bytes, of a command that got `base`. */
 static int carry(const char *top, const char *base, const char *inside, size_t n, char **ret_words) {
         char *path = scratch_path(top, "p/.git/config"), *rundir = scratch_path(top, "rundir");
+        char project[] = "/p", command[] = "make";
+        struct kept_by kept_by = {.project = project, .command = command};
         struct git_config_carry g = {.rundir = rundir,
                                      .path = path,
-                                     .project = "/p",
-                                     .command = "make",
+                                     .kept_by = &kept_by,
                                      .base = base,
                                      .n_base = strlen(base),
                                      .inside = inside,
@@ -486,6 +490,31 @@ static void whoever_is_killed_leaves_the_old_file_or_the_new_one(void **state) {
         assert_true(old > 20 && new > 5);
 }
 
+/* Where a limit lets the file grow, though not as far as it would have to. */
+static void a_file_that_can_not_grow_stays_as_it_was(void **state) {
+        const char *top = *state;
+        char *path = scratch_path(top, "p/.git/config"), *text = NULL;
+        const char *longer = PLAIN "[user]\n\temail = jo@example.org\n";
+        struct rlimit before, low;
+        int r;
+
+        assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+        low = (struct rlimit){strlen(PLAIN) + 4, before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+        r = in_place_replace(path, PLAIN, strlen(PLAIN), longer, strlen(longer));
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        assert_int_equal(r, -EFBIG);
+        text = host_text(top);
+        assert_string_equal(text, PLAIN);
+        free(text);
+        assert_false(scratch_has(top, "p/.git/config.lock"));
+        assert_int_equal(in_place_replace(path, PLAIN, strlen(PLAIN), longer, strlen(longer)), 0);
+        text = host_text(top);
+        assert_string_equal(text, longer);
+        free(text);
+        free(path);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_value_is_carried_by_its_keys_rule),
@@ -498,6 +527,8 @@ int main(void) {
                                                 remove_repository),
                 cmocka_unit_test_setup_teardown(no_random_configuration_is_executed_by_the_host,
                                                 make_repository, remove_repository),
+                cmocka_unit_test_setup_teardown(a_file_that_can_not_grow_stays_as_it_was, make_repository,
+                                                remove_repository),
                 cmocka_unit_test_setup_teardown(whoever_is_killed_leaves_the_old_file_or_the_new_one,
                                                 make_repository, remove_repository),
         };
