@@ -176,6 +176,21 @@ static int open_layer_of(const struct private_folder *f, bool makes) {
         return open_below(f->rundir, name);
 }
 
+/* kept_find(), of a folder that was copied: a file that was kept when the host had none of that name is no
+ * part of it. */
+static int find_kept_folder(const struct private_folder *f, struct kept *ret) {
+        int kept = kept_find(f->kept_by->project, f->path, ret);
+        struct stat st;
+
+        if (kept >= 0 && (ret->is_moved || fstatat(kept, KEPT_ENTRY, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+                          !S_ISDIR(st.st_mode))) {
+                (void)close(kept);
+                kept_clear(ret);
+                return -ENOENT;
+        }
+        return kept;
+}
+
 /* Makes overlayfs take a path for removed. */
 static int make_whiteout(int upper, int host, const char *path) {
         _cleanup_close_ int to = fcntl(upper, F_DUPFD_CLOEXEC, 3), from = fcntl(host, F_DUPFD_CLOEXEC, 3);
@@ -201,8 +216,7 @@ static int make_whiteout(int upper, int host, const char *path) {
 
 int private_folder_begin(const struct private_folder *f, bool *ret_is_old) {
         struct kept k = {0};
-        _cleanup_close_ int kept = kept_find(f->kept_by->project, f->path, &k), layer = -EBADF,
-                            upper = -EBADF, host = -EBADF;
+        _cleanup_close_ int kept = find_kept_folder(f, &k), layer = -EBADF, upper = -EBADF, host = -EBADF;
         int r;
 
         if (kept < 0)
@@ -212,10 +226,8 @@ int private_folder_begin(const struct private_folder *f, bool *ret_is_old) {
                 kept_clear(&k);
                 return 0;
         }
-        r = k.is_moved ? -EFBIG : 0;
-        layer = r < 0 ? r : open_layer_of(f, true);
-        if (r >= 0)
-                r = layer < 0 ? -errno : kept_copy(kept, KEPT_ENTRY, layer, UPPER, 0755);
+        layer = open_layer_of(f, true);
+        r = layer < 0 ? -errno : kept_copy(kept, KEPT_ENTRY, layer, UPPER, 0755);
         upper = r < 0 ? r : open_below(layer, UPPER);
         host = r < 0 ? r : open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         STRV_FOREACH (path, k.removed)
@@ -228,9 +240,9 @@ int private_folder_begin(const struct private_folder *f, bool *ret_is_old) {
 static bool is_kept_already(const struct private_folder *f, int upper, char *const *removed,
                             unsigned *ret_number) {
         struct kept k = {0};
-        _cleanup_close_ int kept = kept_find(f->kept_by->project, f->path, &k), entry = -EBADF;
+        _cleanup_close_ int kept = find_kept_folder(f, &k), entry = -EBADF;
         size_t n = strv_length(removed);
-        bool is = kept >= 0 && !k.is_moved && n == strv_length(k.removed);
+        bool is = kept >= 0 && n == strv_length(k.removed);
 
         *ret_number = kept >= 0 ? k.number : 0;
         entry = kept < 0 ? -EBADF : open_below(kept, KEPT_ENTRY);

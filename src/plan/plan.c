@@ -109,7 +109,7 @@ static char *layer_name(const char *target) {
 }
 
 static enum plan_origin origin_of(const struct resolved_rule *rule) {
-        if (rule->origin == POLICY_BY_DEFAULT)
+        if (rule->origin == POLICY_BY_DEFAULT || rule->giver != PLAN_BY_NOBODY)
                 return rule->giver;
         if (rule->origin == POLICY_BY_TOOLCHAINS)
                 return PLAN_BY_TABLE;

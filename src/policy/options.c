@@ -498,7 +498,8 @@ enum option_turn option_turn(const struct option_spec *spec) {
         if (streq(spec->name, "config") || streq(spec->name, "no-config"))
                 return OPTION_TURN_CONFIG;
         return spec->apply == apply_profile || spec->apply == apply_project ||
-                               spec->apply == apply_no_project || streq(spec->name, "no-sandbox")
+                               spec->apply == apply_no_project || streq(spec->name, "no-sandbox") ||
+                               streq(spec->name, "session")
                        ? OPTION_TURN_FIRST
                        : OPTION_TURN_LAST;
 }

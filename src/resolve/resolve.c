@@ -203,6 +203,7 @@ static int add_nested_bwrap(struct resolved *s, struct nsrun_error *err) {
         for (size_t i = 0; i < ARRAY_SIZE(places) && r >= 0; i++) {
                 const struct rule_request request = {.access = POLICY_RO,
                                                      .origin = POLICY_BY_CONFIG,
+                                                     .giver = PLAN_BY_TABLE,
                                                      .is_optional = true,
                                                      .option = "--seccomp",
                                                      .source = program_bwrap(),

@@ -22,7 +22,7 @@ static char *expanded(const struct site *s, const char *text) {
 
 static void make_things(const struct site *s) {
         _cleanup_free_ char *program = path_of(s->outside, "onlyhere"), *folder = path_of(s->home, "work"),
-                            *git = path_of(s->project, ".vscode"), *path = NULL;
+                            *path = NULL;
 
         make_folder(s->home, ".npm");
         make_file(s->outside, "data", "x");
@@ -31,7 +31,7 @@ static void make_things(const struct site *s) {
         assert_int_equal(setenv("LD_LIBRARY_PATH", s->outside, 1), 0);
         assert_int_equal(chmod(program, 0755), 0);
         assert_int_equal(mkdir(folder, 0755), 0);
-        assert_int_equal(mkdir(git, 0755), 0);
+        make_file(s->project, ".envrc", "");
         make_file(folder, "file", "x");
         make_file(s->project, ".env.local", "x");
         make_file(s->project, "plain", "x");
@@ -108,10 +108,10 @@ static const struct {
          "%H/.aws is not exposed by policy, whether it exists or not: it is where keys and passwords are kept; "
          "what needs that runs outside"},
         {"cat .env.local", "--hide=.env.local", "%P/.env.local is hidden: a --hide names it"},
-        {"touch .vscode/x", NULL,
-         "%P/.vscode is protected, since programs on the host obey it: --no-protect .vscode lifts that"},
-        {"echo x >.vscode/x", NULL,
-         "%P/.vscode is protected, since programs on the host obey it: --no-protect .vscode lifts that"},
+        {"touch .envrc", NULL,
+         "%P/.envrc is protected, since programs on the host obey it: --no-protect .envrc lifts that"},
+        {"echo x >.envrc", NULL,
+         "%P/.envrc is protected, since programs on the host obey it: --no-protect .envrc lifts that"},
         {"touch %O/new", "--ro=%O", "%O is exposed read-only: --rw %O makes it writable"},
         {"rm %O/data", "--ro=%O", "%O is exposed read-only: --rw %O makes it writable"},
         {"LC_ALL=C.UTF-8 mkdir /newfolder", NULL,
@@ -256,18 +256,20 @@ TEST(what_was_to_be_written_is_told_with_the_option_that_lets_it) {
 }
 
 /* The name is told as the option takes it. */
-TEST(what_lifts_the_protection_of_gits_hooks_is_told_and_works) {
+TEST(what_lifts_the_protection_in_a_git_dir_is_told_and_works) {
         const struct site *s = *state;
-        _cleanup_free_ char *script = text_of("cd '%s' && git init -q . && mkdir -p .git/hooks", s->project);
+        _cleanup_free_ char *script =
+                text_of("cd '%s' && git init -q . && mkdir -p .git/branches", s->project);
         _cleanup_outcome_ struct outcome made = {0}, before = {0}, after = {0};
 
         run_outside(s, &made, script);
         expect_status(&made, 0);
-        BASH(s, &before, "echo x >.git/hooks/pre-commit");
+        BASH(s, &before, "echo x >.git/branches/x");
         assert_int_not_equal(before.status, 0);
-        expect_in(before.out, "/.git/hooks is protected, since programs on the host obey it: --no-protect "
-                              ".git/hooks lifts that");
-        BASH(s, &after, "--no-protect=.git/hooks", "echo x >.git/hooks/pre-commit");
+        expect_in(before.out,
+                  "/.git/branches is protected, since programs on the host obey it: --no-protect "
+                  ".git/branches lifts that");
+        BASH(s, &after, "--no-protect=.git/branches", "echo x >.git/branches/x");
         assert_int_equal(after.status, 0);
 }
 

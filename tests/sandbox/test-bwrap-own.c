@@ -373,10 +373,10 @@ TEST(a_fifo_in_the_place_of_a_file_is_an_error_at_once) {
 /* Of the shells that come between, SHLVL tells; bubblewrap's /dev has a link more; and of git's
  * configuration no command but nsrun's own has a version of its own, in /.nsrun. */
 #define LOOK                                                                                                                \
-        "pwd; id -u; id -g; ls -A / . \"$HOME\" | grep -vx .nsrun; ls /dev | grep -vx core; env | grep -v ^SHLVL= | sort; " \
+        "pwd; id -u; id -g; ls -A / . \"$HOME\" | grep -v ^.nsrun; ls /dev | grep -vx core; env | grep -v ^SHLVL= | sort; " \
         "grep -E 'Seccomp:|CapEff|CapBnd|NoNew' /proc/self/status; ls /sys/class/net /proc/sys/net | wc -l; "               \
         "cat .env; head -n 1 .git/config; { echo x >sub/new && echo wrote sub; rm sub/new; } 2>&1; "                        \
-        "{ echo x >/usr/new || echo x >.git/hooks/new || echo x >kept; } 2>&1; unshare -m true 2>&1; exit 3"
+        "{ echo x >/usr/new || echo x >.git/branches/new || echo x >kept; } 2>&1; unshare -m true 2>&1; exit 3"
 
 static const struct {
         const char *options[4]; /* "@" is the site's outside folder */
@@ -465,7 +465,8 @@ TEST(a_plan_that_is_printed_runs_the_same_under_nsrun_bwrap) {
         make_file(s->outside, "own.json",
                   "{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"syscalls\": [{\"names\": [\"unshare\"], "
                   "\"action\": \"SCMP_ACT_ERRNO\", \"errnoRet\": 5}]}");
-        run_outside(s, &o, "git init -q . && mkdir sub && echo secret >.env && echo kept >kept");
+        run_outside(s, &o,
+                    "git init -q . && mkdir -p sub .git/branches && echo secret >.env && echo kept >kept");
         expect_status(&o, 0);
         for (size_t i = 0; i < ARRAY_SIZE(plans); i++)
                 compare_plan(s, i, ours, judge ? theirs : NULL);

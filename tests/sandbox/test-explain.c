@@ -25,7 +25,7 @@ static void make_host(const struct site *s) {
         assert_int_equal(chmod(tool, 0755), 0);
         make_folder(s->home, "work");
         make_folder(s->home, ".ssh");
-        make_folder(s->project, ".vscode");
+        make_file(s->project, ".envrc", "");
         make_file(s->project, ".env.local", "x");
         make_file(s->project, "plain", "x");
         make_file(s->home, "loose", "x");
@@ -78,8 +78,8 @@ static const struct {
         {"rm -f %O/data; false", "--ro=%O", "%O is exposed read-only: --rw %O makes it writable"},
         {"mv %O/data %O/other", "--ro=%O", "%O is exposed read-only: --rw %O makes it writable"},
         {"chmod 700 %O/data", "--ro=%O", "%O is exposed read-only: --rw %O makes it writable"},
-        {"touch .vscode/x", NULL,
-         "%P/.vscode is protected, since programs on the host obey it: --no-protect .vscode lifts that"},
+        {"touch .envrc", NULL,
+         "%P/.envrc is protected, since programs on the host obey it: --no-protect .envrc lifts that"},
         {"cat .env.local", "--hide=.env.local", "%P/.env.local is hidden: a --hide names it"},
         {"cat %H/.ssh/id_ed25519", NULL,
          "%H/.ssh is not exposed by policy, whether it exists or not: it is where keys and passwords are kept; "

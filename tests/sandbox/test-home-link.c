@@ -100,7 +100,7 @@ TEST(what_the_users_configuration_of_git_names_is_protected) {
         for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
                 _cleanup_free_ char *text = replaced(orders[i].text ? orders[i].text : "", "@", s->home),
                                     *cwd = path_of(s->home, orders[i].project),
-                                    *target = path_of(cwd, orders[i].target);
+                                    *target = path_of(cwd, orders[i].target), *kept = NULL, *other = NULL;
                 _cleanup_outcome_ struct outcome o = {0};
 
                 make_file(s->home, ".gitconfig", text);
@@ -111,9 +111,12 @@ TEST(what_the_users_configuration_of_git_names_is_protected) {
                 }
                 NSRUN(s, cwd, &o, "run", "--project", ".", "--", "sh", "-c", "echo >other; echo >\"$0\"",
                       target);
-                expect_status(&o, 2);
-                expect_in(o.err, "Read-only file system");
-                expect_in(o.err, orders[i].target);
+                /* A file is read-only, a folder the command's own. */
+                kept = file_text(target);
+                if (kept && *kept)
+                        fail_msg("%s: %s", orders[i].text, kept);
+                other = path_of(cwd, "other");
+                assert_int_equal(unlink(other), 0);
                 assert_int_equal(unsetenv("GIT_CONFIG_COUNT"), 0);
         }
 }

@@ -169,13 +169,14 @@ TEST(unshare_all_works_for_bwrap_inside) {
 
         if (!has_program("bwrap"))
                 skip_because("bubblewrap isn't installed");
-        RUN(s, &o, "--seccomp=nested", "--", "sh", "-c", line);
+        RUN(s, &o, "--seccomp=nested", id_for_inner(), "--", "sh", "-c", line);
         expect_status(&o, 0);
         expect_out(&o, "fine\n");
-        RUN(s, &o, "--seccomp=none", "--", "sh", "-c", line);
+        RUN(s, &o, "--seccomp=none", id_for_inner(), "--", "sh", "-c", line);
         expect_status(&o, 0);
         expect_out(&o, "fine\n");
-        RUN(s, &o, "--seccomp=nested", "--ro=/usr/bin/bwrap", "--explain", "--", "sh", "-c", line);
+        RUN(s, &o, "--seccomp=nested", id_for_inner(), "--ro=/usr/bin/bwrap", "--explain", "--", "sh", "-c",
+            line);
         expect_status(&o, 1);
         expect_in(o.err, "exceeded (ENOSPC)\n");
         expect_in(o.err,
