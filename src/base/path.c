@@ -233,7 +233,24 @@ int path_canonical(const char *path, char **ret_path, unsigned *ret_mode) {
                           : canonical_looked_up(path, ret_path, ret_mode);
 }
 
-int path_canonical_to_be(const char *path, char **ret_path) {
+enum {
+        LINKS_MOST = 40, /* that lead nowhere, one to the next */
+};
+
+/* Where the symlink `at`, which leads nowhere, would lead, and `rest` below that; NULL: it is none. */
+static char *where_link_leads(const char *at, const char *rest) {
+        _cleanup_free_ char *parent = path_parent(at), *to = NULL;
+        char text[PATH_MAX];
+        ssize_t n = readlink(at, text, sizeof(text) - 1);
+
+        if (n <= 0 || !parent)
+                return NULL;
+        text[n] = '\0';
+        to = path_is_absolute(text) ? strdup(text) : path_join(parent, text);
+        return to ? path_join(to, rest) : NULL;
+}
+
+static int canonical_to_be(const char *path, unsigned links, char **ret_path) {
         _cleanup_free_ char *whole = NULL, *at = NULL, *found = NULL;
         bool is_tried;
         char *result;
@@ -248,6 +265,12 @@ int path_canonical_to_be(const char *path, char **ret_path) {
         n = strlen(at);
         is_tried = streq(whole, path);
         while ((is_tried || path_canonical(at, &found, NULL) < 0) && n > 1) {
+                _cleanup_free_ char *leads =
+                        links > 0 ? where_link_leads(at, whole + n + strspn(whole + n, "/")) : NULL;
+
+                /* Whoever makes what it names has made this. */
+                if (leads)
+                        return canonical_to_be(leads, links - 1, ret_path);
                 while (n > 1 && at[n - 1] != '/')
                         n--;
                 n -= n > 1;
@@ -259,6 +282,10 @@ int path_canonical_to_be(const char *path, char **ret_path) {
                 return -ENOMEM;
         *ret_path = result;
         return 0;
+}
+
+int path_canonical_to_be(const char *path, char **ret_path) {
+        return canonical_to_be(path, LINKS_MOST, ret_path);
 }
 
 char *path_slug(const char *path) {

@@ -43,7 +43,7 @@ int path_canonical(const char *path, char **ret_path, unsigned *ret_mode);
 int path_canonical_in(const char *path, char **ret_path, unsigned *ret_mode);
 
 /* What an absolute path will lead to when all of it exists: as far as it does its links
- * count, and the rest is taken by its letters.  -ENOMEM. */
+ * count, those that lead nowhere, too, and the rest is taken by its letters.  -ENOMEM. */
 int path_canonical_to_be(const char *path, char **ret_path);
 
 /* "/home/u/.npm" -> "home-u-.npm": a folder's name for a path.  A slash becomes

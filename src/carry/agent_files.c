@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <sys/random.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -15,19 +16,22 @@ enum {
         DEPTH_MAX = 8,
         CHUNK = 64 << 10,
 };
-#define BYTES_MAX ((off_t)1 << 30) /* of one file */
+#define BYTES_MAX ((off_t)1 << 28) /* of one file */
 
-static const char draft[] = ".nsrun-carried";
-
-int carried_draft(int parent) {
+int carried_draft(int parent, char draft[CARRIED_DRAFT_SIZE]) {
+        uint64_t number;
         int fd;
 
-        (void)unlinkat(parent, draft, 0);
+        /* Another run may write here, too. */
+        if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
+                return -EIO;
+        (void)snprintf(draft, CARRIED_DRAFT_SIZE, ".nsrun-carried-%016llx", (unsigned long long)number);
         fd = openat(parent, draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         return fd < 0 ? -errno : fd;
 }
 
-int carried_commit(int parent, int fd, const char *name, const struct stat *was, mode_t mode, int r) {
+int carried_commit(int parent, int fd, const char *draft, const char *name, const struct stat *was,
+                   mode_t mode, int r) {
         struct stat st;
 
         /* What was there is lost by no power cut; of a new file there is nothing to lose. */
@@ -99,9 +103,9 @@ static off_t common_part(int a, int b, off_t *ret_line) {
         return at;
 }
 
-/* Adds to a file of the host's the lines that it lacks.  0: the command has changed others, too, and nobody
- * else the file, if `may_be_replaced`. */
-static int carry_lines(int from, int parent, const char *name, bool may_be_replaced) {
+/* Adds to a file of the host's the lines that it lacks: none of it is taken away, be it another project's.
+ */
+static int carry_lines(int from, int parent, const char *name) {
         _cleanup_close_ int to = beneath_open(parent, name, O_RDWR | O_APPEND | O_NONBLOCK, 0);
         struct stat st;
         off_t same, line;
@@ -110,8 +114,6 @@ static int carry_lines(int from, int parent, const char *name, bool may_be_repla
         if (to < 0 || fstat(to, &st) < 0 || !S_ISREG(st.st_mode))
                 return to < 0 ? to : -EINVAL;
         same = common_part(from, to, &line);
-        if (same < st.st_size && may_be_replaced)
-                return 0;
         r = copy_from(from, same < st.st_size ? line : same, to);
         return r < 0 ? r : 1;
 }
@@ -121,13 +123,15 @@ static int carry_file(const struct carried_files *c, int folder, const char *ent
                             fd = openat(folder, entry,
                                         O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         bool has_one, is_newer, is_of_lines = fnmatch("*.jsonl", entry, 0) == 0;
+        char draft[CARRIED_DRAFT_SIZE];
         const char *name;
         struct stat st, was;
         int r = 0;
 
         if (fd < 0 || fstat(fd, &st) < 0)
                 return -errno;
-        if (!S_ISREG(st.st_mode))
+        /* What is mostly holes is made to fill a disk. */
+        if (!S_ISREG(st.st_mode) || st.st_blocks * 512 < st.st_size / 2)
                 return -EINVAL;
         parent = carry_open_parent(c->host, path, &name);
         if (parent < 0)
@@ -135,14 +139,14 @@ static int carry_file(const struct carried_files *c, int folder, const char *ent
         has_one = fstatat(parent, name, &was, AT_SYMLINK_NOFOLLOW) == 0;
         is_newer = has_one && !time_is_before(&was.st_ctim, &c->since);
         if (has_one && is_of_lines)
-                r = carry_lines(fd, parent, name, !is_newer);
+                r = carry_lines(fd, parent, name);
         if (r == 0 && is_newer)
                 return -ESTALE;
         if (r == 0) {
-                to = carried_draft(parent);
+                to = carried_draft(parent, draft);
                 r = to < 0 ? to : copy_from(fd, 0, to);
                 if (to >= 0)
-                        r = carried_commit(parent, to, name, has_one ? &was : NULL,
+                        r = carried_commit(parent, to, draft, name, has_one ? &was : NULL,
                                            has_one ? was.st_mode : st.st_mode & 0600, r);
         }
         return r < 0 ? r : unlinkat(folder, entry, 0) < 0 ? -errno : 0;

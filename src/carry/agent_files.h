@@ -24,12 +24,15 @@ struct carried_files {
 };
 
 /* Carries what the globs name.  A file that the host has unchanged since then is replaced as a whole; to one
- * of lines ("*.jsonl") that another has written to meanwhile those are added that it lacks.  What is carried
+ * of lines ("*.jsonl") those are added that it lacks.  What is carried
  * is taken out of the upper folder.  0, or what a callback returned below 0; -ENOMEM. */
 int carry_files(const struct carried_files *c);
 
-/* A new file in the host's folder `parent`, for carried_commit(); or -errno. */
-int carried_draft(int parent);
+#define CARRIED_DRAFT_SIZE 32
+
+/* A new file in the host's folder `parent`, whose name is stored for carried_commit(); or -errno. */
+int carried_draft(int parent, char draft[CARRIED_DRAFT_SIZE]);
 /* It becomes `name`, with what of `mode` is for reading and writing, if that is as `was` has it (NULL: isn't
  * there), whole or not at all.  -ESTALE: it isn't.  `r` below 0: the draft is removed, and that returned. */
-int carried_commit(int parent, int fd, const char *name, const struct stat *was, mode_t mode, int r);
+int carried_commit(int parent, int fd, const char *draft, const char *name, const struct stat *was,
+                   mode_t mode, int r);

@@ -355,10 +355,11 @@ static int read_mixed(int parent, const char *name, char **ret, struct stat *ret
 }
 
 static int put_text(int parent, const char *name, const struct stat *was, const char *text) {
-        _cleanup_close_ int fd = carried_draft(parent);
+        char draft[CARRIED_DRAFT_SIZE];
+        _cleanup_close_ int fd = carried_draft(parent, draft);
 
         return fd < 0 ? fd
-                      : carried_commit(parent, fd, name, was, was ? was->st_mode : 0600,
+                      : carried_commit(parent, fd, draft, name, was, was ? was->st_mode : 0600,
                                        write_full(fd, text, strlen(text)));
 }
 

@@ -14,7 +14,8 @@
 
 enum {
         CHANGES_MOST = 1000, /* keys that are carried in one go */
-        TRIES = 200,         /* while others write the file, or have its lock: two seconds */
+        TRIES = 200,         /* while others write the file, or have its lock */
+        SECONDS_MOST = 2,
         KEYS_SHOWN = 8,
 };
 
@@ -128,8 +129,11 @@ static int keep_text(struct git_config_carry *g, const char *text) {
         int r;
 
         kept_clear(&old);
+        /* What another run has kept meanwhile isn't this one's to drop. */
         if (!*text)
-                return found < 0 ? 0 : kept_drop(project, number);
+                return found < 0 || (g->n_seen == g->n_base && memcmp(g->seen, g->base, g->n_base) == 0)
+                               ? 0
+                               : kept_drop(project, number);
         if (found >= 0 && read_small_file(found, KEPT_ENTRY, O_NOFOLLOW, INT32_MAX, &before) >= 0 &&
             streq(before, text))
                 return 1;
@@ -196,6 +200,8 @@ static int carry_once(struct git_config_carry *g, const struct git_list *base, c
 
 int git_config_carry(struct git_config_carry *g, char **ret_words) {
         _cleanup_git_list_ struct git_list base = {0}, inside = {0};
+        struct timespec begun = {0}, now = {0};
+        bool is_last = false;
         int r = git_list_read(g->inside, g->n_inside, &inside);
 
         if (r >= 0)
@@ -212,8 +218,12 @@ int git_config_carry(struct git_config_carry *g, char **ret_words) {
                 return *ret_words ? 0 : -ENOMEM;
         }
         r = -EAGAIN;
-        for (unsigned i = 1; i <= TRIES && (r == -EAGAIN || r == -EBUSY); i++) {
-                r = carry_once(g, &base, &inside, i == TRIES, ret_words);
+        (void)clock_gettime(CLOCK_MONOTONIC, &begun);
+        for (unsigned i = 1; !is_last && (r == -EAGAIN || r == -EBUSY); i++) {
+                /* A try may take git a second. */
+                (void)clock_gettime(CLOCK_MONOTONIC, &now);
+                is_last = i == TRIES || now.tv_sec - begun.tv_sec >= SECONDS_MOST;
+                r = carry_once(g, &base, &inside, is_last, ret_words);
                 if (r == -EBUSY)
                         (void)poll(NULL, 0, 10);
         }

@@ -125,7 +125,6 @@ static const struct {
         {"branch.*.description", takes_text},
         {"branch.*.gh-merge-base", takes_name},
         {"branch.*.merge", is_reference},
-        {"branch.*.pushremote", takes_name},
         {"branch.*.rebase", takes_word},
         {"branch.*.remote", is_remote},
         {"branch.*.vscode-merge-base", takes_name},

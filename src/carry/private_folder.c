@@ -16,6 +16,7 @@
 #include "kept/kept_copy.h"
 
 #define UPPER  "upper"
+#define SEEDED "seeded" /* is there, where the upper folder began with what was kept */
 #define REASON "folder"
 
 /* -------------------------------------------------------------- what is the same */
@@ -234,7 +235,7 @@ int private_folder_begin(const struct private_folder *f, bool *ret_is_old) {
                 if (r >= 0 && upper >= 0 && host >= 0)
                         r = make_whiteout(upper, host, *path);
         kept_clear(&k);
-        return r;
+        return r < 0 ? r : mkdirat(layer, SEEDED, 0700) < 0 ? -errno : 0;
 }
 
 static bool is_kept_already(const struct private_folder *f, int upper, char *const *removed,
@@ -262,6 +263,7 @@ int private_folder_end(const struct private_folder *f) {
         _cleanup_strv_ char **removed = NULL;
         unsigned left = KEPT_FILES, number = 0;
         struct pruning p = {.path = "", .removed = &removed, .left = &left, .depth = KEPT_DEPTH};
+        bool is_seeded;
         int r = 0, pruned;
 
         /* There was no overlay. */
@@ -270,6 +272,7 @@ int private_folder_end(const struct private_folder *f) {
         upper = open_for_removal(layer, UPPER);
         if (upper < 0)
                 return upper == -ENOENT ? 0 : upper;
+        is_seeded = faccessat(layer, SEEDED, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
         p.host = host = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (host >= 0 && is_opaque_folder(upper)) {
                 p.upper = upper;
@@ -282,11 +285,13 @@ int private_folder_end(const struct private_folder *f) {
         if (pruned >= 0 && is_kept_already(f, upper, removed, &number))
                 return 0;
         if (pruned >= 0 && !removed && folder_each(upper, stop_at_any, NULL) == 0)
-                return number > 0 ? kept_drop(f->kept_by->project, number) : 0;
+                return number > 0 && is_seeded ? kept_drop(f->kept_by->project, number) : 0;
+        /* What another run has kept meanwhile stays. */
         r = kept_by_put(f->kept_by,
                         &(struct kept){.path = (char *)(uintptr_t)f->path,
                                        .reason = (char *)(uintptr_t)REASON,
-                                       .removed = removed},
+                                       .removed = removed,
+                                       .adds = !is_seeded},
                         layer, UPPER);
         return r < 0 ? r : 1;
 }

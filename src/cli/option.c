@@ -200,12 +200,10 @@ size_t option_skip(const struct command *command, char *const *argv) {
         return i;
 }
 
-/* Of the project's owner, where root has become that.  A session is its caller's, whoever owns the project.
- */
-static int find_config(struct nsrun_policy *p, bool is_session, struct nsrun_error *err) {
-        int r = is_session || p->session || p->no_project || p->no_sandbox || policy_is_instance(p)
+static int find_config(struct nsrun_policy *p, struct nsrun_error *err) {
+        int r = p->session || p->no_project || p->no_sandbox || policy_is_instance(p)
                         ? 0
-                        : owner_become(p->project, err);
+                        : owner_tell(p->project, err);
 
         return r < 0 ? r : nsrun_policy_find_config(p, err);
 }
@@ -221,7 +219,7 @@ int option_parse(const struct command *command, char **argv, void *const *target
                 if (r == 0)
                         r = parse_pass(command, argv, targets, OPTION_TURN_CONFIG, &first, err);
                 if (r == 0)
-                        r = find_config(targets[0], false, err);
+                        r = find_config(targets[0], err);
         }
         if (r >= 0)
                 return parse_pass(command, argv, targets, OPTION_TURN_LAST, ret_first, err);
@@ -260,7 +258,7 @@ int option_parse_words(const struct command *command, char **argv, void *const *
         if (r == 0 && configured)
                 r = parse_between_words(command, argv, targets, OPTION_TURN_CONFIG, NULL, &word, err);
         if (r == 0 && configured && streq(word, configured))
-                r = find_config(targets[0], true, err);
+                r = find_config(targets[0], err);
         return r < 0 ? r : parse_between_words(command, argv, targets, OPTION_TURN_LAST, words, NULL, err);
 }
 

@@ -16,7 +16,6 @@
 #include "host/project.h"
 #include "kept/kept.h"
 #include "option.h"
-#include "owner.h"
 
 enum {
         DIFFS_MOST = 256, /* of one entry */
@@ -346,8 +345,6 @@ static int review(struct invocation *i, struct nsrun_error *err) {
 
         if (r >= 0 && o->accepted && o->discarded)
                 return option_usage_error(i->command, "--discard", "it doesn't go with --accept", err);
-        if (r >= 0)
-                r = owner_become(o->project, err);
         if (r < 0)
                 return r;
         r = path_canonical(o->project ? o->project : ".", &start, NULL);

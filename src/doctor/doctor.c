@@ -61,7 +61,7 @@ void doctor_add(struct doctor *d, const char *check, enum doctor_state state, co
 struct doctor_line *doctor_add_error(struct doctor *d, const char *check, enum doctor_state state,
                                      const struct nsrun_error *error) {
         struct nsrun_error cause = *error;
-        char *fix = error->hint[0] ? strdup(error->hint) : NULL;
+        char *fix = error->hint[0] ? str_visible(error->hint) : NULL;
 
         d->has_failed |= error->hint[0] && !fix;
         cause.hint[0] = '\0';

@@ -338,16 +338,18 @@ static int begin_draft(int fd, int draft, const struct kept *about) {
 }
 
 static int fill_draft(int fd, int draft, const struct kept *about, int parent, const char *name) {
+        int (*const copy)(int from, const char *name, int to, const char *as, mode_t mode) =
+                about->is_whole ? kept_copy_whole : kept_copy;
         bool is_moved = false;
         int r = begin_draft(fd, draft, about);
 
         if (r >= 0)
-                r = kept_copy(parent, name, draft, KEPT_ENTRY, 0700);
+                r = copy(parent, name, draft, KEPT_ENTRY, 0700);
         if (r == -EISDIR || r == -ENOTDIR || r == -ELOOP) {
                 r = remove_tree(draft, KEPT_ENTRY);
-                r = r < 0 ? r : kept_copy(parent, name, draft, KEPT_ENTRY, 0700);
+                r = r < 0 ? r : copy(parent, name, draft, KEPT_ENTRY, 0700);
         }
-        if (r == -EFBIG && remove_tree(draft, KEPT_ENTRY) >= 0) {
+        if (r == -EFBIG && !about->is_whole && remove_tree(draft, KEPT_ENTRY) >= 0) {
                 is_moved = renameat(parent, name, draft, KEPT_ENTRY) >= 0;
                 r = is_moved ? 0 : r;
         }
@@ -385,7 +387,8 @@ static int open_on_host(const char *path) {
 
 int kept_give(int fd, const struct kept *kept, mode_t mode) {
         _cleanup_close_ int parent = open_on_host(kept->path);
-        int r = parent < 0 ? parent : 0;
+        /* What can't be put there takes nothing away. */
+        int r = parent < 0 ? parent : kept_copy(fd, KEPT_ENTRY, parent, path_basename(kept->path), mode);
 
         STRV_FOREACH (name, kept->removed) {
                 _cleanup_free_ char *path = str_concat(kept->path, "/", *name);
@@ -394,7 +397,7 @@ int kept_give(int fd, const struct kept *kept, mode_t mode) {
                 if (r >= 0 && folder != -ENOENT)
                         r = folder < 0 ? folder : remove_tree(folder, path_basename(path));
         }
-        return r < 0 ? r : kept_copy(fd, KEPT_ENTRY, parent, path_basename(kept->path), mode);
+        return r;
 }
 
 /* Takes an entry's number away as a whole before it is removed. */

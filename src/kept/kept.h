@@ -26,6 +26,7 @@ struct kept {
         time_t time;
         char **removed; /* of a folder: paths in it that are taken away */
         bool adds;      /* kept_put()'s */
+        bool is_whole;  /* likewise: what a copy would leave out, or is too large, is left where it is */
         bool is_moved;  /* more than the bounds: no copy, and nobody's to take over but by hand */
 };
 

@@ -18,7 +18,8 @@ struct copying {
         unsigned files;
         size_t bytes;
         unsigned depth;
-        mode_t mode; /* of folders; files have what of it a file has, "x" where their owner has it */
+        bool is_whole; /* nothing may be left out */
+        mode_t mode;   /* of folders; files have what of it a file has, "x" where their owner has it */
 };
 
 static int copy_entry(struct copying *c, int from, const char *name, int to, const char *as);
@@ -68,7 +69,7 @@ static int copy_file(struct copying *c, int from, const char *name, int to, cons
                 return source;
         if (fstat(source, &st) < 0)
                 return -errno;
-        if (!S_ISREG(st.st_mode))
+        if (!S_ISREG(st.st_mode) || (c->is_whole && c->depth < KEPT_DEPTH && st.st_nlink > 1))
                 return -EINVAL;
         (void)unlinkat(to, DRAFT, 0);
         copy = openat(to, DRAFT, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -110,7 +111,7 @@ static int copy_one_of(void *data, int folder, const struct dirent *entry) {
         const struct copied_folder *f = data;
         int r = copy_entry(f->copying, folder, entry->d_name, f->to, entry->d_name);
 
-        return r == -EINVAL || r == -ENOENT ? 0 : r;
+        return (r == -EINVAL && !f->copying->is_whole) || r == -ENOENT ? 0 : r;
 }
 
 static int copy_folder(struct copying *c, int from, const char *name, int to, const char *as) {
@@ -151,6 +152,16 @@ static int copy_entry(struct copying *c, int from, const char *name, int to, con
 
 int kept_copy(int from, const char *name, int to, const char *as, mode_t mode) {
         struct copying c = {.files = KEPT_FILES, .bytes = KEPT_BYTES, .depth = KEPT_DEPTH, .mode = mode};
+
+        return copy_entry(&c, from, name, to, as);
+}
+
+int kept_copy_whole(int from, const char *name, int to, const char *as, mode_t mode) {
+        struct copying c = {.files = KEPT_FILES,
+                            .bytes = KEPT_BYTES,
+                            .depth = KEPT_DEPTH,
+                            .mode = mode,
+                            .is_whole = true};
 
         return copy_entry(&c, from, name, to, as);
 }

@@ -11,3 +11,5 @@
  * folders', and files have of it "rw", and "x" where their owner had it.  kept_put()'s promises and errors,
  * -EISDIR, -ENOTDIR and -ELOOP: there is something of another kind.  After a failure a part may be there. */
 int kept_copy(int from, const char *name, int to, const char *as, mode_t mode);
+/* The same of all that is there.  -EINVAL: it has what is no file, folder or symlink, or a hard link. */
+int kept_copy_whole(int from, const char *name, int to, const char *as, mode_t mode);

@@ -104,6 +104,17 @@ static struct place *appearing_place(struct appearing *a, size_t folder, const c
         return &a->places[a->n++];
 }
 
+/* Ends a place's watch, which may be another's, too: one of what has two names. */
+static void end_place_watch(struct appearing *a, struct place *p) {
+        int wd = p->wd;
+
+        p->wd = -1;
+        for (size_t i = 0; i < a->n; i++)
+                if (a->places[i].wd == wd)
+                        return;
+        (void)inotify_rm_watch(a->inotify, wd);
+}
+
 static int add_watch(const struct appearing *a, int fd) {
         return inotify_add_watch(a->inotify, fd_link(fd).path, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
 }
@@ -118,7 +129,7 @@ static bool watch_place(struct appearing *a, struct place *p, int root) {
                 wd = add_watch(a, fd);
         /* Another is at its place: there is one watch for each. */
         if (p->wd >= 0 && p->wd != wd)
-                (void)inotify_rm_watch(a->inotify, p->wd);
+                end_place_watch(a, p);
         p->wd = wd;
         p->round = a->round;
         return wd >= 0;
@@ -148,7 +159,7 @@ static bool watch_entry(struct appearing *a, size_t folder, const char *name, in
         if (!p)
                 return false;
         if (p->wd >= 0 && p->wd != wd)
-                (void)inotify_rm_watch(a->inotify, p->wd);
+                end_place_watch(a, p);
         p->wd = wd;
         return wd >= 0;
 }

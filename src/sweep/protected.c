@@ -217,6 +217,12 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
         struct look *l = data;
         const struct protected_name *was = find_name_in(l->folder, name);
 
+        /* No mount keeps a link from being replaced. */
+        if (was && was->link && l->is_early) {
+                _cleanup_free_ char *link = read_link(l->folder->fd, name);
+
+                return link && streq(link, was->link) ? 0 : look_put_aside(l, name, was);
+        }
         /* A repository of its own, which a command may make: repositories.h tells of it. */
         if ((!was && streq(name, ".git")) || (was && l->is_early)) {
                 l->has_replaced |= was && (was->st.st_ino != st->st_ino || was->st.st_dev != st->st_dev);

@@ -82,7 +82,8 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
                           : kept_by_put(kept_by,
                                         &(struct kept){.path = path,
                                                        .reason = (char *)(uintptr_t)KEPT_PROTECTED,
-                                                       .adds = true},
+                                                       .adds = true,
+                                                       .is_whole = true},
                                         parent, aside);
         }
         /* The command has moved it once more, or removed it. */

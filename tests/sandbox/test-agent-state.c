@@ -118,7 +118,7 @@ TEST(of_a_file_of_lines_nobodys_are_lost) {
         expect_status(&race, 0);
         assert_string_equal(race.err, "");
         expect_home_file(s, log, "1\n2\nhost\nin\n");
-        expect_home_file(s, other, "new\n");
+        expect_home_file(s, other, "1\n2\nnew\n");
         RUN(s, &again, "--agent", "codex", "--", "sh", "-c",
             "cd ~/.codex/sessions/2026/11/27; echo more >>rollout-a.jsonl; cat rollout-a.jsonl");
         expect_out(&again, "1\n2\nhost\nin\nmore\n");

@@ -296,14 +296,14 @@ TEST(a_removed_folder_has_no_name) {
         assert_int_equal(fchdir(back), 0);
 }
 
-/* Links count as far as they lead somewhere; what is missing is kept as it is spelled. */
+/* Links count, those that lead nowhere, too; what is missing is kept as it is spelled. */
 TEST(what_is_not_there_yet_has_a_canonical_name_too) {
         static const char *const cases[][2] = {
                 {"to-a/b", "a/b"},
                 {"to-a/b/new", "a/b/new"},
                 {"chain/new/deeper//still", "a/b/new/deeper/still"},
                 {"to-a/new/../other", "a/other"},
-                {"dangling/x", "dangling/x"},
+                {"dangling/x", "nowhere/x"},
                 {"new", "new"},
         };
 
