@@ -64,8 +64,9 @@ TEST(a_workspace_that_is_none_is_refused) {
                  "the instance's workspace goes through a symlink in a writable folder: @home/.nsrun/planted; it "
                  "leads to @root/outside, and a command in the sandbox may have planted it: name the real path"},
                 {"@home/.nsrun/dangling/x",
-                 "a folder of the instance can't be made: @home/.nsrun/dangling/x: Too many levels of symbolic "
-                 "links; something else is there, which a command may have put there: remove it"},
+                 "the instance's workspace goes through a symlink in a writable folder: @home/.nsrun/dangling; it "
+                 "leads to @root/outside/new/x, and a command in the sandbox may have planted it: name the real "
+                 "path"},
         };
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
