@@ -15,6 +15,7 @@ enum {
         ENTRIES_MAX = 100000,
         DEPTH_MAX = 8,
         CHUNK = 64 << 10,
+        SPARSE_MIN = 1 << 20,
 };
 #define BYTES_MAX ((off_t)1 << 28) /* of one file */
 
@@ -118,6 +119,13 @@ static int carry_lines(int from, int parent, const char *name) {
         return r < 0 ? r : 1;
 }
 
+/* What has holes may be made to fill a disk; where the file system knows none, it has none. */
+static bool is_sparse(int fd, off_t size) {
+        off_t hole = size > SPARSE_MIN ? lseek(fd, 0, SEEK_HOLE) : -1;
+
+        return hole >= 0 && hole < size;
+}
+
 static int carry_file(const struct carried_files *c, int folder, const char *entry, const char *path) {
         _cleanup_close_ int parent = -EBADF, to = -EBADF,
                             fd = openat(folder, entry,
@@ -130,8 +138,7 @@ static int carry_file(const struct carried_files *c, int folder, const char *ent
 
         if (fd < 0 || fstat(fd, &st) < 0)
                 return -errno;
-        /* What is mostly holes is made to fill a disk. */
-        if (!S_ISREG(st.st_mode) || st.st_blocks * 512 < st.st_size / 2)
+        if (!S_ISREG(st.st_mode) || is_sparse(fd, st.st_size))
                 return -EINVAL;
         parent = carry_open_parent(c->host, path, &name);
         if (parent < 0)

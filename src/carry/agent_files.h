@@ -24,8 +24,8 @@ struct carried_files {
 };
 
 /* Carries what the globs name.  A file that the host has unchanged since then is replaced as a whole; to one
- * of lines ("*.jsonl") those are added that it lacks.  What is carried
- * is taken out of the upper folder.  0, or what a callback returned below 0; -ENOMEM. */
+ * of lines ("*.jsonl") those are added that it lacks.  What is carried is taken out of the upper folder.  0,
+ * or what a callback returned below 0; -ENOMEM. */
 int carry_files(const struct carried_files *c);
 
 #define CARRIED_DRAFT_SIZE 32

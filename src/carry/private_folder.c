@@ -15,8 +15,9 @@
 #include "disk/remove_tree.h"
 #include "kept/kept_copy.h"
 
-#define UPPER  "upper"
-#define SEEDED "seeded" /* is there, where the upper folder began with what was kept */
+#define UPPER "upper"
+#define SEEDED \
+        "seeded-%u-%jd" /* is there, where the upper folder began with the entry of that number and time */
 #define REASON "folder"
 
 /* -------------------------------------------------------------- what is the same */
@@ -192,6 +193,10 @@ static int find_kept_folder(const struct private_folder *f, struct kept *ret) {
         return kept;
 }
 
+static void name_seed(const struct kept *k, char to[64]) {
+        (void)snprintf(to, 64, SEEDED, k->number, (intmax_t)k->time);
+}
+
 /* Makes overlayfs take a path for removed. */
 static int make_whiteout(int upper, int host, const char *path) {
         _cleanup_close_ int to = fcntl(upper, F_DUPFD_CLOEXEC, 3), from = fcntl(host, F_DUPFD_CLOEXEC, 3);
@@ -218,6 +223,7 @@ static int make_whiteout(int upper, int host, const char *path) {
 int private_folder_begin(const struct private_folder *f, bool *ret_is_old) {
         struct kept k = {0};
         _cleanup_close_ int kept = find_kept_folder(f, &k), layer = -EBADF, upper = -EBADF, host = -EBADF;
+        char seed[64];
         int r;
 
         if (kept < 0)
@@ -234,22 +240,21 @@ int private_folder_begin(const struct private_folder *f, bool *ret_is_old) {
         STRV_FOREACH (path, k.removed)
                 if (r >= 0 && upper >= 0 && host >= 0)
                         r = make_whiteout(upper, host, *path);
+        name_seed(&k, seed);
         kept_clear(&k);
-        return r < 0 ? r : mkdirat(layer, SEEDED, 0700) < 0 ? -errno : 0;
+        /* Laid over one another, entries may be more than one may have. */
+        if (r == -EFBIG)
+                return remove_tree(layer, UPPER);
+        return r < 0 ? r : mkdirat(layer, seed, 0700) < 0 ? -errno : 0;
 }
 
-static bool is_kept_already(const struct private_folder *f, int upper, char *const *removed,
-                            unsigned *ret_number) {
-        struct kept k = {0};
-        _cleanup_close_ int kept = find_kept_folder(f, &k), entry = -EBADF;
+static bool is_kept_already(int kept, const struct kept *k, int upper, char *const *removed) {
+        _cleanup_close_ int entry = kept < 0 ? -EBADF : open_below(kept, KEPT_ENTRY);
         size_t n = strv_length(removed);
-        bool is = kept >= 0 && n == strv_length(k.removed);
+        bool is = kept >= 0 && n == strv_length(k->removed);
 
-        *ret_number = kept >= 0 ? k.number : 0;
-        entry = kept < 0 ? -EBADF : open_below(kept, KEPT_ENTRY);
         for (size_t i = 0; i < n && is; i++)
-                is = strv_contains(k.removed, removed[i]);
-        kept_clear(&k);
+                is = strv_contains(k->removed, removed[i]);
         return is && entry >= 0 && is_within(upper, entry) && is_within(entry, upper);
 }
 
@@ -258,35 +263,24 @@ static int stop_at_any(nsrun_unused void *data, nsrun_unused int folder,
         return 1;
 }
 
-int private_folder_end(const struct private_folder *f) {
-        _cleanup_close_ int layer = open_layer_of(f, false), upper = -EBADF, host = -EBADF;
-        _cleanup_strv_ char **removed = NULL;
-        unsigned left = KEPT_FILES, number = 0;
-        struct pruning p = {.path = "", .removed = &removed, .left = &left, .depth = KEPT_DEPTH};
-        bool is_seeded;
-        int r = 0, pruned;
+/* What is in the upper folder in the end, and differs from the host's; `removed`: likewise. */
+static int keep_upper(const struct private_folder *f, int layer, int upper, bool is_too_much,
+                      char **removed) {
+        struct kept k = {0};
+        _cleanup_close_ int kept = find_kept_folder(f, &k);
+        bool is_same = !is_too_much && is_kept_already(kept, &k, upper, removed), is_seeded;
+        unsigned number = k.number;
+        char seed[64];
+        int r;
 
-        /* There was no overlay. */
-        if (layer < 0)
-                return errno == ENOENT ? 0 : -errno;
-        upper = open_for_removal(layer, UPPER);
-        if (upper < 0)
-                return upper == -ENOENT ? 0 : upper;
-        is_seeded = faccessat(layer, SEEDED, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-        p.host = host = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (host >= 0 && is_opaque_folder(upper)) {
-                p.upper = upper;
-                r = folder_each(host, note_hidden_below, &p);
-        }
-        pruned = r < 0 ? r : folder_each(upper, prune_entry, &p);
-        /* What is too much to be looked at is kept as it is. */
-        if (pruned < 0 && pruned != -EFBIG)
-                return pruned;
-        if (pruned >= 0 && is_kept_already(f, upper, removed, &number))
+        name_seed(&k, seed);
+        /* Else another run has kept it meanwhile, and it stays. */
+        is_seeded = kept >= 0 && faccessat(layer, seed, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+        kept_clear(&k);
+        if (is_same)
                 return 0;
-        if (pruned >= 0 && !removed && folder_each(upper, stop_at_any, NULL) == 0)
-                return number > 0 && is_seeded ? kept_drop(f->kept_by->project, number) : 0;
-        /* What another run has kept meanwhile stays. */
+        if (!is_too_much && !removed && folder_each(upper, stop_at_any, NULL) == 0)
+                return is_seeded ? kept_drop(f->kept_by->project, number) : 0;
         r = kept_by_put(f->kept_by,
                         &(struct kept){.path = (char *)(uintptr_t)f->path,
                                        .reason = (char *)(uintptr_t)REASON,
@@ -294,4 +288,27 @@ int private_folder_end(const struct private_folder *f) {
                                        .adds = !is_seeded},
                         layer, UPPER);
         return r < 0 ? r : 1;
+}
+
+int private_folder_end(const struct private_folder *f) {
+        _cleanup_close_ int layer = open_layer_of(f, false), upper = -EBADF, host = -EBADF;
+        _cleanup_strv_ char **removed = NULL;
+        unsigned left = KEPT_FILES;
+        struct pruning p = {.path = "", .removed = &removed, .left = &left, .depth = KEPT_DEPTH};
+        int r = 0;
+
+        /* There was no overlay. */
+        if (layer < 0)
+                return errno == ENOENT ? 0 : -errno;
+        upper = open_for_removal(layer, UPPER);
+        if (upper < 0)
+                return upper == -ENOENT ? 0 : upper;
+        p.host = host = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (host >= 0 && is_opaque_folder(upper)) {
+                p.upper = upper;
+                r = folder_each(host, note_hidden_below, &p);
+        }
+        r = r < 0 ? r : folder_each(upper, prune_entry, &p);
+        /* What is too much to be looked at is kept as it is. */
+        return r < 0 && r != -EFBIG ? r : keep_upper(f, layer, upper, r < 0, removed);
 }

@@ -12,8 +12,8 @@ struct private_folder {
         struct kept_by *kept_by;
 };
 
-/* Fills the upper folder with what is kept; *ret_is_old: that was too old.  -EFBIG: it is too large; -errno.
- */
+/* Fills the upper folder with what is kept, if that was copied as a folder; *ret_is_old: that was too old.
+ * -errno. */
 int private_folder_begin(const struct private_folder *f, bool *ret_is_old);
 /* The sandbox is gone: 1: something new is kept; 0: nothing; -errno: what the command wrote is lost. */
 int private_folder_end(const struct private_folder *f);

@@ -159,12 +159,8 @@ int versions_begin(const struct nsrun_plan *plan, const struct rundir *rundir, s
                 versions_clear(&versions);
                 return r == -ENOMEM
                                ? error_oom(err)
-                               : error_set(
-                                         err, NSRUN_STAGE_WORKSPACE, r, path,
-                                         "the command's version of what is protected can't be made",
-                                         r == -EFBIG
-                                                 ? "'nsrun review' says where that is: move it, or --discard it"
-                                                 : NULL);
+                               : error_set(err, NSRUN_STAGE_WORKSPACE, r, path,
+                                           "the command's version of what is protected can't be made", NULL);
         }
         *ret = versions;
         return 0;

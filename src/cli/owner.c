@@ -6,11 +6,9 @@
 
 #include "base/responds.h"
 #include "base/str.h"
-#include "base/sys.h"
 #include "host/project.h"
-#include "host/user.h"
 
-/* The project, as far as it can be told before the configuration is read, which may be the owner's. */
+/* The project, as far as it can be told before the configuration is read. */
 static int find_others_project(const char *named, char **ret, struct nsrun_error *err) {
         _cleanup_free_ char *cwd = getcwd(NULL, 0);
         const char *start = named ? named : cwd;
@@ -46,7 +44,7 @@ int owner_tell(const char *named, struct nsrun_error *err) {
                 stderr,
                 "nsrun: note: root has no power over others' files in a sandbox: the command can't write the "
                 "project, which is %u's: %s; start nsrun as that user: setpriv --reuid=%u --regid=%u "
-                "--init-groups nsrun\n",
+                "--clear-groups env -u HOME nsrun\n",
                 (unsigned)st.st_uid, visible, (unsigned)st.st_uid, (unsigned)st.st_uid);
         return 0;
 }

@@ -287,6 +287,24 @@ static int print_review(const struct review_options *o, const char *project, str
         return r;
 }
 
+/* Drops the entry that is open as `fd`, and none that has taken its place since a person looked at it. */
+static int drop_accepted(const char *project, unsigned number, int fd) {
+        _cleanup_close_ int now = kept_open(project, number, NULL);
+        struct stat a, b;
+
+        return now < 0 || fstat(now, &a) < 0 || fstat(fd, &b) < 0 || a.st_ino != b.st_ino ||
+                               a.st_dev != b.st_dev
+                       ? 0
+                       : kept_drop(project, number);
+}
+
+static void tell_dropped(nsrun_unused void *data, const struct kept *k) {
+        _cleanup_free_ char *visible = str_visible(k->path);
+
+        (void)fprintf(stderr, "nsrun: note: what was kept aside of it for %d days is dropped: %s\n",
+                      KEPT_DAYS, visible ? visible : "?");
+}
+
 static int review_accept(const char *project, const struct kept *k, int fd, struct nsrun_error *err) {
         struct reviewing v = {0};
         _cleanup_free_ char *state = NULL;
@@ -317,7 +335,7 @@ static int review_accept(const char *project, const struct kept *k, int fd, stru
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_WORKSPACE, r, k->path, "the host's file can't be changed",
                                  "look at it, and try again");
-        return kept_drop(project, k->number) < 0 ? error_oom(err) : 0;
+        return drop_accepted(project, k->number, fd) < 0 ? review_fail(-EIO, k->path, err) : 0;
 }
 
 static int review_do(const struct review_options *o, const char *project, struct nsrun_error *err) {
@@ -356,7 +374,7 @@ static int review(struct invocation *i, struct nsrun_error *err) {
         r = o->project ? ((project = strdup(start)) ? 0 : -ENOMEM) : project_find(start, home, &project);
         if (r < 0)
                 return error_oom(err);
-        (void)kept_drop_old(project, NULL, NULL);
+        (void)kept_drop_old(project, tell_dropped, NULL);
         return o->accepted || o->discarded ? review_do(o, project, err) : print_review(o, project, err);
 }
 

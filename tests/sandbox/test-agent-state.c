@@ -127,6 +127,25 @@ TEST(of_a_file_of_lines_nobodys_are_lost) {
         assert_int_equal(before.st_ino, after.st_ino);
 }
 
+/* Of a megabyte that is none eight would be written to the host. */
+TEST(what_has_holes_is_not_carried) {
+        static const char holes[] = ".codex/sessions/2026/11/27/rollout-s.jsonl",
+                          plain[] = ".codex/sessions/2026/11/27/rollout-t.jsonl";
+        const struct site *s = *state;
+        _cleanup_free_ char *path = path_of(s->home, holes);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->home, ".codex");
+        RUN(s, &o, "--agent", "codex", "--", "sh", "-c",
+            "mkdir -p ~/.codex/sessions/2026/11/27; cd ~/.codex/sessions/2026/11/27; truncate -s 8M rollout-s.jsonl; "
+            "head -c 2M /dev/zero | tr '\\0' x >rollout-t.jsonl");
+        expect_in(o.err, "what the command wrote here can't be carried to the host: ");
+        assert_int_not_equal(access(path, F_OK), 0);
+        free(path);
+        path = path_of(s->home, plain);
+        assert_int_equal(access(path, F_OK), 0);
+}
+
 /* What a killed run has left the next one brings to the host; a session's comes when it ends. */
 TEST(a_kill_loses_no_state_and_a_sessions_comes_at_its_end) {
         const struct site *s = *state;

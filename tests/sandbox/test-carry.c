@@ -240,6 +240,31 @@ TEST_WITH(a_protected_folder_is_the_commands_own, setup, site_teardown) {
                    ".husky/l l 777\n.husky/s f 755\n.husky/x f 644\n.husky/z d 755\n");
 }
 
+/* Who changed nothing drops nothing; what is dropped for its age is told. */
+TEST_WITH(what_another_run_has_kept_stays, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL, *review = text_of("'%s' review 2>&1 | sed \"s,$PWD,P,\"", program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, "mkdir .husky; echo x >.husky/x", &o);
+        id = START_PLAIN(s);
+        JOIN_SCRIPT(s, id, &o, "echo y >.husky/y; rm .husky/y");
+        RUN(s, &o, "--", "sh", "-c", "echo mine >.husky/pre-push");
+        end_session(s, id, "stop");
+        on_host(s, review, &o);
+        expect_in(o.out, "    + P/.husky/pre-push\n");
+        /* The control: who began with it drops it. */
+        RUN(s, &o, "--", "sh", "-c", "rm .husky/pre-push");
+        on_host(s, review, &o);
+        expect_out(&o, "nothing is kept aside\n");
+        RUN(s, &o, "--", "sh", "-c", "echo mine >.husky/pre-push");
+        on_host(s, "sed -i 's/\"time\": *[0-9]*/\"time\": 1/' \"$XDG_STATE_HOME\"/nsrun/kept/*/1/about.json",
+                &o);
+        on_host(s, review, &o);
+        expect_in(o.out, "nsrun: note: what was kept aside of it for 30 days is dropped: P/.husky\n");
+        expect_in(o.out, "nothing is kept aside\n");
+}
+
 /* Protected names that a command made: a folder with all that a folder can have, and one that is too large.
  */
 TEST_WITH(what_a_command_made_is_taken_over_by_a_person, setup, site_teardown) {

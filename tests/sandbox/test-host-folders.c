@@ -77,10 +77,27 @@ TEST_IF(geteuid() == 0, root_is_told_of_a_project_that_it_can_not_write, site_se
                *made = path_of(project, "made"),
                *note = text_of("nsrun: note: root has no power over others' files in a sandbox: the command "
                                "can't write the project, which is 60999's: %s; start nsrun as that user: "
-                               "setpriv --reuid=60999 --regid=60999 --init-groups nsrun\n",
+                               "setpriv --reuid=60999 --regid=60999 --clear-groups env -u HOME nsrun\n",
                                project);
         const char *const argv[] = {program(), "run", "--project",      project, "--",
                                     "sh",      "-c",  "id -u; : >made", NULL};
+        const char *const as_owner[] = {"setpriv",
+                                        "--reuid=60999",
+                                        "--regid=60999",
+                                        "--clear-groups",
+                                        "env",
+                                        "-u",
+                                        "HOME",
+                                        program(),
+                                        "run",
+                                        "--no-config",
+                                        "--project",
+                                        project,
+                                        "--",
+                                        "sh",
+                                        "-c",
+                                        "id -u; : >made",
+                                        NULL};
         const char *const doctor[] = {program(), "doctor", "--here", "--project", project, NULL};
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -91,6 +108,13 @@ TEST_IF(geteuid() == 0, root_is_told_of_a_project_that_it_can_not_write, site_se
         expect_out(&o, "0\n");
         assert_ptr_equal(startswith(o.err, note), o.err + strlen(note));
         assert_int_not_equal(access(made, F_OK), 0);
+        /* The advice, followed. */
+        assert_int_equal(chmod(s->root, 0711), 0);
+        outcome_clear(&o);
+        run(&(struct request){.argv = as_owner, .cwd = s->root}, &o);
+        expect_status(&o, 0);
+        expect_out(&o, "60999\n");
+        assert_int_equal(access(made, F_OK), 0);
         outcome_clear(&o);
         run(&(struct request){.argv = doctor, .cwd = s->root}, &o);
         expect_status(&o, 1);
