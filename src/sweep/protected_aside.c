@@ -134,7 +134,8 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
                         "a protected name that the command made can't be moved away, and programs on the "
                         "host obey it",
                         NULL);
-        if (was && symlinkat(was->link, parent, base) < 0)
+        /* While the command runs it may have made the next one: that comes to be, too. */
+        if (was && symlinkat(was->link, parent, base) < 0 && !l->is_early)
                 return look_say(l, name, "a protected symlink that the command replaced can't be put back",
                                 NULL);
         if (!l->is_early)

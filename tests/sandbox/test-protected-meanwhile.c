@@ -54,6 +54,24 @@ TEST(what_is_made_is_gone_at_once) {
         expect_out(&o, "1\n");
 }
 
+/* However often the command replaces it. */
+TEST(a_protected_link_is_put_back_at_once) {
+        static const char once[] =
+                "rm .envrc; echo evil >.envrc; until [ -L .envrc ]; do :; done; readlink .envrc",
+                          often[] = "for i in $(seq 2000); do ln -sf evil .envrc; done; exit 7";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_repository(s, "rm -rf * .[a-z]*; ln -s conf .envrc");
+        RUN(s, &o, "--", "sh", "-c", once);
+        expect_out(&o, "conf\n");
+        expect_in(o.err, "/.envrc; --no-protect .envrc lets it stay\n");
+        RUN(s, &o, "--", "sh", "-c", often);
+        expect_status(&o, 7);
+        on_host(s, "readlink .envrc", &o);
+        expect_out(&o, "conf\n");
+}
+
 /* A sandbox inside makes them to mount something there. */
 TEST(what_is_empty_stays_until_something_is_in_it) {
         static const char script[] =
