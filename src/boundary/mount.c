@@ -10,7 +10,6 @@
 #include "decimal.h"
 #include "mount.h"
 
-#define ATTRIBUTES_BIND (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 /* Read-only keeps chmod and utimes off the host's nodes, which root's uid owns;
  * writing to a device is not writing to its file system. */
 #define ATTRIBUTES_DEVICE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)

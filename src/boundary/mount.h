@@ -6,6 +6,8 @@
 #include "base/sys.h"
 #include "blueprint.h"
 
+#define ATTRIBUTES_BIND (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+
 struct mounting {
         const struct blueprint *b;
         struct nsrun_error *error;
@@ -57,8 +59,8 @@ int mount_socket(struct mounting *m, const struct plan_op *op);
 int mount_open_rundir(struct mounting *m);
 /* mount_overlay.c: an overlay; of a default cache the next best that can be had, with a note. */
 int mount_overlay(struct mounting *m, const struct plan_op *op);
-/* Lays the command's own overlay over a protected folder.  1: it is there; 0: it can't be had, which is
- * reported, and the folder is to be read-only. */
+/* Lays the command's own overlay over a protected folder, or where that has nothing in it a folder of its
+ * own.  1: it is there; 0: it can't be had, which is reported, and the folder is to be read-only. */
 int mount_private_folder(struct mounting *m, const struct plan_op *op);
 /* mount_stubs.c: a bind whose source has names in it that nothing can make. */
 int mount_with_stubs(struct mounting *m, const struct plan_op *op);

@@ -268,6 +268,39 @@ int mount_overlay(struct mounting *m, const struct plan_op *op) {
         return op->was_asked_for ? overlay_fail(m, op, lower, r) : cache_degrade(m, op, lower, r);
 }
 
+static bool is_sample(void *data, nsrun_unused int folder, const char *name) {
+        size_t n = strlen(name), ending = strlen(".sample");
+        bool *has_others = data;
+
+        *has_others = n < ending || !streq(name + n - ending, ".sample");
+        return !*has_others;
+}
+
+/* Where the host's folder has nothing but samples, as a repository's hooks mostly, an empty folder does what
+ * an overlay would, at a tenth of its price: the layer alone, if nothing of an earlier run is in it.  1, 0
+ * or -errno. */
+static int bind_layer(struct mounting *m, const struct plan_op *op, int lower, int target) {
+        _cleanup_close_ int names = beneath_open(lower, "", O_RDONLY | O_DIRECTORY, 0), layer = -EBADF;
+        _cleanup_close_ int upper = -EBADF;
+        bool has_others = false;
+        struct stat st;
+        int r;
+
+        if (names < 0 || names_each(names, is_sample, &has_others) < 0 || has_others)
+                return 0;
+        r = mount_open_rundir(m);
+        if (r >= 0)
+                r = sys_mkdirat(m->rundir_fd, op->text, 0700);
+        if (r >= 0)
+                r = sys_fstat(lower, &st);
+        if (r < 0)
+                return r == -EEXIST ? 0 : r;
+        layer = make_layer(m->rundir_fd, op->text, 0700);
+        upper = layer < 0 ? layer : make_layer(layer, "upper", st.st_mode & 0777);
+        r = upper < 0 ? upper : mount_attach(m, op, upper, target, ATTRIBUTES_BIND, false);
+        return r < 0 ? r : 1;
+}
+
 int mount_private_folder(struct mounting *m, const struct plan_op *op) {
         _cleanup_close_ int target = mount_point(m, op), lower = -EBADF;
         int r;
@@ -277,7 +310,9 @@ int mount_private_folder(struct mounting *m, const struct plan_op *op) {
         lower = beneath_open(m->old_root, op->source + 1, O_PATH | O_DIRECTORY, 0);
         if (lower < 0)
                 return 0;
-        r = overlay_try(m, op, lower, true);
+        r = bind_layer(m, op, lower, target);
+        if (r == 0)
+                r = overlay_try(m, op, lower, true);
         return r >= 0 ? 1
                       : report_degraded(m->report_fd, m->b->facts.init.refuses_degraded, DEGRADED_GIT_CONFIG,
                                         op->target, NULL, m->error);

@@ -204,6 +204,7 @@ TEST_WITH(a_protected_folder_is_the_commands_own, setup, site_teardown) {
                 "set -e; mkdir -p .husky/_; git config core.hooksPath .husky/_; printf '#!/bin/sh\\necho ran\\n' >.husky/_/pre-commit\n"
                 "chmod +x .husky/_/pre-commit; cp .husky/_/pre-commit .git/hooks; git commit -q --allow-empty -m x 2>&1; git merge -q two\n"
                 "git status --short -uno; cat .claude/skills/* .claude/new; rm -r .claude/skills; mkdir .claude/skills; echo 3 >.claude/skills/c";
+        static const char overlays[] = "grep -c 'git/hooks .* overlay ' /proc/self/mountinfo; ls .git/hooks";
         static const char hostile[] =
                 "cd .husky; mkfifo p; ln -s /etc l; mknod d c 0 0; mkdir -m 0 z; echo y >s; chmod 755 s; chmod 4755 s\n"
                 "setfattr -n user.overlay.opaque -v y . ; setfattr -n trusted.overlay.opaque -v y .; true";
@@ -212,6 +213,9 @@ TEST_WITH(a_protected_folder_is_the_commands_own, setup, site_teardown) {
 
         NEED_GIT();
         on_host(s, prepare, &o);
+        /* Samples alone need none. */
+        RUN(s, &o, "--", "sh", "-c", overlays);
+        expect_out(&o, "0\n");
         RUN(s, &o, "--", "sh", "-c", husky);
         expect_status(&o, 0);
         expect_out(&o, "ran\n2\n2\n");
@@ -225,6 +229,8 @@ TEST_WITH(a_protected_folder_is_the_commands_own, setup, site_teardown) {
             "git commit -q --allow-empty -m z 2>&1; ls -A .claude .claude/skills; ls .git/hooks | grep -v sample");
         expect_out(&o, "ran\n.claude:\nnew\nskills\n\n.claude/skills:\nc\npre-commit\n");
         assert_string_equal(o.err, "");
+        RUN(s, &o, "--", "sh", "-c", overlays);
+        expect_in(o.out, "1\n");
         RUN(s, &o, "--", "sh", "-c", hostile);
         expect_in(o.err, "/.husky\nnsrun: note: 4 kept aside: nsrun review\n");
         /* What is taken over is there, what was removed is gone, and the rest is as it was. */
