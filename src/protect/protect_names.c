@@ -8,7 +8,9 @@
  * managers'.  In is what the host executes or obeys without a question (lefthook and mise by their hooks,
  * bun and all that it compiled by "preload", yarn by releases and plugins), and no command writes day by
  * day. Out is what agents are asked to edit and others only read (AGENTS.md, CLAUDE.md, package.json,
- * Makefile, .kiro/specs), and what is obeyed after a look at its contents (.tool-versions). */
+ * Makefile, .kiro/specs), what is obeyed after a look at its contents (.tool-versions), and .gitmodules, of
+ * which git executes nothing and takes addresses when it is asked to: a checkout must be able to replace it.
+ */
 const char *const protect_names[] = {
         ".git/branches",
         ".git/commondir",
@@ -20,7 +22,6 @@ const char *const protect_names[] = {
         ".git/remotes",
         ".git/sl/config",
         ".gitconfig",
-        ".gitmodules",
         ".hg/hgrc",
         ".hg/hgrc-not-shared",
         ".hg/sharedpath",

@@ -4,6 +4,7 @@
 #include "gitdirs.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 
 #include "aside.h"
@@ -150,26 +151,31 @@ int gitdirs_begin(const struct nsrun_plan *plan, struct gitdirs *ret) {
         return 0;
 }
 
-/* Moves a new "commondir" of a submodule's repository aside, for the user to look at.  A whole
- * repository has none; git would take configuration and hooks from the folder that it names. */
-static int sweep_commondir(struct sweep *s) {
+/* Moves a "commondir" of a git dir aside, for the user to look at: git would take configuration and hooks
+ * from the folder that it names. */
+static int move_commondir(struct sweep *s, int git_dir, const char *git_dir_path) {
         _cleanup_free_ char *aside = NULL, *path = NULL;
-        int git_dir = s->dir->fd, r;
-        struct stat st;
+        int r = aside_move(git_dir, "commondir", "", &aside);
 
-        if (s->dir->had_commondir || fstatat(git_dir, "commondir", &st, AT_SYMLINK_NOFOLLOW) < 0)
-                return 0;
-        r = aside_move(git_dir, "commondir", "", &aside);
         if (r < 0) {
                 s->is_cut |= r != -ENOMEM;
                 return r == -ENOMEM ? r : 0;
         }
-        path = path_join(s->dir->path, aside);
+        path = path_join(git_dir_path, aside);
         return path ? tell_finding(
                               s, path,
                               "a commondir that the command made in a git dir, which git would have obeyed, "
                               "is moved aside")
                     : -ENOMEM;
+}
+
+/* A whole repository, as a submodule's is, has none. */
+static int sweep_commondir(struct sweep *s) {
+        struct stat st;
+
+        return s->dir->had_commondir || fstatat(s->dir->fd, "commondir", &st, AT_SYMLINK_NOFOLLOW) < 0
+                       ? 0
+                       : move_commondir(s, s->dir->fd, s->dir->path);
 }
 
 static bool runs_command(const char *todo) {
@@ -207,10 +213,52 @@ static int look_at_rebase(struct sweep *s, const char *below) {
         return tell_finding(s, path, "git rebase --continue would run commands that the command left");
 }
 
-static int look_at_worktree(void *data, nsrun_unused int folder, const struct dirent *entry) {
-        _cleanup_free_ char *below = str_concat("worktrees", "/", entry->d_name);
+/* What such a file leads to; NULL: nothing, or no memory. */
+static char *read_way(int folder, const char *name, const char *prefix, const char *base) {
+        _cleanup_free_ char *way = NULL;
 
-        return below ? look_at_rebase(data, below) : -ENOMEM;
+        return gitdir_read_pointer(folder, name, prefix, base, &way) < 0 ? NULL : path_normalise(way);
+}
+
+/* Whether the .git of a linked worktree beside the git dir, which is the command's to write there, leads to
+ * another git dir. */
+static int look_at_tree(struct sweep *s, int git_dir, const char *path) {
+        _cleanup_free_ char *dot_git = read_way(git_dir, "gitdir", "", path), *back = NULL;
+        _cleanup_free_ char *tree = dot_git ? path_parent(dot_git) : NULL, *top = path_parent(s->dir->path);
+        const char *below = tree && top ? path_below(tree, top) : NULL;
+        _cleanup_close_ int root = below ? open(top, O_PATH | O_DIRECTORY | O_CLOEXEC) : -EBADF;
+        _cleanup_close_ int fd = root < 0 ? root : beneath_open(root, below, O_PATH | O_DIRECTORY, 0);
+        struct stat st;
+
+        if (fd < 0 || fstatat(fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0 || !is_new(s, &st))
+                return 0;
+        back = read_way(fd, ".git", "gitdir: ", tree);
+        if (back && streq(back, path))
+                return 0;
+        return tell_finding(s, dot_git,
+                            "the command made this lead to another git dir than the linked worktree's, and "
+                            "git obeys that: git worktree repair mends it");
+}
+
+/* What makes a git dir that of a linked worktree is git's, and always the same. */
+static int look_at_worktree(void *data, int folder, const struct dirent *entry) {
+        struct sweep *s = data;
+        _cleanup_free_ char *below = str_concat("worktrees", "/", entry->d_name), *text = NULL, *path = NULL;
+        _cleanup_close_ int git_dir = beneath_open(folder, entry->d_name, O_PATH | O_DIRECTORY, 0);
+        struct stat st;
+        int r = 0;
+
+        path = below ? path_join(s->dir->path, below) : NULL;
+        if (!path || git_dir < 0)
+                return path ? 0 : -ENOMEM;
+        if (fstatat(git_dir, "commondir", &st, AT_SYMLINK_NOFOLLOW) == 0 && is_new(s, &st)) {
+                r = read_small_file(git_dir, "commondir", O_NOFOLLOW, PATH_MAX, &text);
+                if (r != -ENOMEM && (r < 0 || !streq(text, "../..\n")))
+                        r = move_commondir(s, git_dir, path);
+        }
+        if (r >= 0)
+                r = look_at_tree(s, git_dir, path);
+        return r < 0 ? r : look_at_rebase(s, below);
 }
 
 static int look_at_rebases(struct sweep *s) {

@@ -135,12 +135,13 @@ static int open_layer(const struct site *s, const char *id) {
         return fd;
 }
 
+/* By nsrun: who starts a process may hold all signals from it until its exec. */
 static void await_blocked(pid_t pid, int signal) {
         _cleanup_free_ char *path = text_of("/proc/%d/status", (int)pid);
         const time_t end = time(NULL) + deadline_seconds;
         unsigned long long blocked = 0;
 
-        while (!(blocked >> (signal - 1) & 1)) {
+        while (!(blocked >> (signal - 1) & 1) || blocked >> (SIGUSR1 - 1) & 1) {
                 FILE *f = fopen(path, "re");
                 char line[256];
                 bool is_there = false;

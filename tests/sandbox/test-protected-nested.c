@@ -82,6 +82,34 @@ TEST(repositories_below_the_top_are_protected) {
         }
 }
 
+/* One that lies in the project is the command's to remove, in a later run too; what it makes of the pointers
+ * that lead git to it is told. */
+TEST(a_linked_worktree_in_the_project_can_be_removed) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *aside = text_of(
+                "nsrun: note: a commondir that the command made in a git dir, which git would have obeyed, is "
+                "moved aside: %s/.git/worktrees/b/commondir.aside-0\n",
+                s->project);
+        _cleanup_free_ char *led = text_of(
+                "nsrun: note: the command made this lead to another git dir than the linked worktree's, and git obeys "
+                "that: git worktree repair mends it: %s/.trees/c/.git\n",
+                s->project);
+
+        on_host(s, "git init -q -b main .; git commit -q --allow-empty -m one; git worktree add -q .trees/a",
+                &o);
+        RUN(s, &o, "--", "sh", "-c",
+            "git worktree remove .trees/a && git branch -qD a && git worktree add -q .trees/b");
+        expect_status(&o, 0);
+        RUN(s, &o, "--", "sh", "-c",
+            "git -C .trees/b commit -q --allow-empty -m two && git worktree move .trees/b .trees/c && git worktree list | wc -l");
+        expect_out(&o, "2\n");
+        RUN(s, &o, "--", "sh", "-c",
+            "git worktree repair; echo ../../../evil >.git/worktrees/b/commondir; echo 'gitdir: evil' >.trees/c/.git");
+        expect_in(o.err, aside);
+        expect_in(o.err, led);
+}
+
 /* An agent that is started in the folder below obeys them. */
 TEST(a_name_that_gits_index_has_is_protected_at_any_depth) {
         static const char script[] =
