@@ -84,6 +84,35 @@ static int git_config_apply(const char *rundir, const char *path, const char *ho
         return r < 0 ? r : in_place_replace(path, host, n_host, text, n_text);
 }
 
+int git_config_give(const char *folder, const char *host, size_t n_host, const char *kept, char **ret,
+                    size_t *ret_n) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+        _cleanup_git_list_ struct git_list list = {0};
+        _cleanup_draft_ char *draft = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        bool has_unset = kept && strstr(kept, "unset");
+        int r = has_unset ? git_list_read(kept, strlen(kept), &list) : 0;
+
+        strbuf_add_bytes(&b, host, n_host);
+        if (kept)
+                strbuf_addf(&b, "\n%s", kept);
+        *ret_n = b.length;
+        *ret = strbuf_finish(&b);
+        if (!*ret || r < 0 || !has_unset)
+                return !*ret ? -ENOMEM : r == -ENOMEM ? r : 0;
+        r = make_draft(folder, *ret, *ret_n, &draft);
+        /* The host may have none of it any more. */
+        for (size_t i = 0; i < list.n && r >= 0; i++)
+                if (streq(list.entries[i].key, GIT_CONFIG_UNSET) && list.entries[i].value)
+                        r = git_file_change(draft, list.entries[i].value, NULL, 0) == -ENOMEM ? -ENOMEM : 0;
+        if (r >= 0 && git_file_change(draft, GIT_CONFIG_UNSET, NULL, 0) >= 0 &&
+            (fd = sys_open(AT_FDCWD, draft, O_RDONLY, 0)) >= 0) {
+                free(TAKE_PTR(*ret));
+                r = read_bytes_fd(fd, INT32_MAX, ret, ret_n);
+        }
+        return r;
+}
+
 static size_t count_fate(const struct git_change *changes, size_t n, enum git_fate fate) {
         size_t count = 0;
 
@@ -105,7 +134,7 @@ static char *text_to_keep(const struct git_change *changes, size_t n) {
         for (size_t i = 0; i < n; i++) {
                 struct gitconfig_entry entry = {.name = changes[i].key};
 
-                if (changes[i].fate == GIT_CARRIED || streq(changes[i].key, GIT_CONFIG_UNSET))
+                if (changes[i].fate == GIT_CARRIED)
                         continue;
                 for (size_t j = 0; j < changes[i].n; j++) {
                         entry.value = changes[i].values[j].value;

@@ -6,8 +6,6 @@
 #include "kept_by.h"
 
 #define GIT_CONFIG_REASON "git-config" /* struct kept's */
-/* In what is kept: a key that was taken out.  git knows no such key. */
-#define GIT_CONFIG_UNSET "nsrun.unset"
 
 struct git_config_carry {
         const char *rundir; /* a folder that no command sees */
@@ -39,6 +37,10 @@ void git_review_clear(struct git_review *review);
 /* Makes all of it so on the host.  `folder`: git_config_carry's rundir. */
 int git_review_accept(const char *folder, int kept, const char *path);
 
+/* What a command is given: the host's file, behind it what was kept of it or NULL, in git's configuration
+ * the last word counts; without the keys that were taken out.  `folder`: git_config_carry's rundir. */
+int git_config_give(const char *folder, const char *host, size_t n_host, const char *kept, char **ret,
+                    size_t *ret_n);
 /* Carries to the host what may be; keeps the rest aside in place of what was.  *ret_words is what is to be
  * said, for the caller to free; NULL: nothing. */
 int git_config_carry(struct git_config_carry *g, char **ret_words);

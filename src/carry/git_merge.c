@@ -79,6 +79,24 @@ static bool change_is_carried(const struct git_change *change, const struct git_
         return is && !(git_key_is_of_remote(change->key, &name, &n) && has_url(host, name, n));
 }
 
+/* Of a new remote whose address stays inside nothing else comes out. */
+static void keep_half_remotes(struct git_change *changes, size_t n, const struct git_list *host) {
+        for (size_t i = 0; i < n; i++) {
+                const char *name = startswith(changes[i].key, "remote."),
+                           *last = strrchr(changes[i].key, '.');
+                bool is_whole = !name || last < name || changes[i].n == 0 ||
+                                has_url(host, name, (size_t)(last - name));
+
+                for (size_t j = 0; j < n && !is_whole; j++)
+                        is_whole = changes[j].fate == GIT_CARRIED && changes[j].n > 0 &&
+                                   strncmp(changes[j].key, changes[i].key,
+                                           (size_t)(last - changes[i].key)) == 0 &&
+                                   streq(changes[j].key + (last - changes[i].key), ".url");
+                if (!is_whole && changes[i].fate == GIT_CARRIED)
+                        changes[i].fate = GIT_KEPT;
+        }
+}
+
 int git_merge(const struct git_list *base, const struct git_list *inside, const struct git_list *host,
               struct git_change **ret, size_t *ret_n) {
         const struct git_list *const lists[] = {base, inside, host};
@@ -101,7 +119,7 @@ int git_merge(const struct git_list *base, const struct git_list *inside, const 
                 was = take_values(base, &at[0], key);
                 is = take_values(inside, &at[1], key);
                 hosts = take_values(host, &at[2], key);
-                if (has_values_of(&is, &was) || has_values_of(&is, &hosts))
+                if (has_values_of(&is, &was) || has_values_of(&is, &hosts) || streq(key, GIT_CONFIG_UNSET))
                         continue;
                 change = (struct git_change){.key = key, .values = is.entries, .n = is.n};
                 change.fate = !has_values_of(&hosts, &was)                    ? GIT_CONFLICT
@@ -111,6 +129,7 @@ int git_merge(const struct git_list *base, const struct git_list *inside, const 
                         return -ENOMEM;
                 changes[n++] = change;
         }
+        keep_half_remotes(changes, n, host);
         *ret = TAKE_PTR(changes);
         *ret_n = n;
         return 0;

@@ -19,6 +19,9 @@ struct git_change {
         enum git_fate fate;
 };
 
+/* In what is kept, and in no change: a key that was taken out.  git knows no such key. */
+#define GIT_CONFIG_UNSET "nsrun.unset"
+
 /* All of them, by their keys; they point into the lists.  *ret is for the caller to free.  -ENOMEM. */
 int git_merge(const struct git_list *base, const struct git_list *inside, const struct git_list *host,
               struct git_change **ret, size_t *ret_n);

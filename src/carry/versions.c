@@ -55,13 +55,11 @@ int version_read_host(const char *path, char **ret, size_t *ret_n) {
         return fd < 0 ? fd : read_bytes_fd(fd, SIZE_MOST, ret, ret_n);
 }
 
-/* The host's file, and behind it what was kept aside of it: in git's configuration the last word counts. */
+/* The host's file, and what was kept aside of it. */
 static int make_given(struct versions *versions, struct version *f) {
         struct kept about = {0};
         _cleanup_close_ int kept = kept_find(versions->kept_by->project, f->path, &about);
         _cleanup_free_ char *more = NULL;
-        _cleanup_strbuf_ struct strbuf b = {0};
-        size_t n = 0;
 
         if (kept == -ENOMEM)
                 return -ENOMEM;
@@ -70,15 +68,9 @@ static int make_given(struct versions *versions, struct version *f) {
                 close_fdp(&kept);
         }
         kept_clear(&about);
-        strbuf_add_bytes(&b, f->base, f->n_base);
-        if (kept >= 0 && read_small_file(kept, KEPT_ENTRY, O_NOFOLLOW, SIZE_MOST, &more) >= 0) {
-                n = strlen(more);
-                strbuf_add(&b, "\n");
-                strbuf_add_bytes(&b, more, n);
-        }
-        f->n_seen = b.length;
-        f->seen = strbuf_finish(&b);
-        return f->seen ? 0 : -ENOMEM;
+        if (kept >= 0)
+                (void)read_small_file(kept, KEPT_ENTRY, O_NOFOLLOW, SIZE_MOST, &more);
+        return git_config_give(versions->rundir, f->base, f->n_base, more, &f->seen, &f->n_seen);
 }
 
 static int make_version(struct versions *versions, int rundir, size_t k) {

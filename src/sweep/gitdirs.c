@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "host/gitdir.h"
+#include "host/gitorders.h"
 
 enum {
         TODO_MAX = 1 << 20,
@@ -151,22 +152,25 @@ int gitdirs_begin(const struct nsrun_plan *plan, struct gitdirs *ret) {
         return 0;
 }
 
-/* Moves a "commondir" of a git dir aside, for the user to look at: git would take configuration and hooks
- * from the folder that it names. */
-static int move_commondir(struct sweep *s, int git_dir, const char *git_dir_path) {
+/* Moves a file that the command made in a git dir aside, for the user to look at. */
+static int move_file(struct sweep *s, int git_dir, const char *git_dir_path, const char *name,
+                     const char *what) {
         _cleanup_free_ char *aside = NULL, *path = NULL;
-        int r = aside_move(git_dir, "commondir", "", &aside);
+        int r = aside_move(git_dir, name, "", &aside);
 
         if (r < 0) {
                 s->is_cut |= r != -ENOMEM;
                 return r == -ENOMEM ? r : 0;
         }
         path = path_join(git_dir_path, aside);
-        return path ? tell_finding(
-                              s, path,
-                              "a commondir that the command made in a git dir, which git would have obeyed, "
-                              "is moved aside")
-                    : -ENOMEM;
+        return path ? tell_finding(s, path, what) : -ENOMEM;
+}
+
+/* Git would take configuration and hooks from the folder that it names. */
+static int move_commondir(struct sweep *s, int git_dir, const char *path) {
+        return move_file(s, git_dir, path, "commondir",
+                         "a commondir that the command made in a git dir, which git would have obeyed, is "
+                         "moved aside");
 }
 
 /* A whole repository, as a submodule's is, has none. */
@@ -256,6 +260,12 @@ static int look_at_worktree(void *data, int folder, const struct dirent *entry) 
                 if (r != -ENOMEM && (r < 0 || !streq(text, "../..\n")))
                         r = move_commondir(s, git_dir, path);
         }
+        /* That of a worktree that was there has been a protected name. */
+        if (r >= 0 && fstatat(git_dir, "config.worktree", &st, AT_SYMLINK_NOFOLLOW) == 0 && is_new(s, &st) &&
+            (gitorders_carried(git_dir) & (GITORDERS_PROGRAM | GITORDERS_WORKTREE)))
+                r = move_file(s, git_dir, path, "config.worktree",
+                              "a linked worktree's configuration that names a program or a work tree, which "
+                              "the command made, is moved aside");
         if (r >= 0)
                 r = look_at_tree(s, git_dir, path);
         return r < 0 ? r : look_at_rebase(s, below);

@@ -84,6 +84,20 @@ TEST_WITH(what_git_writes_works_and_what_is_harmless_comes_out, setup, site_tear
             "git config --unset core.hooksPath; git config --unset extensions.worktreeConfig");
         assert_string_equal(o.err, "");
         expect_kept(s, "");
+        /* A key that stays on the host is gone in the next run too; of a remote with an address that stays
+         * inside nothing comes out. */
+        RUN(s, &o, "--", "sh", "-c", "git config --unset user.email; git remote add half /srv/half.git");
+        expect_kept(
+                s,
+                "[remote \"half\"]\n\tfetch = \"+refs/heads/*:refs/remotes/half/*\"\n[remote \"half\"]\n\turl = \"/srv/half.git\"\n[nsrun]\n\tunset = \"user.email\"\n");
+        RUN(s, &o, "--", "sh", "-c",
+            "git config --local user.email; git config --local --get-regexp nsrun; git remote");
+        expect_out(&o, "half\nup\n");
+        assert_string_equal(o.err, "");
+        on_host(s, "git config --local user.email; git remote", &o);
+        expect_out(&o, "j@example.org\nup\n");
+        RUN(s, &o, "--", "sh", "-c", "git config user.email j@example.org; git remote remove half");
+        expect_kept(s, "");
 }
 
 /* Its exit status, when a person at a terminal has answered the question. */

@@ -95,6 +95,10 @@ TEST(a_linked_worktree_in_the_project_can_be_removed) {
                 "nsrun: note: the command made this lead to another git dir than the linked worktree's, and git obeys "
                 "that: git worktree repair mends it: %s/.trees/c/.git\n",
                 s->project);
+        _cleanup_free_ char *moved = text_of(
+                "nsrun: note: a linked worktree's configuration that names a program or a work tree, which the "
+                "command made, is moved aside: %s/.git/worktrees/e/config.worktree.aside-0\n",
+                s->project);
 
         on_host(s, "git init -q -b main .; git commit -q --allow-empty -m one; git worktree add -q .trees/a",
                 &o);
@@ -108,6 +112,14 @@ TEST(a_linked_worktree_in_the_project_can_be_removed) {
             "git worktree repair; echo ../../../evil >.git/worktrees/b/commondir; echo 'gitdir: evil' >.trees/c/.git");
         expect_in(o.err, aside);
         expect_in(o.err, led);
+        /* A new one's own configuration stays where it names nothing that git would start. */
+        on_host(s, "git config extensions.worktreeConfig true", &o);
+        RUN(s, &o, "--", "sh", "-c",
+            "for n in d e; do git worktree add -q .trees/$n; done; git -C .trees/d config --worktree core.sparseCheckout true\n"
+            "git -C .trees/e config --worktree core.fsmonitor evil");
+        assert_string_equal(o.err, moved);
+        on_host(s, "ls .git/worktrees/?/config.worktree*", &o);
+        expect_out(&o, ".git/worktrees/d/config.worktree\n.git/worktrees/e/config.worktree.aside-0\n");
 }
 
 /* An agent that is started in the folder below obeys them. */
