@@ -116,7 +116,8 @@ static void end_place_watch(struct appearing *a, struct place *p) {
 }
 
 static int add_watch(const struct appearing *a, int fd) {
-        return inotify_add_watch(a->inotify, fd_link(fd).path, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
+        return inotify_add_watch(a->inotify, fd_link(fd).path,
+                                 IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM | IN_ONLYDIR);
 }
 
 /* Whether the folder is there, and watched. */
@@ -184,9 +185,10 @@ bool appearing_while_empty(struct appearing *a, size_t number, int root, const c
 }
 
 static void take_event(const struct appearing *a, const struct inotify_event *event,
-                       void (*found)(void *data, size_t folder, const char *path), void *data) {
+                       void (*found)(void *data, size_t folder, const char *path, bool is_gone),
+                       void *data) {
         if (event->mask & IN_Q_OVERFLOW)
-                found(data, SIZE_MAX, "");
+                found(data, SIZE_MAX, "", false);
         /* An entry that is watched itself says no name. */
         for (size_t i = 0; i < a->n && (event->len > 0 || (event->mask & IN_MODIFY)); i++) {
                 const struct place *p = &a->places[i];
@@ -195,12 +197,12 @@ static void take_event(const struct appearing *a, const struct inotify_event *ev
 
                 if (p->wd == event->wd && snprintf(path, sizeof(path), "%s%s%s", p->name,
                                                    *p->name && *name ? "/" : "", name) < (int)sizeof(path))
-                        found(data, p->folder, path);
+                        found(data, p->folder, path, event->mask & (IN_DELETE | IN_MOVED_FROM));
         }
 }
 
-void appearing_read(struct appearing *a, void (*found)(void *data, size_t folder, const char *path),
-                    void *data) {
+void appearing_read(struct appearing *a,
+                    void (*found)(void *data, size_t folder, const char *path, bool is_gone), void *data) {
         _Alignas(struct inotify_event) char events[16384];
 
         for (unsigned i = 0; i < READS_MAX; i++) {

@@ -31,7 +31,8 @@ void appearing_watch(struct appearing *a, size_t folder, int fd, char *const *gl
  * then. */
 bool appearing_while_empty(struct appearing *a, size_t folder, int fd, const char *name);
 
-/* Calls `found` for each name that has come to be, or was written to, since: the folder's number, and the
- * name's path in it. Where the kernel has lost count once with SIZE_MAX and "". */
-void appearing_read(struct appearing *a, void (*found)(void *data, size_t folder, const char *path),
-                    void *data);
+/* Calls `found` for each name that has come to be, was written to or has gone (`is_gone`), since, in the
+ * order in which that was: the folder's number, and the name's path in it.  Where the kernel has lost count
+ * once with SIZE_MAX and "". */
+void appearing_read(struct appearing *a,
+                    void (*found)(void *data, size_t folder, const char *path, bool is_gone), void *data);

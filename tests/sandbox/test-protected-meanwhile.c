@@ -231,6 +231,35 @@ TEST(a_name_that_changes_meanwhile_is_told) {
         assert_string_equal(o.err, line);
 }
 
+/* What the host has removed no mount protects any more: what is made there is kept aside, be it as fast as
+ * can be.  What the host moved away and back, or replaced, stays. */
+TEST(what_the_host_removes_and_the_command_makes_is_kept_aside) {
+        static const char beside[] =
+                "(until [ -e ready ]; do :; done; rm -r .envrc .vscode .npmrc; mv .yarnrc y; mv y .yarnrc\n"
+                "echo new >n; mv n .mcp.json; >go; until [ -e made ]; do :; done; ls -A >seen) >/dev/null 2>&1 &";
+        static const char script[] =
+                "gone() { while [ -e $1 ]; do :; done; echo $1; }\n"
+                "echo evil >.profile; gone .profile; >ready\n"
+                "until (set -C; echo evil >.npmrc) 2>/dev/null; do :; done; gone .npmrc; until [ -e go ]; do :; done\n"
+                "echo evil >x; mv x .envrc; gone .envrc; mkdir .vscode; echo evil >.vscode/x; gone .vscode\n"
+                ">made; until [ -e seen ]; do :; done\n";
+        static const char look[] = "cat .yarnrc .mcp.json; ls -d .npmrc .envrc .vscode 2>/dev/null; cat "
+                                   "\"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry | sort | uniq -c | tr -d ' '";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_repository(s,
+                        "for f in .envrc .npmrc .yarnrc .mcp.json; do echo mine >$f; done; mkdir .vscode");
+        on_host(s, beside, &o);
+        RUN(s, &o, "--", "sh", "-c", script);
+        expect_out(&o, ".profile\n.npmrc\n.envrc\n.vscode\n");
+        collect_orphans();
+        expect_in(o.err, "/.envrc; --no-protect .envrc lets it stay\n");
+        expect_not_in(o.err, "/.yarnrc; ");
+        on_host(s, look, &o);
+        expect_out(&o, "mine\nnew\n3evil\n");
+}
+
 #define MOVED                                                                                \
         "nsrun: note: HEAD moved, and %s stayed on the host: a commit would take back what " \
         "HEAD has; git checkout HEAD -- "
