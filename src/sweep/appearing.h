@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What comes to be in folders in which globs may name something, as it comes to be (inotify(7)). */
+/* What comes to be in folders in which globs may name something, as it comes to be (inotify(7)); where of
+ * that no more can be had every tenth of a second is a time to look. */
 #pragma once
 
 #include "base/macro.h"
@@ -14,11 +15,13 @@ struct appearing *appearing_free(struct appearing *a);
 /* For poll(2); -EBADF for NULL. */
 int appearing_fd(const struct appearing *a);
 
-/* When that is readable: puts the begin off for a tenth of a second; false: it is put off no longer. */
-bool appearing_waits(struct appearing *a);
 /* When that is readable: whether the watch begins only now, so that all folders are to be watched and looked
  * at. */
 bool appearing_begins(struct appearing *a);
+/* Has it be readable in a tenth of a second. */
+void appearing_again(const struct appearing *a);
+/* Whether nothing is known of what has gone and come between two looks. */
+bool appearing_polls(const struct appearing *a);
 /* Has it be readable by another descriptor, too, by epoll's events. */
 void appearing_also(struct appearing *a, int fd, uint32_t events);
 

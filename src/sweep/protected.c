@@ -200,20 +200,23 @@ static bool is_same_entry(const struct stat *a, const struct stat *b) {
                a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* Of what it has a version of its own a command changes nothing, unless somebody has put another file there
- * meanwhile: then the kernel has taken the link to that version away. */
-static bool is_private_still(const struct look *l, const char *name, const struct stat *was,
-                             const struct stat *st) {
+/* Whether the command has a version of its own of it. */
+static bool is_private(const struct look *l, const char *name) {
         _cleanup_free_ char *path = str_concat(l->folder->path, "/", name);
 
-        return path && strv_contains(l->all->private, path) && was->st_ino == st->st_ino &&
-               was->st_dev == st->st_dev;
+        return path && strv_contains(l->all->private, path);
 }
 
-/* Whether what lies there isn't what was.  Of a name that has gone, be it for a moment, nobody knows who has
- * made it anew: the command tries all the time, if it likes. */
-static bool is_made_anew(const struct protected_name *n, const struct stat *st) {
-        return n->is_gone && (n->fd < 0 || n->st.st_ino != st->st_ino || n->st.st_dev != st->st_dev);
+/* Of a name that has gone, be it for a moment, nobody knows who has made it anew: the command tries all the
+ * time, if it likes.  Where that isn't told, or nothing covers what the host has put there, it holds of
+ * every other file; but git's configuration is judged by what it says. */
+static bool is_made_anew(const struct look *l, const struct protected_name *n, const struct stat *st) {
+        bool is_other = n->st.st_ino != st->st_ino || n->st.st_dev != st->st_dev,
+             is_blind = appearing_polls(l->all->appearing) || (l->all->lacks_covers && !l->is_early);
+
+        if (n->is_gone)
+                return n->fd < 0 || is_other;
+        return is_other && is_blind && !n->link && !(S_ISREG(n->st.st_mode) && is_private(l, n->name));
 }
 
 static const struct protected_name *find_name_in(const struct protected_folder *f, const char *name) {
@@ -227,7 +230,7 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
         struct look *l = data;
         const struct protected_name *was = find_name_in(l->folder, name);
 
-        if (was && is_made_anew(was, st))
+        if (was && is_made_anew(l, was, st))
                 was = NULL;
         /* No mount keeps a link from being replaced. */
         if (was && was->link && l->is_early) {
@@ -259,8 +262,11 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
                 return link && streq(link, was->link) ? 0 : look_put_aside(l, name, was);
         }
         /* What a session's earlier command changed, that one has told. */
-        if (is_same_entry(&was->st, st) || time_is_before(&st->st_ctim, &l->all->since) ||
-            is_private_still(l, name, &was->st, st))
+        if (is_same_entry(&was->st, st) || time_is_before(&st->st_ctim, &l->all->since))
+                return 0;
+        /* Of such the command changes nothing, unless somebody has put another file there meanwhile: then
+         * the kernel has taken the link to the version away. */
+        if (was->st.st_ino == st->st_ino && was->st.st_dev == st->st_dev && is_private(l, name))
                 return 0;
         return look_say(l, name, "a protected name was changed while the command ran, by it or by others",
                         NULL);
@@ -489,10 +495,11 @@ int protected_covers_fd(const struct protected_names *names) {
 int protected_cover(struct protected_names *names, pid_t init, bool has_changed) {
         int fd = covers_watch(names->covers, init);
 
-        if (fd == -EACCES && appearing_waits(names->appearing))
-                return 0;
         if (appearing_begins(names->appearing))
                 note_new(names, SIZE_MAX, "", false);
+        names->lacks_covers = fd == -EACCES;
+        if (names->lacks_covers)
+                appearing_again(names->appearing);
         if (fd >= 0)
                 appearing_also(names->appearing, fd, EPOLLPRI);
         return fd >= 0 || has_changed || covers_have_changed(names->covers) ? cover_again(names) : 0;

@@ -122,18 +122,48 @@ TEST(a_flood_of_names_is_counted) {
         expect_out(&o, "300\n256\n");
 }
 
-/* The user's inotify instances are used up: it is found when the command has ended. */
-TEST(without_a_watch_it_is_kept_aside_in_the_end) {
+/* The user's inotify instances are used up: who waits looks by itself. */
+TEST(without_a_watch_what_is_made_is_gone_as_well) {
         const struct site *s = *state;
         _cleanup_free_ char *script = text_of(
-                "echo 0 >/proc/sys/user/max_inotify_instances && exec '%s' run --project '%s' -- sh -c '>.envrc'",
-                program(), s->project);
+                "echo 0 >/proc/sys/user/max_inotify_instances && exec '%s' run --project '%s' -- sh -c '%s'",
+                program(), s->project,
+                "echo evil >.envrc; while [ -e .envrc ]; do :; done; >ready; until [ -e go ]; do :; done;"
+                "until (echo evil >.npmrc) 2>/dev/null; do :; done; while [ -e .npmrc ]; do :; done");
         const char *const argv[] = {"unshare", "-Ur", "sh", "-c", script, NULL};
         _cleanup_outcome_ struct outcome o = {0};
 
+        make_repository(
+                s, "echo mine >.npmrc; (until [ -e ready ]; do :; done; rm .npmrc; >go) >/dev/null 2>&1 &");
         run(&(struct request){.argv = argv, .cwd = s->root}, &o);
         expect_status(&o, 0);
         expect_in(o.err, "/.envrc; --no-protect .envrc lets it stay\n");
+        expect_in(o.err, "/.npmrc; --no-protect .npmrc lets it stay\n");
+        collect_orphans();
+}
+
+/* Whatever namespaces the first command makes.  In a mount namespace of its own nothing is covered again:
+ * what the host has put there meanwhile is the command's to write, and kept aside in the end. */
+TEST(in_namespaces_of_its_own_a_command_gains_nothing) {
+        static const char setup[] =
+                "rm -rf * .[a-z]*; echo mine >.npmrc\n"
+                "(until [ -e ready ]; do :; done; echo new >n; mv n .npmrc; >go) >/dev/null 2>&1 &";
+        static const char script[] =
+                "echo evil >.envrc; while [ -e .envrc ]; do :; done; >ready\n"
+                "until [ -e go ]; do :; done; until [ \"$([ -w .npmrc ]; echo $?)\" = $0 ]; do :; done";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0}, own = {0};
+
+        make_repository(s, setup);
+        RUN(s, &o, "--seccomp=nested", "--", "unshare", "-U", "sh", "-c", script, "1");
+        collect_orphans();
+        expect_status(&o, 0);
+        expect_in(o.err, "a protected name was changed while the command ran, by it or by others: ");
+        make_repository(s, setup);
+        RUN(s, &own, "--seccomp=nested", "--", "unshare", "-Um", "sh", "-c", script, "0");
+        collect_orphans();
+        expect_status(&own, 0);
+        expect_in(own.err, "/.npmrc; --no-protect .npmrc lets it stay\n");
 }
 
 /* What a session's last process makes is found by its monitor, and told by the session's end. */
