@@ -190,6 +190,25 @@ TEST(what_is_made_behind_a_sessions_commands_is_kept_aside) {
         expect_out(&o, "go\nmade\nevil\n");
 }
 
+/* It would be taken away again, and said to have been put there. */
+TEST(nothing_is_accepted_while_a_sandbox_of_the_project_runs) {
+        const struct site *s = *state;
+        const char *const accept[] = {program(), "review", "--project", s->project, "--accept", "1", NULL};
+        _cleanup_free_ char *id = START_PLAIN(s), *line = NULL;
+        _cleanup_outcome_ struct outcome o = {0}, then = {0};
+
+        JOIN_SCRIPT(s, id, &o, "echo evil >.envrc");
+        run(&(struct request){.argv = accept, .cwd = s->root}, &o);
+        line = text_of(
+                "nsrun: sandbox %s, which runs there, would take it away again: %s/.envrc; wait for its "
+                "end, or end it: 'nsrun ps' and 'nsrun stop' know it\n",
+                id, s->project);
+        assert_string_equal(o.err, line);
+        end_session(s, id, "stop");
+        run(&(struct request){.argv = accept, .cwd = s->root}, &then);
+        expect_in(then.err, "nobody can be asked: ");
+}
+
 /* A mount goes with the name that it is on when somebody on the host replaces that, and comes back.  A
  * session takes no command after a hidden name was replaced. */
 TEST(what_the_host_replaces_is_covered_again) {
