@@ -86,12 +86,66 @@ void json_free(struct json_value *v) {
         for (size_t i = 0; has_items(v) && i < v->n; i++)
                 json_free(v->items[i]);
         free(v->items);
+        free(v->index);
         free(v->key);
         free(v);
 }
 
+/* Of an object's first n items the places in these, from 1, by their keys' hashes. */
+struct json_index {
+        size_t n, n_slots; /* a power of two, more than twice n */
+        size_t slots[];
+};
+
+enum {
+        LARGE = 32,
+};
+
+/* Whoever writes the keys doesn't know where the object is: no text makes them all fall together. */
+static size_t *slot_of_key(const struct json_value *object, const char *key) {
+        struct json_index *x = object->index;
+        uint64_t hash = (uintptr_t)object;
+
+        for (const char *at = key; *at; at++)
+                hash = ((hash ^ (unsigned char)*at) * 0x100000001b3) ^ hash >> 29;
+        for (;; hash++) {
+                size_t *slot = &x->slots[hash & (x->n_slots - 1)];
+
+                if (*slot == 0 || streq(object->items[*slot - 1]->key, key))
+                        return slot;
+        }
+}
+
+/* Has the index of an object, `object`, be of all its items. */
+static bool index_items(struct json_value *object) {
+        struct json_index *x = object->index;
+
+        if (!x || 2 * object->n >= x->n_slots) {
+                size_t n_slots = x ? x->n_slots : LARGE;
+
+                while (2 * object->n >= n_slots)
+                        n_slots *= 2;
+                free(x);
+                n_slots *= 2;
+                x = object->index = calloc(1, sizeof(*x) + n_slots * sizeof(*x->slots));
+                if (!x)
+                        return false;
+                x->n_slots = n_slots;
+        }
+        for (; x->n < object->n; x->n++)
+                *slot_of_key(object, object->items[x->n]->key) = x->n + 1;
+        return true;
+}
+
 /* The place of a member in an object's items; the last one, where a text that was refused has two. */
 static struct json_value **place_of_key(const struct json_value *object, const char *key) {
+        struct json_value *all = (struct json_value *)(uintptr_t)object;
+
+        if (json_kind(object) == JSON_OBJECT && object->n >= LARGE && index_items(all)) {
+                size_t place = *slot_of_key(object, key);
+
+                return place > 0 ? &all->items[place - 1] : NULL;
+        }
         for (size_t i = json_kind(object) == JSON_OBJECT ? object->n : 0; i > 0; i--)
                 if (streq(object->items[i - 1]->key, key))
                         return &object->items[i - 1];

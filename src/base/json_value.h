@@ -11,6 +11,7 @@ struct json_value {
         size_t key_at, at; /* offsets in the text that was read; key_at: `at` where there is no key */
         size_t n;          /* of an array's or an object's items; of any other, bytes of text */
         struct json_value **items;
+        struct json_index *index; /* of a large object */
         char text[]; /* a string's bytes; of any other scalar, what is printed. A NUL is behind it. */
 };
 

@@ -19,6 +19,13 @@ enum {
         JSON_MAX = 8 << 20,
         TRIES = 8,
         NAMES_TOLD = 6,
+        NAMES_HELD = 64,
+};
+
+/* The first of many names. */
+struct left_names {
+        char *names[NAMES_HELD];
+        size_t n, n_all;
 };
 
 /* A file of JSON. */
@@ -45,7 +52,7 @@ struct carrying {
         const struct carried *all;
         const struct carried_folder *folder;
         int layer, upper, host, rest;
-        char **left; /* what isn't carried */
+        struct left_names left; /* what isn't carried */
         unsigned n_failed;
         int (*found)(void *data, const struct nsrun_error *note);
         void *data;
@@ -320,19 +327,39 @@ static int compare_left(const void *a, const void *b) {
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+static void drop_left(struct left_names *left, size_t n) {
+        if (left->n > 0)
+                qsort(left->names, left->n, sizeof(*left->names), compare_left);
+        while (left->n > n)
+                free(left->names[--left->n]);
+}
+
+static int add_left_name(void *data, const char *name) {
+        struct left_names *left = data;
+
+        if (left->n == NAMES_HELD)
+                drop_left(left, NAMES_TOLD);
+        left->names[left->n] = strdup(name);
+        if (!left->names[left->n])
+                return -ENOMEM;
+        left->n++;
+        left->n_all++;
+        return 0;
+}
+
 /* Names what the host doesn't get, and didn't before. */
-static int tell_names(const struct carrying *c, const char *path, const char *kind, char **left) {
+static int tell_names(const struct carrying *c, const char *path, const char *kind,
+                      struct left_names *left) {
         _cleanup_strbuf_ struct strbuf b = {0};
         _cleanup_free_ char *names = NULL, *what = NULL;
-        size_t n = strv_length(left);
 
-        if (n == 0)
+        if (left->n_all == 0)
                 return 0;
-        qsort(left, n, sizeof(*left), compare_left);
-        for (size_t i = 0; i < n && i < NAMES_TOLD; i++)
-                strbuf_addf(&b, "%s%s", i > 0 ? ", " : "", left[i]);
-        if (n > NAMES_TOLD)
-                strbuf_addf(&b, " and %zu more", n - NAMES_TOLD);
+        drop_left(left, NAMES_TOLD);
+        for (size_t i = 0; i < left->n; i++)
+                strbuf_addf(&b, "%s%s", i > 0 ? ", " : "", left->names[i]);
+        if (left->n_all > left->n)
+                strbuf_addf(&b, " and %zu more", left->n_all - left->n);
         names = strbuf_finish(&b);
         if (!names || asprintf(&what, "the host gets nothing of %s%s%s", kind, names,
                                c->folder->rest ? " (the next run in this project does)" : "") < 0) {
@@ -365,12 +392,14 @@ static int put_text(int parent, const char *name, const struct stat *was, const 
 
 static int tell_members(const struct carrying *c, const struct carried_mixed *m, const char *inside) {
         _cleanup_free_ char *kept = NULL;
-        _cleanup_strv_ char **left = NULL;
+        struct left_names left = {0};
         int r = c->rest < 0 ? 0 : read_small_file(c->rest, m->name, O_NOFOLLOW, JSON_MAX, &kept);
 
         if (r != -ENOMEM)
-                r = members_left(m->members, c->all->project, m->base, inside, kept, &left);
-        return r < 0 ? r : tell_names(c, m->file, "its members ", left);
+                r = members_left(m->members, c->all->project, m->base, inside, kept, add_left_name, &left);
+        r = r < 0 ? r : tell_names(c, m->file, "its members ", &left);
+        drop_left(&left, 0);
+        return r;
 }
 
 /* Whoever else writes the host's file meanwhile has it read again. */
@@ -417,7 +446,7 @@ static int add_left(void *data, const char *path, unsigned char type) {
         for (size_t i = 0; i < c->folder->n_mixed; i++)
                 if (streq(c->folder->mixed[i].name, path))
                         return 0;
-        return type == DT_CHR || fd >= 0 || fd == -ELOOP ? 0 : strv_add(&c->left, path);
+        return type == DT_CHR || fd >= 0 || fd == -ELOOP ? 0 : add_left_name(&c->left, path);
 }
 
 /* All that is still in the upper folder is there again in the next run of the project. */
@@ -454,12 +483,12 @@ static void carry_folder(struct carrying *c, const struct rundir *u) {
                         say_at(c, f->mixed[i].file,
                                "what the command changed in this file can't be carried to the host");
         if (r >= 0)
-                r = tell_names(c, f->path, "", c->left);
+                r = tell_names(c, f->path, "", &c->left);
         if (r < 0)
                 say_of(c, "", "what the command wrote here can't be carried to the host");
         else
                 carry_keep_rest(c);
-        strv_free(TAKE_PTR(c->left));
+        drop_left(&c->left, 0);
         close_fdp(&c->rest);
         close_fdp(&c->upper);
         close_fdp(&c->layer);

@@ -189,7 +189,8 @@ static int has_news(const struct json_map *m, size_t i, const struct json_value 
 }
 
 static int add_news(const struct json_map *m, size_t i, const char *members, const char *prefix,
-                    const struct json_value *base, const struct json_value *kept, char ***ret) {
+                    const struct json_value *base, const struct json_value *kept,
+                    int (*left)(void *data, const char *key), void *data) {
         int r = 0;
 
         for (size_t k = i + 1; k < m->nodes[i].end && r >= 0; k = m->nodes[k].end) {
@@ -198,14 +199,18 @@ static int add_news(const struct json_map *m, size_t i, const char *members, con
                 if (is_member_taken(members, prefix, key) || (!*prefix && streq(key, projects)))
                         continue;
                 r = has_news(m, k, json_get(base, key), json_get(kept, key));
-                if (r > 0)
-                        r = strv_consume(ret, str_concat(*prefix ? projects : "", *prefix ? "/" : "", key));
+                if (r > 0) {
+                        _cleanup_free_ char *path =
+                                str_concat(*prefix ? projects : "", *prefix ? "/" : "", key);
+
+                        r = path ? left(data, path) : -ENOMEM;
+                }
         }
         return r;
 }
 
 int members_left(const char *members, const char *project, const char *base, const char *inside,
-                 const char *kept, char ***ret) {
+                 const char *kept, int (*left)(void *data, const char *key), void *data) {
         struct json_document b = {0}, k = {0};
         struct json_map map = {0};
         struct json_trouble trouble;
@@ -217,12 +222,12 @@ int members_left(const char *members, const char *project, const char *base, con
         if (r >= 0)
                 r = read_object(&k, kept);
         if (r >= 0)
-                r = add_news(&map, 0, members, "", b.root, k.root, ret);
+                r = add_news(&map, 0, members, "", b.root, k.root, left, data);
         all = r < 0 ? 0 : find_node(&map, 0, projects);
         own = all > 0 && project ? find_node(&map, all, project) : 0;
         if (own > 0)
                 r = add_news(&map, own, members, of_project, json_get(json_get(b.root, projects), project),
-                             json_get(json_get(k.root, projects), project), ret);
+                             json_get(json_get(k.root, projects), project), left, data);
         json_close(&b);
         json_close(&k);
         json_map_clear(&map);

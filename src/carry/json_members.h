@@ -12,7 +12,7 @@ int members_take(const char *members, const char *project, const char *base, con
 /* The host's text with what it lacks of `kept`'s, an earlier `inside`, at its top and one level below; in
  * "projects/PROJECT" what is kept wins but for `members`.  The results of members_take(). */
 int members_add(const char *members, const char *project, const char *kept, const char *host, char **ret);
-/* Adds to *ret the keys of `inside`, at its top and in "projects/PROJECT", of which members_take() takes
+/* Calls `left` for the keys of `inside`, at its top and in "projects/PROJECT", of which members_take() takes
  * nothing, with what neither `base` nor `kept` has.  0, or as members_take(). */
 int members_left(const char *members, const char *project, const char *base, const char *inside,
-                 const char *kept, char ***ret);
+                 const char *kept, int (*left)(void *data, const char *key), void *data);

@@ -16,6 +16,8 @@
 #include "host/project.h"
 #include "kept/kept.h"
 #include "option.h"
+#include "ps_row.h"
+#include "session_ps.h"
 
 enum {
         DIFFS_MOST = 256, /* of one entry */
@@ -305,13 +307,39 @@ static void tell_dropped(nsrun_unused void *data, const struct kept *k) {
                       KEPT_DAYS, visible ? visible : "?");
 }
 
+/* What comes to be while a command runs in a project is taken for the command's, and kept aside again. */
+static int refuse_while_running(const struct kept *k, struct nsrun_error *err) {
+        _cleanup_(known_sessions_free) struct known_sessions known = {0};
+        struct sandbox_process *list = NULL;
+        size_t n = 0;
+        int r = known_sessions_read(&known, err);
+
+        if (r >= 0)
+                r = sandboxes_list(&list, &n, err);
+        for (size_t i = 0; i < n && r >= 0; i++) {
+                _cleanup_(ps_row_clear) struct ps_row row = {.process = &list[i]};
+
+                r = ps_row_fill(&row, &known);
+                if (r < 0)
+                        (void)error_oom(err);
+                else if (row.project && path_is_beneath(k->path, row.project))
+                        r = error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EBUSY), k->path,
+                                       "wait for its end, or end it: 'nsrun ps' and 'nsrun stop' know it",
+                                       "sandbox %s, which runs there, would take it away again", row.id);
+        }
+        sandboxes_free(list, n);
+        return r;
+}
+
 static int review_accept(const char *project, const struct kept *k, int fd, struct nsrun_error *err) {
         struct reviewing v = {0};
         _cleanup_free_ char *state = NULL;
         mode_t mask = umask(0);
-        int r;
+        int r = refuse_while_running(k, err);
 
         (void)umask(mask);
+        if (r < 0)
+                return r;
         if (k->is_moved)
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EFBIG), k->path,
                                  "this is too large for a look at all of it",

@@ -19,7 +19,6 @@
 enum {
         PLACES_MAX = 64, /* of a repository with many submodules not all is watched */
         DELAY_NS = 100 * 1000 * 1000,
-        WAITS_MAX = 100,
         READS_MAX = 16, /* at once: who floods the queue doesn't keep the caller */
 };
 
@@ -31,44 +30,60 @@ struct place {
 };
 
 struct appearing {
-        int fd; /* a timer's, then an epoll(7)'s, which has inotify's */
-        int inotify;
-        bool has_begun;
-        unsigned n_waits;
+        int fd; /* the timer's, then an epoll(7)'s, which has both */
+        int timer, inotify;
+        bool has_begun, polls;
         struct place *places;
         size_t n;
         unsigned round; /* of appearing_watch() */
 };
 
+static int set_delay(const struct appearing *a, bool is_again) {
+        const struct timespec delay = {.tv_nsec = DELAY_NS};
+
+        return timerfd_settime(a->timer, 0,
+                               &(struct itimerspec){.it_interval = is_again ? delay : (struct timespec){0},
+                                                    .it_value = delay},
+                               NULL);
+}
+
 struct appearing *appearing_new(void) {
-        const struct itimerspec delay = {.it_value = {.tv_nsec = DELAY_NS}};
         struct appearing *a = calloc(1, sizeof(*a));
 
         if (!a)
                 return NULL;
-        a->inotify = -EBADF;
-        a->fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-        return a->fd < 0 || fd_lift(&a->fd) < 0 || timerfd_settime(a->fd, 0, &delay, NULL) < 0
-                       ? appearing_free(a)
-                       : a;
+        a->fd = a->inotify = -EBADF;
+        a->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+        return a->timer < 0 || fd_lift(&a->timer) < 0 || set_delay(a, false) < 0 ? appearing_free(a) : a;
 }
 
-bool appearing_waits(struct appearing *a) {
-        const struct itimerspec delay = {.it_value = {.tv_nsec = DELAY_NS}};
-
-        return !a->has_begun && a->n_waits++ < WAITS_MAX && timerfd_settime(a->fd, 0, &delay, NULL) >= 0;
+/* The user's instances or watches are used up, maybe by commands. */
+static void begin_polling(struct appearing *a) {
+        a->polls = a->polls || set_delay(a, true) >= 0;
 }
 
 bool appearing_begins(struct appearing *a) {
         if (a->has_begun)
                 return false;
         a->has_begun = true;
-        close_fdp(&a->fd);
         a->fd = epoll_create1(EPOLL_CLOEXEC);
         a->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-        if (fd_lift(&a->fd) >= 0 && fd_lift(&a->inotify) >= 0)
+        (void)fd_lift(&a->fd);
+        appearing_also(a, a->timer, EPOLLIN);
+        if (a->inotify >= 0 && fd_lift(&a->inotify) >= 0)
                 appearing_also(a, a->inotify, EPOLLIN);
+        else
+                begin_polling(a);
         return true;
+}
+
+void appearing_again(const struct appearing *a) {
+        if (!a->polls)
+                (void)set_delay(a, false);
+}
+
+bool appearing_polls(const struct appearing *a) {
+        return a && a->polls;
 }
 
 void appearing_also(struct appearing *a, int fd, uint32_t events) {
@@ -82,13 +97,14 @@ struct appearing *appearing_free(struct appearing *a) {
                 free(a->places[i].name);
         free(a->places);
         close_fdp(&a->fd);
+        close_fdp(&a->timer);
         close_fdp(&a->inotify);
         free(a);
         return NULL;
 }
 
 int appearing_fd(const struct appearing *a) {
-        return a ? a->fd : -EBADF;
+        return !a ? -EBADF : a->has_begun ? a->fd : a->timer;
 }
 
 static struct place *appearing_place(struct appearing *a, size_t folder, const char *name, size_t length) {
@@ -98,8 +114,10 @@ static struct place *appearing_place(struct appearing *a, size_t folder, const c
                 if (a->places[i].folder == folder && strncmp(a->places[i].name, name, length) == 0 &&
                     !a->places[i].name[length])
                         return &a->places[i];
-        if (a->n == PLACES_MAX || ARRAY_GROW(a->places, a->n) < 0 || !(p.name = strndup(name, length)))
+        if (a->n == PLACES_MAX || ARRAY_GROW(a->places, a->n) < 0 || !(p.name = strndup(name, length))) {
+                begin_polling(a);
                 return NULL;
+        }
         a->places[a->n] = p;
         return &a->places[a->n++];
 }
@@ -116,7 +134,8 @@ static void end_place_watch(struct appearing *a, struct place *p) {
 }
 
 static int add_watch(const struct appearing *a, int fd) {
-        return inotify_add_watch(a->inotify, fd_link(fd).path, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
+        return inotify_add_watch(a->inotify, fd_link(fd).path,
+                                 IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM | IN_ONLYDIR);
 }
 
 /* Whether the folder is there, and watched. */
@@ -130,6 +149,8 @@ static bool watch_place(struct appearing *a, struct place *p, int root) {
         /* Another is at its place: there is one watch for each. */
         if (p->wd >= 0 && p->wd != wd)
                 end_place_watch(a, p);
+        if (fd >= 0 && wd < 0)
+                begin_polling(a);
         p->wd = wd;
         p->round = a->round;
         return wd >= 0;
@@ -175,7 +196,7 @@ bool appearing_while_empty(struct appearing *a, size_t number, int root, const c
         struct stat st;
 
         if (fd < 0 || fstat(fd, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
-            !watch_entry(a, number, name, fd) || fstat(fd, &st) < 0)
+            (!watch_entry(a, number, name, fd) && !appearing_polls(a)) || fstat(fd, &st) < 0)
                 return false;
         if (S_ISREG(st.st_mode))
                 return st.st_size == 0;
@@ -184,9 +205,10 @@ bool appearing_while_empty(struct appearing *a, size_t number, int root, const c
 }
 
 static void take_event(const struct appearing *a, const struct inotify_event *event,
-                       void (*found)(void *data, size_t folder, const char *path), void *data) {
+                       void (*found)(void *data, size_t folder, const char *path, bool is_gone),
+                       void *data) {
         if (event->mask & IN_Q_OVERFLOW)
-                found(data, SIZE_MAX, "");
+                found(data, SIZE_MAX, "", false);
         /* An entry that is watched itself says no name. */
         for (size_t i = 0; i < a->n && (event->len > 0 || (event->mask & IN_MODIFY)); i++) {
                 const struct place *p = &a->places[i];
@@ -195,14 +217,17 @@ static void take_event(const struct appearing *a, const struct inotify_event *ev
 
                 if (p->wd == event->wd && snprintf(path, sizeof(path), "%s%s%s", p->name,
                                                    *p->name && *name ? "/" : "", name) < (int)sizeof(path))
-                        found(data, p->folder, path);
+                        found(data, p->folder, path, event->mask & (IN_DELETE | IN_MOVED_FROM));
         }
 }
 
-void appearing_read(struct appearing *a, void (*found)(void *data, size_t folder, const char *path),
-                    void *data) {
+void appearing_read(struct appearing *a,
+                    void (*found)(void *data, size_t folder, const char *path, bool is_gone), void *data) {
         _Alignas(struct inotify_event) char events[16384];
+        uint64_t ticks;
 
+        if (read(a->timer, &ticks, sizeof(ticks)) > 0 && a->polls)
+                found(data, SIZE_MAX, "", false);
         for (unsigned i = 0; i < READS_MAX; i++) {
                 ssize_t n = read(a->inotify, events, sizeof(events));
 

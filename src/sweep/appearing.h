@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What comes to be in folders in which globs may name something, as it comes to be (inotify(7)). */
+/* What comes to be in folders in which globs may name something, as it comes to be (inotify(7)); where of
+ * that no more can be had every tenth of a second is a time to look. */
 #pragma once
 
 #include "base/macro.h"
@@ -14,11 +15,13 @@ struct appearing *appearing_free(struct appearing *a);
 /* For poll(2); -EBADF for NULL. */
 int appearing_fd(const struct appearing *a);
 
-/* When that is readable: puts the begin off for a tenth of a second; false: it is put off no longer. */
-bool appearing_waits(struct appearing *a);
 /* When that is readable: whether the watch begins only now, so that all folders are to be watched and looked
  * at. */
 bool appearing_begins(struct appearing *a);
+/* Has it be readable in a tenth of a second. */
+void appearing_again(const struct appearing *a);
+/* Whether nothing is known of what has gone and come between two looks. */
+bool appearing_polls(const struct appearing *a);
 /* Has it be readable by another descriptor, too, by epoll's events. */
 void appearing_also(struct appearing *a, int fd, uint32_t events);
 
@@ -31,7 +34,8 @@ void appearing_watch(struct appearing *a, size_t folder, int fd, char *const *gl
  * then. */
 bool appearing_while_empty(struct appearing *a, size_t folder, int fd, const char *name);
 
-/* Calls `found` for each name that has come to be, or was written to, since: the folder's number, and the
- * name's path in it. Where the kernel has lost count once with SIZE_MAX and "". */
-void appearing_read(struct appearing *a, void (*found)(void *data, size_t folder, const char *path),
-                    void *data);
+/* Calls `found` for each name that has come to be, was written to or has gone (`is_gone`), since, in the
+ * order in which that was: the folder's number, and the name's path in it.  Where the kernel has lost count
+ * once with SIZE_MAX and "". */
+void appearing_read(struct appearing *a,
+                    void (*found)(void *data, size_t folder, const char *path, bool is_gone), void *data);

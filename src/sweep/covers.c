@@ -91,14 +91,21 @@ static int open_of_process(pid_t pid, const char *name, int flags) {
         return sys_open(AT_FDCWD, path, flags, 0);
 }
 
-/* Whether the namespace is one that nsrun has made, not one that the command made in there. */
-static bool is_just_below(int user) {
-        _cleanup_close_ int parent = sys_ioctl(user, NS_GET_PARENT, NULL);
+/* Whether the mount namespace is one that nsrun has made, not one that the command made in there.  *user,
+ * its process's, becomes the user namespace that it belongs to: the process may be in another one of its
+ * own. */
+static bool is_nsruns(int mount_namespace, int *user) {
+        _cleanup_close_ int parent = -EBADF;
         struct stat own, st;
 
+        close_fdp(user);
+        *user = sys_ioctl(mount_namespace, NS_GET_USERNS, NULL);
+        if (*user < 0 || fd_lift(user) < 0)
+                return false;
+        parent = sys_ioctl(*user, NS_GET_PARENT, NULL);
         /* EPERM: it is nsrun's own, as in a sandbox of root's without one. */
         if (parent == -EPERM)
-                parent = fcntl(user, F_DUPFD_CLOEXEC, 3);
+                parent = fcntl(*user, F_DUPFD_CLOEXEC, 3);
         return sys_stat("/proc/self/ns/user", &own) >= 0 && sys_fstat(parent, &st) >= 0 &&
                st.st_ino == own.st_ino;
 }
@@ -117,13 +124,12 @@ static int watch_by(struct covers *covers, pid_t pid) {
         static const struct {
                 const char *name;
                 int flags;
-        } files[] = {{"ns/user", O_RDONLY},
-                     {"ns/mnt", O_RDONLY},
+        } files[] = {{"ns/mnt", O_RDONLY},
                      {"root", O_PATH | O_DIRECTORY},
                      {"mountinfo", O_RDONLY},
                      {"mountinfo", O_RDONLY}};
-        int *const to[] = {&covers->user, &covers->mount_namespace, &covers->root, &covers->told,
-                           &covers->asked};
+        int *const to[] = {&covers->mount_namespace, &covers->root, &covers->told, &covers->asked,
+                           &covers->user};
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(files) && r >= 0; i++) {
@@ -131,7 +137,7 @@ static int watch_by(struct covers *covers, pid_t pid) {
                 if (r >= 0)
                         r = fd_lift(to[i]);
         }
-        if (r >= 0 && is_just_below(covers->user) && is_built(covers->root))
+        if (r >= 0 && is_nsruns(covers->mount_namespace, &covers->user) && is_built(covers->root))
                 return 0;
         for (size_t i = 0; i < ARRAY_SIZE(to); i++)
                 close_fdp(to[i]);

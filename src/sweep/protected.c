@@ -22,6 +22,7 @@
 
 enum {
         OPEN_TRIES = 1000,
+        HELD_MOST = 64, /* of a folder */
 };
 
 static void clear_folder(struct protected_folder *f) {
@@ -120,11 +121,14 @@ static int add_glob(struct protected_names *names, const char *entry) {
 }
 
 /* Another file that came to be where a held one lies has another inode. */
-static int hold_name(struct protected_folder *f) {
-        struct protected_name *n = &f->names[f->n_names - 1];
+static void hold_name(const struct protected_folder *f, struct protected_name *n) {
+        struct stat st;
 
         n->fd = openat(f->fd, n->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-        return n->fd < 0 || fstat(n->fd, &n->st) < 0 ? 0 : fd_lift(&n->fd) == -ENOMEM ? -ENOMEM : 0;
+        n->is_gone |= n->fd < 0 && errno == ENOENT;
+        if (n->fd >= 0 && (fd_lift(&n->fd) < 0 || fstat(n->fd, &st) < 0 || st.st_ino != n->st.st_ino ||
+                           st.st_dev != n->st.st_dev))
+                close_fdp(&n->fd);
 }
 
 /* What was there when the policy was resolved, in a session when that began: what came to be since is no
@@ -140,9 +144,9 @@ static int add_present(struct protected_names *names, const char *entry, char *c
                 return 0;
         r = remember(f, cut + 2, &st);
         path = r < 0 || !private ? NULL : str_concat(f->path, "/", cut + 2);
-        if (r < 0 || !private)
-                return r;
-        return !path ? -ENOMEM : strv_contains(private, path) ? hold_name(f) : 0;
+        if (path && strv_contains(private, path))
+                hold_name(f, &f->names[f->n_names - 1]);
+        return r < 0 || !private || path ? r : -ENOMEM;
 }
 
 int protected_begin(const struct nsrun_plan *plan, struct kept_by *kept_by, struct protected_names *ret) {
@@ -196,14 +200,23 @@ static bool is_same_entry(const struct stat *a, const struct stat *b) {
                a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* Of what it has a version of its own a command changes nothing, unless somebody has put another file there
- * meanwhile: then the kernel has taken the link to that version away. */
-static bool is_private_still(const struct look *l, const char *name, const struct stat *was,
-                             const struct stat *st) {
+/* Whether the command has a version of its own of it. */
+static bool is_private(const struct look *l, const char *name) {
         _cleanup_free_ char *path = str_concat(l->folder->path, "/", name);
 
-        return path && strv_contains(l->all->private, path) && was->st_ino == st->st_ino &&
-               was->st_dev == st->st_dev;
+        return path && strv_contains(l->all->private, path);
+}
+
+/* Of a name that has gone, be it for a moment, nobody knows who has made it anew: the command tries all the
+ * time, if it likes.  Where that isn't told, or nothing covers what the host has put there, it holds of
+ * every other file; but git's configuration is judged by what it says. */
+static bool is_made_anew(const struct look *l, const struct protected_name *n, const struct stat *st) {
+        bool is_other = n->st.st_ino != st->st_ino || n->st.st_dev != st->st_dev,
+             is_blind = appearing_polls(l->all->appearing) || (l->all->lacks_covers && !l->is_early);
+
+        if (n->is_gone)
+                return n->fd < 0 || is_other;
+        return is_other && is_blind && !n->link && !(S_ISREG(n->st.st_mode) && is_private(l, n->name));
 }
 
 static const struct protected_name *find_name_in(const struct protected_folder *f, const char *name) {
@@ -217,6 +230,8 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
         struct look *l = data;
         const struct protected_name *was = find_name_in(l->folder, name);
 
+        if (was && is_made_anew(l, was, st))
+                was = NULL;
         /* No mount keeps a link from being replaced. */
         if (was && was->link && l->is_early) {
                 _cleanup_free_ char *link = read_link(l->folder->fd, name);
@@ -247,8 +262,11 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
                 return link && streq(link, was->link) ? 0 : look_put_aside(l, name, was);
         }
         /* What a session's earlier command changed, that one has told. */
-        if (is_same_entry(&was->st, st) || time_is_before(&st->st_ctim, &l->all->since) ||
-            is_private_still(l, name, &was->st, st))
+        if (is_same_entry(&was->st, st) || time_is_before(&st->st_ctim, &l->all->since))
+                return 0;
+        /* Of such the command changes nothing, unless somebody has put another file there meanwhile: then
+         * the kernel has taken the link to the version away. */
+        if (was->st.st_ino == st->st_ino && was->st.st_dev == st->st_dev && is_private(l, name))
                 return 0;
         return look_say(l, name, "a protected name was changed while the command ran, by it or by others",
                         NULL);
@@ -423,6 +441,14 @@ int protected_fd(const struct protected_names *names) {
         return appearing_fd(names->appearing);
 }
 
+/* Once they are watched. */
+static void hold_names(struct protected_folder *f) {
+        for (size_t i = 0; i < f->n_names && i < HELD_MOST && !f->is_held; i++)
+                if (f->names[i].fd < 0 && !f->names[i].link)
+                        hold_name(f, &f->names[i]);
+        f->is_held = true;
+}
+
 /* Whether the path, which has come to be, is what a glob without wildcards names, or leads to it, or may
  * make the folder a bare repository. */
 static bool is_of_interest(const struct protected_folder *f, const char *path) {
@@ -443,9 +469,15 @@ static bool is_of_interest(const struct protected_folder *f, const char *path) {
         return false;
 }
 
-static void note_new(void *data, size_t folder, const char *path) {
+static void note_new(void *data, size_t folder, const char *path, bool is_gone) {
         struct protected_names *names = data;
 
+        /* A mount keeps the command from removing one; a symlink has none. */
+        for (size_t i = 0; is_gone && i < names->folders[folder].n_names; i++) {
+                struct protected_name *n = &names->folders[folder].names[i];
+
+                n->is_gone |= !n->link && path_is_beneath(n->name, path);
+        }
         for (size_t i = 0; i < names->n; i++)
                 if (folder == SIZE_MAX || (folder == i && is_of_interest(&names->folders[i], path)))
                         names->folders[i].has_new = names->folders[i].fd >= 0;
@@ -463,10 +495,11 @@ int protected_covers_fd(const struct protected_names *names) {
 int protected_cover(struct protected_names *names, pid_t init, bool has_changed) {
         int fd = covers_watch(names->covers, init);
 
-        if (fd == -EACCES && appearing_waits(names->appearing))
-                return 0;
         if (appearing_begins(names->appearing))
-                note_new(names, SIZE_MAX, "");
+                note_new(names, SIZE_MAX, "", false);
+        names->lacks_covers = fd == -EACCES;
+        if (names->lacks_covers)
+                appearing_again(names->appearing);
         if (fd >= 0)
                 appearing_also(names->appearing, fd, EPOLLPRI);
         return fd >= 0 || has_changed || covers_have_changed(names->covers) ? cover_again(names) : 0;
@@ -486,6 +519,7 @@ int protected_take(struct protected_names *names, pid_t init) {
                 f->has_new = false;
                 /* First, so that what comes to be meanwhile in a new folder is told. */
                 appearing_watch(names->appearing, i, f->fd, f->globs);
+                hold_names(f);
                 (void)look_through(&look);
                 if (look.has_replaced)
                         r = cover_again(names);
@@ -497,8 +531,11 @@ int protected_take(struct protected_names *names, pid_t init) {
 
 int protected_end(struct protected_names *names, int (*found)(void *data, const struct nsrun_error *note),
                   void *data) {
-        int r = asides_end(names, found, data);
+        int r;
 
+        if (names->appearing)
+                appearing_read(names->appearing, note_new, names);
+        r = asides_end(names, found, data);
         if (r >= 0 && names->uncovered.stage != NSRUN_STAGE_NONE)
                 r = found(data, &names->uncovered);
         for (size_t i = 0; i < names->n && r >= 0; i++) {

@@ -30,6 +30,7 @@ struct protected_names {
         char **links;    /* what it has removed */
         size_t n_others; /* what is renamed, and isn't kept: it is too much */
         struct covers *covers;
+        bool lacks_covers;            /* what the host replaces isn't covered again */
         struct nsrun_error uncovered; /* why one of these is gone for good */
 };
 

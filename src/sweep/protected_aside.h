@@ -12,8 +12,8 @@ struct protected_name {
         char *name;
         char *link; /* a symlink's text; NULL: it was none */
         struct stat st;
-        int fd; /* of what the command has a version of its own, so that its inode is no other file's; else
-                   -EBADF */
+        int fd;       /* of it, so that its inode is no other file's; or -EBADF */
+        bool is_gone; /* the host has removed it since, or renamed it */
 };
 
 struct protected_folder {
@@ -23,6 +23,7 @@ struct protected_folder {
         struct protected_name *names;
         size_t n_names;
         bool has_new; /* something has appeared */
+        bool is_held; /* hold_names() */
 };
 
 /* What has another name until the command has ended: it may write there still. */

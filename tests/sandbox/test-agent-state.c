@@ -224,6 +224,21 @@ TEST(of_claudes_own_file_the_host_gets_members_that_name_no_program) {
         expect_not_in(again.out, "Bash");
 }
 
+/* Each is looked for among all others, in both files. */
+TEST(as_many_members_as_a_file_holds_are_no_work) {
+        static const char write[] =
+                "{ echo {; seq -f '\"k%.0f\": 1,' 150000; echo '\"theme\": \"x\"}'; } >~/.claude.json";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0}, again = {0};
+
+        lay_file(s->home, ".claude.json", "{}");
+        RUN(s, &o, "--agent", "claude", "--", "sh", "-c", write);
+        expect_in(o.err, "its members k1, k10, k100, k1000, k10000, k100000 and 149994 more (");
+        expect_home_file(s, ".claude.json", "{\n  \"theme\": \"x\"\n}");
+        RUN(s, &again, "--agent", "claude", "--", "sh", "-c", "grep -c k ~/.claude.json");
+        expect_out(&again, "150000\n");
+}
+
 int main(void) {
         return run_all_tests();
 }

@@ -122,18 +122,48 @@ TEST(a_flood_of_names_is_counted) {
         expect_out(&o, "300\n256\n");
 }
 
-/* The user's inotify instances are used up: it is found when the command has ended. */
-TEST(without_a_watch_it_is_kept_aside_in_the_end) {
+/* The user's inotify instances are used up: who waits looks by itself. */
+TEST(without_a_watch_what_is_made_is_gone_as_well) {
         const struct site *s = *state;
         _cleanup_free_ char *script = text_of(
-                "echo 0 >/proc/sys/user/max_inotify_instances && exec '%s' run --project '%s' -- sh -c '>.envrc'",
-                program(), s->project);
+                "echo 0 >/proc/sys/user/max_inotify_instances && exec '%s' run --project '%s' -- sh -c '%s'",
+                program(), s->project,
+                "echo evil >.envrc; while [ -e .envrc ]; do :; done; >ready; until [ -e go ]; do :; done;"
+                "until (echo evil >.npmrc) 2>/dev/null; do :; done; while [ -e .npmrc ]; do :; done");
         const char *const argv[] = {"unshare", "-Ur", "sh", "-c", script, NULL};
         _cleanup_outcome_ struct outcome o = {0};
 
+        make_repository(
+                s, "echo mine >.npmrc; (until [ -e ready ]; do :; done; rm .npmrc; >go) >/dev/null 2>&1 &");
         run(&(struct request){.argv = argv, .cwd = s->root}, &o);
         expect_status(&o, 0);
         expect_in(o.err, "/.envrc; --no-protect .envrc lets it stay\n");
+        expect_in(o.err, "/.npmrc; --no-protect .npmrc lets it stay\n");
+        collect_orphans();
+}
+
+/* Whatever namespaces the first command makes.  In a mount namespace of its own nothing is covered again:
+ * what the host has put there meanwhile is the command's to write, and kept aside in the end. */
+TEST(in_namespaces_of_its_own_a_command_gains_nothing) {
+        static const char setup[] =
+                "rm -rf * .[a-z]*; echo mine >.npmrc\n"
+                "(until [ -e ready ]; do :; done; echo new >n; mv n .npmrc; >go) >/dev/null 2>&1 &";
+        static const char script[] =
+                "echo evil >.envrc; while [ -e .envrc ]; do :; done; >ready\n"
+                "until [ -e go ]; do :; done; until [ \"$([ -w .npmrc ]; echo $?)\" = $0 ]; do :; done";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0}, own = {0};
+
+        make_repository(s, setup);
+        RUN(s, &o, "--seccomp=nested", "--", "unshare", "-U", "sh", "-c", script, "1");
+        collect_orphans();
+        expect_status(&o, 0);
+        expect_in(o.err, "a protected name was changed while the command ran, by it or by others: ");
+        make_repository(s, setup);
+        RUN(s, &own, "--seccomp=nested", "--", "unshare", "-Um", "sh", "-c", script, "0");
+        collect_orphans();
+        expect_status(&own, 0);
+        expect_in(own.err, "/.npmrc; --no-protect .npmrc lets it stay\n");
 }
 
 /* What a session's last process makes is found by its monitor, and told by the session's end. */
@@ -158,6 +188,25 @@ TEST(what_is_made_behind_a_sessions_commands_is_kept_aside) {
         collect_orphans();
         on_host(s, "ls -A; cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry", &o);
         expect_out(&o, "go\nmade\nevil\n");
+}
+
+/* It would be taken away again, and said to have been put there. */
+TEST(nothing_is_accepted_while_a_sandbox_of_the_project_runs) {
+        const struct site *s = *state;
+        const char *const accept[] = {program(), "review", "--project", s->project, "--accept", "1", NULL};
+        _cleanup_free_ char *id = START_PLAIN(s), *line = NULL;
+        _cleanup_outcome_ struct outcome o = {0}, then = {0};
+
+        JOIN_SCRIPT(s, id, &o, "echo evil >.envrc");
+        run(&(struct request){.argv = accept, .cwd = s->root}, &o);
+        line = text_of(
+                "nsrun: sandbox %s, which runs there, would take it away again: %s/.envrc; wait for its "
+                "end, or end it: 'nsrun ps' and 'nsrun stop' know it\n",
+                id, s->project);
+        assert_string_equal(o.err, line);
+        end_session(s, id, "stop");
+        run(&(struct request){.argv = accept, .cwd = s->root}, &then);
+        expect_in(then.err, "nobody can be asked: ");
 }
 
 /* A mount goes with the name that it is on when somebody on the host replaces that, and comes back.  A
@@ -229,6 +278,35 @@ TEST(a_name_that_changes_meanwhile_is_told) {
         RUN(s, &o, "--", "sh", "-c", ">ready; until [ -e go ]; do :; done");
         collect_orphans();
         assert_string_equal(o.err, line);
+}
+
+/* What the host has removed no mount protects any more: what is made there is kept aside, be it as fast as
+ * can be.  What the host moved away and back, or replaced, stays. */
+TEST(what_the_host_removes_and_the_command_makes_is_kept_aside) {
+        static const char beside[] =
+                "(until [ -e ready ]; do :; done; rm -r .envrc .vscode .npmrc; mv .yarnrc y; mv y .yarnrc\n"
+                "echo new >n; mv n .mcp.json; >go; until [ -e made ]; do :; done; ls -A >seen) >/dev/null 2>&1 &";
+        static const char script[] =
+                "gone() { while [ -e $1 ]; do :; done; echo $1; }\n"
+                "echo evil >.profile; gone .profile; >ready\n"
+                "until (set -C; echo evil >.npmrc) 2>/dev/null; do :; done; gone .npmrc; until [ -e go ]; do :; done\n"
+                "echo evil >x; mv x .envrc; gone .envrc; mkdir .vscode; echo evil >.vscode/x; gone .vscode\n"
+                ">made; until [ -e seen ]; do :; done\n";
+        static const char look[] = "cat .yarnrc .mcp.json; ls -d .npmrc .envrc .vscode 2>/dev/null; cat "
+                                   "\"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry | sort | uniq -c | tr -d ' '";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_repository(s,
+                        "for f in .envrc .npmrc .yarnrc .mcp.json; do echo mine >$f; done; mkdir .vscode");
+        on_host(s, beside, &o);
+        RUN(s, &o, "--", "sh", "-c", script);
+        expect_out(&o, ".profile\n.npmrc\n.envrc\n.vscode\n");
+        collect_orphans();
+        expect_in(o.err, "/.envrc; --no-protect .envrc lets it stay\n");
+        expect_not_in(o.err, "/.yarnrc; ");
+        on_host(s, look, &o);
+        expect_out(&o, "mine\nnew\n3evil\n");
 }
 
 #define MOVED                                                                                \
