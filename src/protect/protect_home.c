@@ -112,7 +112,7 @@ static bool is_of_programs(const struct resolved *s, const char *path) {
 
 /* Adds what the entry leads to in a writable folder, if it is a symlink: as it says, since a link on the way
  * may be the command's to replace, and in the end. */
-static int take_link(const struct home_walk *w, const char *folder, const char *path) {
+static int take_home_link(const struct home_walk *w, const char *folder, const char *path) {
         _cleanup_free_ char *said = NULL, *target = NULL;
         char text[PATH_MAX];
         ssize_t n = readlink(path, text, sizeof(text) - 1);
@@ -141,7 +141,7 @@ static int walk_place(struct home_walk *w, const char *folder, unsigned depth) {
                 if (type != DT_UNKNOWN && type != DT_LNK && (type != DT_DIR || depth == 1))
                         continue;
                 path = path_join(folder, list.names[i]);
-                r = !path ? -ENOMEM : type == DT_DIR ? 0 : take_link(w, folder, path);
+                r = !path ? -ENOMEM : type == DT_DIR ? 0 : take_home_link(w, folder, path);
                 if (r >= 0 && type != DT_LNK && depth > 1)
                         r = walk_place(w, path, depth - 1);
         }
@@ -158,14 +158,14 @@ static int take_files(const struct home_walk *w, const char *folder, const struc
                 if (names->names[i][-1] == DT_LNK && startswith(names->names[i], begin)) {
                         _cleanup_free_ char *path = path_join(folder, names->names[i]);
 
-                        r = path ? take_link(w, folder, path) : -ENOMEM;
+                        r = path ? take_home_link(w, folder, path) : -ENOMEM;
                 }
         for (size_t i = 0; i < n && r >= 0; i++)
                 if (name_list_find(names, files[i], strcspn(files[i], "/")) >= 0) {
                         _cleanup_free_ char *path = path_join(folder, files[i]),
                                             *parent = path ? path_parent(path) : NULL;
 
-                        r = parent ? take_link(w, parent, path) : -ENOMEM;
+                        r = parent ? take_home_link(w, parent, path) : -ENOMEM;
                 }
         return r;
 }
