@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "host/gitconfig.h"
+#include "git_keys.h"
 #include "in_place.h"
 
 enum {
@@ -17,6 +18,7 @@ enum {
         TRIES = 200,         /* while others write the file, or have its lock */
         SECONDS_MOST = 2,
         KEYS_SHOWN = 8,
+        ADDRESS_SHOWN = 120, /* bytes */
 };
 
 /* A file of our own with these bytes, at a path that git can be told: *ret_path, for the caller to free. */
@@ -196,6 +198,49 @@ static char *describe_kept(const struct git_change *changes, size_t n, bool is_l
         return strbuf_finish(&b);
 }
 
+/* An address without a name and a password that are in it. */
+static void add_address(struct strbuf *b, const char *address) {
+        const char *host = strstr(address, "://"), *rest, *at;
+        _cleanup_free_ char *visible = NULL;
+
+        host = host ? host + strlen("://") : address;
+        rest = host + strcspn(host, "/");
+        at = host == address ? NULL : memrchr(host, '@', (size_t)(rest - host));
+        visible = str_visible(at ? at + 1 : host);
+        strbuf_addf(b, "%.*s%.*s", (int)(host - address), address, ADDRESS_SHOWN, visible ? visible : "?");
+}
+
+/* A remote is where the user's next push goes. */
+static char *describe_remotes(const struct git_change *changes, size_t n) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+        size_t shown = 0, more = 0;
+
+        for (size_t i = 0; i < n; i++)
+                for (size_t j = 0; j < changes[i].n && changes[i].fate == GIT_CARRIED; j++) {
+                        _cleanup_free_ char *named = NULL, *visible = NULL;
+                        const char *name;
+                        size_t length;
+
+                        if (!git_key_is_of_remote(changes[i].key, &name, &length) ||
+                            streq(name + length, ".fetch"))
+                                continue;
+                        if (shown == KEYS_SHOWN) {
+                                more++;
+                                continue;
+                        }
+                        named = strndup(name, length);
+                        visible = named ? str_visible(named) : NULL;
+                        strbuf_addf(&b, "%sremote %.60s (%s",
+                                    shown++ > 0 ? ", " : "carried to it: ", visible ? visible : "?",
+                                    streq(name + length, ".url") ? "" : "push: ");
+                        add_address(&b, changes[i].values[j].value);
+                        strbuf_add(&b, ")");
+                }
+        if (more > 0)
+                strbuf_addf(&b, " and %zu more", more);
+        return shown > 0 ? strbuf_finish(&b) : NULL;
+}
+
 /* One try: -EAGAIN, -EBUSY. */
 static int carry_once(struct git_config_carry *g, const struct git_list *base, const struct git_list *inside,
                       bool is_last, char **ret_words) {
@@ -218,7 +263,9 @@ static int carry_once(struct git_config_carry *g, const struct git_list *base, c
                 return r;
         if (r < 0)
                 keep_all(changes, n);
-        else if (carried > 0 && g->wants_base)
+        else if (carried > 0)
+                g->remotes = describe_remotes(changes, n);
+        if (r >= 0 && carried > 0 && g->wants_base)
                 r = change_bytes(g->rundir, g->base, g->n_base, changes, n, &g->new_base, &g->n_new_base);
         text = r == -ENOMEM ? NULL : text_to_keep(changes, n);
         r = text ? keep_text(g, text) : -ENOMEM;

@@ -19,6 +19,7 @@ struct git_config_carry {
                          * NULL: as it was
                          */
         size_t n_new_base;
+        char *remotes; /* the result: words about those that were carried, for the caller to free; or NULL */
 };
 
 /* What is kept of a configuration, as changes of the host's file: those that it hasn't, by their keys. */

@@ -205,6 +205,9 @@ static int look_at_version(struct versions *versions, size_t k,
         g.inside = inside;
         g.n_inside = n;
         r = git_config_carry(&g, &words);
+        if (r >= 0 && g.remotes)
+                r = say_of_version(f->path, g.remotes, NULL, found, data);
+        free(g.remotes);
         if (r >= 0 && g.new_base) {
                 free(f->base);
                 f->base = g.new_base;

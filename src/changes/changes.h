@@ -107,7 +107,7 @@ struct changes_filter {
         int (*leave_out)(void *data, const struct changes *c, bool *is_chosen);
         /* Whether a path gets an inode of its own, whatever it shares one with in the overlay; may be NULL.
          */
-        bool (*is_apart)(const char *path);
+        bool (*is_apart)(void *data, const char *path);
         void *data;
 };
 

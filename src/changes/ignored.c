@@ -198,8 +198,12 @@ static enum verdict judge_full(const struct ignored_view *v, const char *full, b
         repository = &v->repositories[last->repository];
         if (repository->is_opaque || strcasecmp(name, ".git") == 0)
                 return VERDICT_KEPT;
-        if (v->q->is_protected && tree_is_beneath(full, v->prefix) && v->q->is_protected(full))
-                return VERDICT_KEPT;
+        if (v->q->is_protected && tree_is_beneath(full, v->prefix)) {
+                _cleanup_free_ char *path = path_join(v->outer, full);
+
+                if (!path || v->q->is_protected(v->q->data, path))
+                        return VERDICT_KEPT;
+        }
         for (size_t i = last->nearest; i > 0 && says == GITIGNORE_NOTHING;) {
                 const struct level *l = &v->levels[i - 1];
 

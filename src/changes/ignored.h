@@ -10,8 +10,9 @@ struct ignored_question {
         const struct changes_layer *layer;
         const char *top;    /* the host's path of layer->base_fd, canonical */
         const char *global; /* the text of the user's own file of patterns (core.excludesFile), or NULL */
-        /* Names that no pattern ignores; may be NULL. */
-        bool (*is_protected)(const char *path);
+        /* Paths, absolute, that no pattern ignores; may be NULL. */
+        bool (*is_protected)(void *data, const char *path);
+        void *data;
 };
 
 /* Marks in ret[c->n] what git ignores of the changes that `paths` selects; what one of `paths` itself names

@@ -241,7 +241,7 @@ static int ops_compare_links(const void *a, const void *b) {
 }
 
 static bool is_apart(const struct apply *a, const struct op *op) {
-        return a->filter && a->filter->is_apart && a->filter->is_apart(op->path);
+        return a->filter && a->filter->is_apart && a->filter->is_apart(a->filter->data, op->path);
 }
 
 /* What is one inode in the source becomes one inode in the target. */

@@ -2,9 +2,11 @@
 /* See never.h. */
 #include "never.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "host/gitorders.h"
 #include "policy/agents.h"
 #include "policy/options.h"
 #include "protect/learn_view.h"
@@ -98,6 +100,47 @@ static int never_system(const char *path, const char *home, bool to_write, char 
                        : 0;
 }
 
+struct naming {
+        const struct nsrun_plan *plan;
+        const char *path;
+        char *key; /* that names it, or what it lies in, or what lies in it */
+};
+
+static int note_named(void *data, const struct gitconfig_entry *entry) {
+        struct naming *n = data;
+        const char *value = entry->value, *in_home = value ? startswith(value, "~/") : NULL;
+        const char *const bases[] = {n->plan->project, n->plan->git_dir};
+
+        if (!value || (*value != '/' && !in_home && !startswith(value, "..")))
+                return 0;
+        for (size_t i = 0; i < ARRAY_SIZE(bases); i++) {
+                const char *base = in_home ? n->plan->home : bases[i];
+                _cleanup_free_ char *named = base ? path_join(base, in_home ? in_home : value) : NULL;
+
+                if (base && !named)
+                        return -ENOMEM;
+                if (named && (path_is_beneath(n->path, named) || path_is_beneath(named, n->path)))
+                        return (n->key = str_visible(entry->name)) ? 1 : -ENOMEM;
+        }
+        return 0;
+}
+
+/* Whoever made the repository has chosen the path, and a command of git's asks for it. */
+static int never_repositorys(const struct nsrun_plan *plan, const char *path, char **ret) {
+        const char *git_dir = plan->git_common_dir ? plan->git_common_dir : plan->git_dir;
+        _cleanup_close_ int fd =
+                git_dir ? open(git_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -EBADF;
+        struct naming n = {.plan = plan, .path = path};
+        int r = fd < 0 ? 0 : gitorders_read(fd, note_named, &n);
+
+        if (r > 0)
+                *ret = str_format("%s is not exposed by policy, whether it exists or not: the repository's "
+                                  "configuration alone names it (%s), which is no reason to",
+                                  path, n.key);
+        free(n.key);
+        return r == -ENOMEM || (r > 0 && !*ret) ? -ENOMEM : 0;
+}
+
 int explain_never(const struct nsrun_plan *plan, const char *path, bool to_write, char **ret) {
         int r = 0;
 
@@ -106,6 +149,8 @@ int explain_never(const struct nsrun_plan *plan, const char *path, bool to_write
                 r = never_secret(path, plan->home, ret);
         if (r >= 0 && !*ret)
                 r = never_agents(plan, path, ret);
+        if (r >= 0 && !*ret)
+                r = never_repositorys(plan, path, ret);
         if (r >= 0 && !*ret)
                 r = never_system(path, plan->home, to_write, ret);
         if (r < 0)

@@ -366,6 +366,8 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                      {s->protection.present, &plan->present},
                      {s->files.carried, &plan->carried},
                      {p->hide, &plan->hide},
+                     {p->protect, &plan->protect},
+                     {p->no_protect, &plan->no_protect},
                      {s->files.exposes, &plan->exposes},
                      {s->protection.git_dirs, &plan->git_dirs},
                      {s->protection.git_links, &plan->git_links},

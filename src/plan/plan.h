@@ -117,9 +117,10 @@ struct nsrun_plan {
         char **git_links;     /* the symlinks in them: as in struct resolved */
         char **git_trees;     /* folders in the common git dir that aren't git's: as in struct resolved */
         bool links_are_cut;
-        char **private;   /* as in struct resolved: each is inside at PLAN_PRIVATE/NUMBER/NAME */
-        char **protected; /* what is looked at before and after the run, as in struct resolved */
-        char **present;   /* as in struct resolved, too */
+        char **private;               /* as in struct resolved: each is inside at PLAN_PRIVATE/NUMBER/NAME */
+        char **protected;             /* what is looked at before and after the run, as in struct resolved */
+        char **present;               /* as in struct resolved, too */
+        char **protect, **no_protect; /* the policy's, for a session's commits */
         char **carried; /* of the overlay over FOLDER what comes to the host: "FOLDER//GLOB", a folder where
                            it ends in a slash, or "FOLDER//NAME//FILE//MEMBER,MEMBER" of FILE's JSON */
         char **exposes; /* lines for exposed_add(), before the command starts */
@@ -194,6 +195,8 @@ struct nsrun_plan {
         M(TEXTS, private)          \
         M(TEXTS, protected)        \
         M(TEXTS, present)          \
+        M(TEXTS, protect)          \
+        M(TEXTS, no_protect)       \
         M(TEXTS, hide)             \
         M(TEXTS, hidden)           \
         M(TEXTS, carried)          \

@@ -2,7 +2,6 @@
 /* See protect.h.  protect_find.c looks for names in one folder. */
 #include "protect.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -11,6 +10,7 @@
 #include "host/subrepositories.h"
 #include "protect_find.h"
 #include "protect_git.h"
+#include "protect_home.h"
 #include "protect_names.h"
 #include "protect_stubs.h"
 
@@ -136,45 +136,6 @@ static int protect_folder(struct protecting *p) {
         return r < 0 ? protect_error(p, r, NULL) : 0;
 }
 
-/* A folder of the host that the command may write to.  Not /tmp's. */
-static bool is_protectable(const struct resolved *s, const struct resolved_rule *rule) {
-        return rule->access == POLICY_RW && rule->is_directory && rule->option != s->files.tmp.option;
-}
-
-/* Adds what a symlink leads to in a writable folder. */
-static int add_target(const struct resolved *s, const char *folder, const char *name, char ***ret) {
-        _cleanup_free_ char *path = path_join(folder, name), *target = NULL;
-
-        if (!path || path_canonical_to_be(path, &target) < 0)
-                return -ENOMEM;
-        for (size_t i = 0; i < s->files.n_rules; i++)
-                if (is_protectable(s, &s->files.rules[i]) &&
-                    path_is_beneath(target, s->files.rules[i].source))
-                        return strv_consume(ret, TAKE_PTR(target));
-        return 0;
-}
-
-/* The host's programs obey what a home's hidden symlinks lead to: a repository of such files is a project,
- * too. Where there is one, ~/.config is looked through as well. */
-static int find_targets(const struct resolved *s, char ***ret) {
-        _cleanup_free_ char *config = NULL;
-        _cleanup_name_list_ struct name_list in_config = {0};
-        const struct name_list *home = &s->home_names;
-        int r = 0;
-
-        for (size_t i = 0; i < home->n && r >= 0; i++)
-                if (home->names[i][0] == '.' && home->names[i][-1] == DT_LNK)
-                        r = add_target(s, s->home, home->names[i], ret);
-        if (r < 0 || !*ret)
-                return r;
-        config = path_join(s->home, ".config");
-        r = config ? name_list_read(config, NAME_LIST_USUAL, &in_config) : -ENOMEM;
-        for (size_t i = 0; i < in_config.n && r >= 0; i++)
-                if (in_config.names[i][-1] == DT_LNK)
-                        r = add_target(s, config, in_config.names[i], ret);
-        return r;
-}
-
 int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
         _cleanup_strv_ char **targets = NULL;
         bool is_strict = s->policy->protects_strictly;
@@ -182,7 +143,7 @@ int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
         size_t n = s->files.n_rules;
         int r = is_strict ? strict_check(s, err) : 0;
 
-        if (r >= 0 && find_targets(s, &targets) < 0)
+        if (r >= 0 && protect_home_targets(s, &targets) < 0)
                 r = error_oom(err);
         for (size_t i = 0; i < n && r >= 0; i++) {
                 struct protecting p = {.resolved = s,
@@ -193,7 +154,7 @@ int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
                                        .targets = targets,
                                        .err = err};
 
-                if (!is_protectable(s, &s->files.rules[i]))
+                if (!protect_is_writable(s, &s->files.rules[i]))
                         continue;
                 if (p.is_git_dir)
                         p.below = ".git";

@@ -89,18 +89,28 @@ const char *const protect_names[] = {
         NULL,
 };
 
-/* Whether a path, relative to a folder, is or lies below a name of the list. */
+/* Whether a path, relative to a folder, is or lies below a name of the list, in any case. */
 static bool begins_with_name(const char *path) {
         /* What all of them begin with (tests/unit/test-glob.c): an index has thousands of paths. */
-        if (!strchr(".bclmo", *path))
+        if (!strchr(".bclmoBCLMO", *path))
                 return false;
         for (const char *const *name = protect_names; *name; name++) {
                 /* Nearly always they differ right here. */
-                const char *rest = **name == *path ? startswith(path, *name) : NULL;
+                size_t n = (**name | 0x20) == (*path | 0x20) ? strlen(*name) : 0;
 
-                if (rest && (!*rest || *rest == '/'))
+                if (n > 0 && strncasecmp(path, *name, n) == 0 && (!path[n] || path[n] == '/'))
                         return true;
         }
+        return false;
+}
+
+/* Whether a name of the list lies below the path. */
+static bool begins_a_name(const char *path) {
+        size_t n = strlen(path);
+
+        for (const char *const *name = protect_names; *name; name++)
+                if (n > 0 && strncasecmp(*name, path, n) == 0 && (*name)[n] == '/')
+                        return true;
         return false;
 }
 
@@ -111,11 +121,20 @@ size_t protect_folder_of(const char *path) {
         return 0;
 }
 
-bool protect_covers(const char *path) {
+/* Whether `is` says so of what follows one of the path's slashes, or of all of it. */
+static bool any_part(const char *path, bool (*is)(const char *part)) {
         for (const char *at = path; at; at = strchr(at, '/')) {
                 at += *at == '/';
-                if (begins_with_name(at))
+                if (is(at))
                         return true;
         }
         return false;
+}
+
+bool protect_covers(const char *path) {
+        return any_part(path, begins_with_name);
+}
+
+bool protect_is_above(const char *path) {
+        return any_part(path, begins_a_name);
 }

@@ -10,5 +10,7 @@ extern const char *const protect_names[];
 /* Whether a path, relative to any folder, is or lies below one of nsrun's own list in some folder of it.  By
  * a second name of such a file what lies under the first could be written. */
 bool protect_covers(const char *path);
+/* Whether one would lie below it, in some folder: ".hg" is above ".hg/hgrc". */
+bool protect_is_above(const char *path);
 /* The length of the folder's path in which that is so; 0: in none below the top. */
 size_t protect_folder_of(const char *path);

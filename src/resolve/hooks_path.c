@@ -67,7 +67,7 @@ static int show_hooks(struct resolved *s, const char *value, bool is_users, stru
                 return 0;
         if (is_users && !is_more && is_plain_folder(path))
                 return resolve_default(s, PLAN_BY_GIT, POLICY_RO, path, "core.hooksPath", err);
-        return say_not_run(s, path, !is_more) < 0 ? error_oom(err) : 0;
+        return say_not_run(s, path, is_users && !is_more) < 0 ? error_oom(err) : 0;
 }
 
 /* What the user's names counts inside, too. */

@@ -4,45 +4,45 @@
 
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "changes/git.h"
 #include "changes/ignored.h"
 #include "host/git_author.h"
-#include "protect/protect_names.h"
-
-/* Which changes programs on the host would obey: git by what a git dir is, others by protected names. */
-struct obeyed_view {
-        struct git_view git;
-        const char *above; /* the overlay's own path in the project, or "" */
-};
+#include "resolve/project.h"
 
 /* 1, 0, -ENOMEM, as all of these. */
-static int is_protected_name(const struct obeyed_view *view, const char *path) {
-        _cleanup_free_ char *full = str_concat(view->above, *view->above ? "/" : "", path);
+static int is_protected_path(const struct taking *t, const char *path, bool is_link) {
+        _cleanup_free_ char *full = path_join(t->chosen->op->source, path);
 
-        return full ? protect_covers(full) : -ENOMEM;
+        return full ? protect_answers(&t->says.protected, full, is_link) : -ENOMEM;
 }
 
-static int is_obeyed_change(struct obeyed_view *view, const struct change *change) {
-        int r = git_view_obeys_change(&view->git, change);
+bool leave_out_is_protected(void *data, const char *path) {
+        return is_protected_path(data, path, false) != 0;
+}
+
+/* By what a git dir is, or by a protected name. */
+static int is_obeyed_change(const struct taking *t, struct git_view *git, const struct change *change) {
+        int r = git_view_obeys_change(git, change);
 
         if (r == 0)
-                r = is_protected_name(view, change->path);
-        return r == 0 && change->from ? is_protected_name(view, change->from) : r;
+                r = is_protected_path(t, change->path, S_ISLNK(change->new_mode));
+        return r == 0 && change->from ? is_protected_path(t, change->from, false) : r;
 }
 
-/* Whether the caller's `paths` name a change that is obeyed: by its own path, or by that of a folder that is
+/* Whether the caller's paths name a change that is obeyed: by its own path, or by that of a folder that is
  * obeyed as a whole.  A glob names none. */
-static int is_named(struct obeyed_view *view, char *const *paths, const struct change *change) {
-        STRV_FOREACH (path, paths) {
+static int is_named(const struct taking *t, struct git_view *git, const struct change *change) {
+        STRV_FOREACH (path, t->chosen->paths) {
                 char *const alone[] = {*path, NULL};
                 int r;
 
                 if (**path == '/' || !changes_selects(alone, change))
                         continue;
-                r = streq(*path, change->path) ? 1 : is_protected_name(view, *path);
+                r = streq(*path, change->path) ? 1 : is_protected_path(t, *path, false);
                 if (r == 0)
-                        r = git_view_obeys(&view->git, *path);
+                        r = git_view_obeys(git, *path);
                 if (r != 0)
                         return r;
         }
@@ -61,9 +61,8 @@ static int note_left_out(const char *path, struct changes_report *report) {
 }
 
 int leave_out_mark_orders(const struct taking *t, const struct changes *c, const bool *is_asked, bool *ret) {
-        const char *source = t->chosen->op->source, *above = path_below(source, t->project);
-        struct obeyed_view view = {.above = above ? above : ""};
-        int r = git_view_open(&view.git, t->layer, source, c);
+        struct git_view git;
+        int r = git_view_open(&git, t->layer, t->chosen->op->source, c);
 
         for (size_t i = 0; i < c->n && r >= 0; i++) {
                 const struct change *change = &c->list[i];
@@ -71,13 +70,13 @@ int leave_out_mark_orders(const struct taking *t, const struct changes *c, const
                 ret[i] = false;
                 if (is_asked && !is_asked[i])
                         continue;
-                r = is_obeyed_change(&view, change);
+                r = is_obeyed_change(t, &git, change);
                 if (r <= 0)
                         continue;
-                r = t->by_person ? is_named(&view, t->chosen->paths, change) : 0;
+                r = t->by_person ? is_named(t, &git, change) : 0;
                 ret[i] = r == 0;
         }
-        git_view_clear(&view.git);
+        git_view_clear(&git);
         return r < 0 ? r : 0;
 }
 
@@ -119,8 +118,9 @@ static int note_ignored(size_t n, struct changes_report *report) {
 int leave_out_mark(const struct taking *t, const struct changes *c, bool *ret) {
         const struct ignored_question question = {.layer = t->layer,
                                                   .top = t->chosen->op->source,
-                                                  .global = t->user_ignores,
-                                                  .is_protected = protect_covers};
+                                                  .global = t->says.user_ignores,
+                                                  .is_protected = leave_out_is_protected,
+                                                  .data = (void *)(uintptr_t)t};
 
         return ignored_mark(&question, c, t->chosen->paths, ret);
 }
@@ -166,8 +166,42 @@ static int list_bound(const struct nsrun_plan *plan, char ***ret) {
         return 0;
 }
 
-int leave_out_read(const struct asking *a, char **ret) {
+/* Adds a folder that is asked about as if a command could write there at once, as in nsrun run. */
+static int add_folder_asked(struct resolved *s, const char *path) {
+        struct resolved_rule rule = {.access = POLICY_RW, .option = "--overlay", .is_directory = true};
+
+        if (ARRAY_GROW(s->files.rules, s->files.n_rules) < 0)
+                return -ENOMEM;
+        rule.source = strdup(path);
+        rule.target = strdup(path);
+        s->files.rules[s->files.n_rules++] = rule;
+        return rule.source && rule.target ? 0 : -ENOMEM;
+}
+
+/* What protect/ is to know of the host: the home's symlinks, the git dirs elsewhere, the user's git. */
+static int fill_question(const struct asking *a, const char *source, struct resolved *s) {
         const struct nsrun_plan *plan = a->record.plan;
+        const char *project = plan->project;
+        bool is_in_project = project && path_is_beneath(source, project);
+        int r = policy_find_home(getenv("HOME"), &s->home, NULL);
+
+        if (r >= 0 && s->home)
+                r = name_list_read(s->home, NAME_LIST_USUAL, &s->home_names);
+        if (r >= 0 && project)
+                r = (s->project = strdup(project)) ? 0 : -ENOMEM;
+        if (r >= 0 && project && plan->git_dir && !path_is_beneath(plan->git_dir, project))
+                r = (s->git.dir = strdup(plan->git_dir)) ? 0 : -ENOMEM;
+        if (r >= 0 && s->git.dir && plan->git_common_dir)
+                r = (s->git.common_dir = strdup(plan->git_common_dir)) ? 0 : -ENOMEM;
+        if (r >= 0 && is_in_project)
+                r = add_folder_asked(s, project);
+        return r < 0 || (is_in_project && streq(source, project)) ? r : add_folder_asked(s, source);
+}
+
+int leave_out_read(const struct asking *a, struct taking *t) {
+        const struct nsrun_plan *plan = a->record.plan;
+        const struct nsrun_policy policy = {.protect = plan->protect, .no_protect = plan->no_protect};
+        _cleanup_resolved_ struct resolved s = {.policy = &policy, .is_session = true};
         _cleanup_strv_ char **writable = NULL;
         _cleanup_identity_ struct identity id = {0};
         struct identity_request request = {.project = plan->project ? plan->project : "/",
@@ -177,7 +211,18 @@ int leave_out_read(const struct asking *a, char **ret) {
         request.untrusted = writable;
         if (r >= 0)
                 r = identity_find(&request, &id);
+        s.git.hooks = TAKE_PTR(id.hooks);
+        s.git.included = TAKE_PTR(id.included);
         if (r >= 0)
-                *ret = TAKE_PTR(id.ignores);
-        return r;
+                r = fill_question(a, t->chosen->op->source, &s);
+        if (r < 0)
+                return error_oom(a->err);
+        t->says.user_ignores = TAKE_PTR(id.ignores);
+        return protect_answer(&s, &t->says.protected, a->err);
+}
+
+void leave_out_clear(struct taking *t) {
+        free(t->says.user_ignores);
+        protect_answer_clear(&t->says.protected);
+        t->says.user_ignores = NULL;
 }

@@ -4,20 +4,31 @@
 #pragma once
 
 #include "overlays.h"
+#include "protect/protect_answer.h"
+
+/* What the host's files say of an overlay. */
+struct leave_out {
+        char *user_ignores; /* the text of the user's own file of patterns for git, or NULL */
+        struct protect_answer protected;
+};
 
 /* A diff or a commit of one overlay. */
 struct taking {
         struct chosen *chosen;
         const struct changes_layer *layer;
-        const char *user_ignores; /* of leave_out_read() */
-        const char *project;      /* the session's, or "/" */
+        struct leave_out says;
         bool with_ignored;
         bool by_person;                /* the caller's paths are what a person named at a terminal */
         struct changes_report *report; /* where notes go */
 };
 
-/* The text of the user's own file of patterns for git, or NULL.  -ENOMEM. */
-int leave_out_read(const struct asking *a, char **ret);
+/* Reads what the host has now of the overlay that is t->chosen; with a->err filled on failure. */
+int leave_out_read(const struct asking *a, struct taking *t);
+void leave_out_clear(struct taking *t);
+
+/* Whether programs on the host obey what is at `path`, absolute or relative to the overlay; `data` is a
+ * struct taking. */
+bool leave_out_is_protected(void *data, const char *path);
 
 /* Marks in ret[c->n] what git ignores and the caller's paths don't name.  -ENOMEM. */
 int leave_out_mark(const struct taking *t, const struct changes *c, bool *ret);

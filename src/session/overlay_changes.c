@@ -5,7 +5,6 @@
 #include "base/stream.h"
 #include "leave_out.h"
 #include "patch.h"
-#include "protect/protect_names.h"
 #include "run/sized.h"
 
 /* How often a digest is tried where commands go on changing what it is of. */
@@ -51,7 +50,7 @@ static int scan_once(const struct taking *asked, struct changes *c, struct sha25
         struct changes_report unsaid = {0};
         struct taking taking = *asked;
         const struct changes_filter filter = {
-                .leave_out = leave_out_some, .is_apart = protect_covers, .data = &taking};
+                .leave_out = leave_out_some, .is_apart = leave_out_is_protected, .data = &taking};
         int r = changes_scan(asked->layer, c, err);
 
         taking.report = &unsaid;
@@ -81,10 +80,6 @@ static int scan_chosen(const struct asking *a, const struct taking *asked, struc
                         break;
         }
         return scan_once(asked, c, sum, a->err);
-}
-
-static const char *project_of(const struct asking *a) {
-        return a->record.plan && a->record.plan->project ? a->record.plan->project : "/";
 }
 
 /* Takes what git ignores out of a list, of which it keeps the count.  What is taken out stays in `all`. */
@@ -212,7 +207,10 @@ static int layers_show(struct asking *a, const struct taking *asked, struct show
                 struct taking one = *asked;
 
                 one.chosen = &a->chosen[i];
-                r = show_one(a, &one, s);
+                r = leave_out_read(a, &one);
+                if (r >= 0)
+                        r = show_one(a, &one, s);
+                leave_out_clear(&one);
         }
         if (r >= 0 && ret_digest)
                 r = format_digest(&sum, &digest) < 0 ? error_oom(a->err) : 0;
@@ -239,7 +237,6 @@ nsrun_public int nsrun_session_diff_choice(const char *id, enum nsrun_diff form,
                                            const struct nsrun_session_choice *choice, int fd,
                                            char **ret_digest, struct nsrun_error *error) {
         _cleanup_asking_ struct asking a = ASKING_INIT(error);
-        _cleanup_free_ char *user_ignores = NULL;
         struct showing s = {.form = form};
         struct nsrun_session_choice own;
         struct taking asked = {0};
@@ -252,12 +249,8 @@ nsrun_public int nsrun_session_diff_choice(const char *id, enum nsrun_diff form,
         if (r < 0)
                 return error_set(error, NSRUN_STAGE_USAGE, r, NULL, "the changes can't be printed", NULL);
         r = asking_begin(&a, id, own.paths);
-        if (r >= 0)
-                r = leave_out_read(&a, &user_ignores) < 0 ? error_oom(error) : 0;
         asked.with_ignored = own.with_ignored != 0;
         asked.by_person = own.by_person != 0;
-        asked.user_ignores = user_ignores;
-        asked.project = project_of(&a);
         if (r >= 0)
                 r = layers_show(&a, &asked, &s, ret_digest ? &digest : NULL);
         json_close(&s.document);
@@ -308,16 +301,18 @@ struct applying {
 static void applying_end(struct applying *one) {
         (void)changes_commit_free(one->commit);
         changes_report_clear(&one->report);
+        leave_out_clear(&one->taking);
         layer_close(&one->fds);
 }
 
 static int applying_begin(struct asking *a, const struct taking *asked, struct applying *one) {
         int r;
 
-        *one = (struct applying){
-                .fds = LAYER_FDS_INIT,
-                .taking = *asked,
-                .filter = {.leave_out = leave_out_some, .is_apart = protect_covers, .data = &one->taking}};
+        *one = (struct applying){.fds = LAYER_FDS_INIT,
+                                 .taking = *asked,
+                                 .filter = {.leave_out = leave_out_some,
+                                            .is_apart = leave_out_is_protected,
+                                            .data = &one->taking}};
         one->taking.layer = &one->layer;
         one->taking.report = &one->report;
         r = layer_open(a, asked->chosen->op, &one->fds, &one->layer);
@@ -361,19 +356,16 @@ static int commit_all(struct asking *a, struct applying *all, const struct nsrun
                       struct nsrun_session_outcome *outcome) {
         const unsigned flags =
                 (choice->is_forced ? CHANGES_FORCE : 0U) | (choice->digest ? CHANGES_DIGEST : 0U);
-        _cleanup_free_ char *user_ignores = NULL;
-        int r = leave_out_read(a, &user_ignores);
+        int r = 0;
 
-        if (r < 0)
-                return error_oom(a->err);
         for (size_t i = 0; i < a->n; i++) {
                 const struct taking asked = {.chosen = &a->chosen[i],
-                                             .user_ignores = user_ignores,
-                                             .project = project_of(a),
                                              .with_ignored = choice->with_ignored != 0,
                                              .by_person = choice->by_person != 0};
 
                 r = applying_begin(a, &asked, &all[i]);
+                if (r >= 0)
+                        r = leave_out_read(a, &all[i].taking);
                 if (r >= 0)
                         r = changes_prepare(&all[i].layer, asked.chosen->paths, flags, &all[i].filter,
                                             &all[i].report, &all[i].commit, a->err);

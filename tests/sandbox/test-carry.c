@@ -45,15 +45,16 @@ static void expect_kept(const struct site *s, const char *text) {
 
 TEST_WITH(what_git_writes_works_and_what_is_harmless_comes_out, setup, site_teardown) {
         static const char script[] =
-                "set -e; git remote add up https://example.org/up.git; git checkout -q -b topic\n"
+                "set -e; git remote add up https://me:secret@example.org/up.git; git checkout -q -b topic\n"
                 "git branch -q --set-upstream-to=main; git config user.name Inside; git sparse-checkout init --cone\n"
                 "git config core.hooksPath .husky; git config alias.st status; git config core.hooksPath\n"
                 "mv .git/config .git/c 2>/dev/null && echo moved; rm .git/config 2>/dev/null && echo removed; true";
         const struct site *s = *state;
         _cleanup_free_ char *note = text_of(
+                "nsrun: note: carried to it: remote up (https://example.org/up.git): %s/.git/config\n"
                 "nsrun: note: what the command wrote to it is kept aside: alias.st, core.hookspath, extensions.worktreeconfig: "
                 "%s/.git/config\nnsrun: note: 2 kept aside: nsrun review\n",
-                s->project);
+                s->project, s->project);
         _cleanup_outcome_ struct outcome o = {0};
 
         NEED_GIT();
@@ -68,7 +69,7 @@ TEST_WITH(what_git_writes_works_and_what_is_harmless_comes_out, setup, site_tear
         expect_out(
                 &o,
                 "branch.topic.merge=refs/heads/main\nbranch.topic.remote=.\n"
-                "remote.up.fetch=+refs/heads/*:refs/remotes/up/*\nremote.up.url=https://example.org/up.git\n"
+                "remote.up.fetch=+refs/heads/*:refs/remotes/up/*\nremote.up.url=https://me:secret@example.org/up.git\n"
                 "user.email=j@example.org\nuser.name=Inside\n");
         expect_kept(
                 s,

@@ -289,8 +289,9 @@ TEST(what_may_surprise_here_is_told) {
                             *mount = text_of("%s; is shown; --hide hides it", at),
                             *shows = text_of("%s, which shows %s\n", s->home, s->outside),
                             *leads = text_of("%s leads there, and is a link inside, too", link),
-                            *hooks = text_of("hooks are not run here: core.hooksPath names %s: --ro %s",
-                                             s->outside, s->outside),
+                            *hooks = text_of("hooks are not run here: core.hooksPath names %s, which isn't "
+                                             "shown",
+                                             s->outside),
                             *closed = text_of("a home folder can't be the project: %s; choose a folder with "
                                               "--project DIR, or use --no-project",
                                               s->home),

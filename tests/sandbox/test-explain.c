@@ -411,6 +411,34 @@ TEST(no_advice_that_is_followed_shows_a_secret) {
         }
 }
 
+/* Its maker has chosen the path, and has git ask for it. */
+TEST(what_a_repository_names_is_not_proposed) {
+        static const struct {
+                const char *config, *reason;
+        } cases[] = {
+                {"[core]\nhooksPath = docs\n", EXPOSE("%O")},
+                {"[core]\nhooksPath = ../outside/data\n", "(core.hookspath)"},
+                {"[include]\npath = %O\n", "(include.path)"},
+                {"[remote \"x\"]\nurl = %O/data/r.git\n", "(remote.x.url)"},
+        };
+        const struct site *s = *state;
+        _cleanup_free_ char *git_dir = path_of(s->project, ".git");
+
+        make_host(s);
+        make_folder(s->project, ".git");
+        make_file(git_dir, "HEAD", "ref: refs/heads/main\n");
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *config = in_site(s, cases[i].config),
+                                    *reason = in_site(s, cases[i].reason);
+                _cleanup_outcome_ struct outcome o = {0};
+
+                make_file(git_dir, "config", config);
+                explained(s, &o, NULL, "cat %O/data");
+                expect_in(o.err, reason);
+                (i == 0 ? expect_in : expect_not_in)(o.err, "exposes it");
+        }
+}
+
 TEST(a_failure_does_not_tell_what_is_on_the_host) {
         const struct site *s = *state;
         _cleanup_free_ char *ssh = NULL, *work = NULL;

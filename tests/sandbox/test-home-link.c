@@ -121,6 +121,71 @@ TEST(what_the_users_configuration_of_git_names_is_protected) {
         }
 }
 
+static int remove_of(const char *folder, const char *name) {
+        _cleanup_free_ char *path = path_of(folder, name);
+
+        return unlink(path);
+}
+
+/* Each alone, and those that count where there is another; deeper ones, and what no program reads, don't. */
+TEST(what_symlinks_of_the_home_lead_to_is_protected) {
+        static const struct {
+                const char *link, *beside;
+                bool is_open;
+        } cases[] = {
+                {".zshrc", NULL, false},
+                {".config/git/config", NULL, false},
+                {".config/nvim/init.lua", NULL, false},
+                {".config/fish/conf.d", NULL, false},
+                {".config/tool", NULL, false},
+                {".ssh/config", NULL, false},
+                {".local/bin/x", NULL, false},
+                {"bin/x", NULL, false},
+                {".config/kitty/kitty.conf", ".zshrc", false},
+                {".config/nvim/lua/a/x.lua", ".zshrc", false},
+                {".claude/skills/x", ".zshrc", false},
+                {".config/nvim/lua/a/b/x.lua", ".zshrc", true},
+                {"notes", ".zshrc", true},
+        };
+        const struct site *s = *state;
+        _cleanup_free_ char *project = path_of(s->home, "project"), *file = path_of(project, "file"),
+                            *v1 = path_of(project, "v1");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_homes(s);
+        make_file(project, "other", "");
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char
+                        *script =
+                                text_of("mkdir -p \"$(dirname %s)\"; ln -s \"$PWD/project/file\" %s; "
+                                        "echo good >project/file; [ ! '%s' ] || ln -s project/other '%s'",
+                                        cases[i].link, cases[i].link, cases[i].beside ? cases[i].beside : "",
+                                        cases[i].beside ? cases[i].beside : ""),
+                        *text = NULL;
+
+                outcome_clear(&o);
+                run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, NULL},
+                                      .cwd = s->home},
+                    &o);
+                expect_status(&o, 0);
+                NSRUN(s, project, &o, "run", "--project=.", "--", "sh", "-c", "echo evil >file; echo done");
+                expect_out(&o, "done\n");
+                text = file_text(file);
+                if (streq(text, cases[i].is_open ? "evil\n" : "good\n") == 0)
+                        fail_msg("%s: %s%s", cases[i].link, text, o.err);
+                assert_int_equal(remove_of(s->home, cases[i].link), 0);
+                if (cases[i].beside)
+                        assert_int_equal(remove_of(s->home, cases[i].beside), 0);
+        }
+        /* A link on the way is the command's as little. */
+        make_folder(project, "v1");
+        make_file(v1, "rc", "");
+        make_link(project, "current", "v1");
+        make_link(s->home, ".zshrc", "project/current/rc");
+        NSRUN(s, project, &o, "run", "--project=.", "--", "sh", "-c", "ln -sfn . current");
+        expect_in(o.err, "a protected symlink is put back");
+}
+
 static void stage_passwd(void *data) {
         stage_enter();
         stage_bind(data, "/etc/passwd");

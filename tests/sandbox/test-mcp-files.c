@@ -243,7 +243,8 @@ static bool has_tool(struct client *c, const char *name) {
 
 TEST(changes_are_shown_and_committed_only_if_the_host_allows_it) {
         const struct site *s = *state;
-        _cleanup_free_ char *file = path_of(s->project, "f"), *old = NULL, *new = NULL, *expected = NULL;
+        _cleanup_free_ char *file = path_of(s->project, "f"), *rc = path_of(s->project, "rc"), *old = NULL,
+                            *new = NULL, *expected = NULL;
         struct json_object *o;
         struct client c;
 
@@ -278,11 +279,13 @@ TEST(changes_are_shown_and_committed_only_if_the_host_allows_it) {
         (void)json_object_put(o);
         expect_call(&c, "commit", "{\"paths\":[\"f\"]}", "committed 1 path\n", false);
         /* A model may name what programs on the host obey as often as it likes. */
-        expect_same(&c, "mkdir -p .git/hooks; echo x >.git/hooks/x", "");
+        make_link(s->home, ".zshrc", rc);
+        expect_same(&c, "mkdir -p .git/hooks; echo x >.git/hooks/x; echo x >rc", "");
         expect_call(
-                &c, "commit", "{\"paths\":[\".git/hooks/x\"]}",
+                &c, "commit", "{\"paths\":[\".git/hooks/x\", \"rc\"]}",
                 "committed 0 paths\nnote: .git/hooks/x: left in the session: programs on the host obey it; "
-                "name it at a terminal to commit it\n",
+                "name it at a terminal to commit it\nnote: rc: left in the session: programs on the host obey "
+                "it; name it at a terminal to commit it\n",
                 false);
         client_close(&c, "");
         new = file_text(file);

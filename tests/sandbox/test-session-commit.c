@@ -113,6 +113,43 @@ TEST(what_other_programs_obey_is_to_be_named_at_a_terminal) {
         end(s, id);
 }
 
+/* What configuration and the home's symlinks name, protect/ says of a commit as of a run. */
+TEST(what_else_the_host_obeys_is_to_be_named) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL, *zshrc = path_of(s->project, "zsh/rc"),
+                            *users = text_of("[core]\nhooksPath = %s/users\n", s->project);
+
+        want_git();
+        make_link(s->home, ".zshrc", zshrc);
+        make_file(s->home, ".gitconfig", users);
+        outside(s,
+                "git init -q .; git config core.hooksPath tools/./hooks; git config include.path ../more; "
+                "mkdir zsh real; echo rc >zsh/rc; ln -s real .husky; echo h >real/h");
+        id = START(s, "--overlay", s->project, "--protect", "deploy/*.sh");
+        expect_good_join(
+                s, id,
+                "ln zsh/rc hard; echo evil >>hard; mkdir evil evil/.vim users deploy; ln -s evil tools; "
+                "echo evil >evil/hooks; echo x >users/pre-commit; echo x >MORE; rm real/h; "
+                "echo x >deploy/a.sh; echo x >deploy/b; echo x >.Envrc; mkdir a; ln -s ../evil a/.hg; "
+                "mv zsh z",
+                "");
+        expect_commit(s, id, NULL, "committed 8 paths\n",
+                      "nsrun: note: .Envrc" LEFT_OUT "\n"
+                      "nsrun: note: MORE" LEFT_OUT "\n"
+                      "nsrun: note: a/.hg" LEFT_OUT "\n"
+                      "nsrun: note: deploy/a.sh" LEFT_OUT "\n"
+                      "nsrun: note: real/h" LEFT_OUT "\n"
+                      "nsrun: note: tools" LEFT_OUT "\n"
+                      "nsrun: note: users" LEFT_OUT "\n"
+                      "nsrun: note: users/pre-commit" LEFT_OUT "\n"
+                      "nsrun: note: z/rc" LEFT_OUT "\n");
+        outside(s,
+                "[ \"$(cat zsh/rc real/h)\" = 'rc\nh' ] && [ \"$(stat -c %h hard)\" = 1 ] && [ -e deploy/b ]");
+        expect_typed_commit(s, id, "tools", "committed 1 path\n");
+        outside(s, "[ -L tools ]");
+        end(s, id);
+}
+
 TEST(a_git_dir_is_one_by_what_is_in_it) {
         const struct site *s = *state;
         _cleanup_free_ char *id = NULL;

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The home's symlinks: the host's programs obey what they lead to, so a repository of such files is a
+ * project, too. */
+#pragma once
+
+#include "rules/resolved.h"
+
+/* Whether it is a folder of the host that the command may write to.  Not /tmp's. */
+bool protect_is_writable(const struct resolved *s, const struct resolved_rule *rule);
+
+/* Adds the paths in such folders that symlinks of the home lead to: those of its hidden names, and in the
+ * folders of a table.  -ENOMEM. */
+int protect_home_targets(const struct resolved *s, char ***ret);
