@@ -124,6 +124,9 @@ static int bash_add_reasons(struct nsrun_plan *plan, const struct nsrun_policy *
                                          "SSH_AUTH_SOCK"),
                 .bus = environment_get(policy->host_environ ? policy->host_environ : environ,
                                        "DBUS_SESSION_BUS_ADDRESS"),
+                .signal = ret->signal > 0     ? ret->signal
+                          : ret->status > 128 ? ret->status - 128
+                                              : 0,
                 .oom_killed = ret->oom_killed,
         };
         int r = 0;

@@ -339,8 +339,8 @@ const struct cause causes[NSRUN_ERROR_COUNT] = {
                         .what = "a new /proc can't be mounted",
                         .fix = "a container masks parts of /proc: start it with an unmasked one (podman: "
                                "--security-opt unmask=ALL, docker: --security-opt systempaths=unconfined, "
-                               "Kubernetes: procMount: Unmasked), or choose --proc=auto, --proc=none, or "
-                               "--proc=bind (which shows the host's processes)",
+                               "Kubernetes: procMount: Unmasked), or choose --proc=bind (which shows "
+                               "the host's processes) or --proc=none",
                         .test = "a_masked_proc_is_refused_unless_another_is_chosen",
                 },
         [NSRUN_ERROR_NO_PROC_SUBSET] =

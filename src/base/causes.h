@@ -8,7 +8,7 @@
 /* What a refusal by a filter says besides where parts of /proc are masked, which would be the next one. */
 #define PROC_MASKED_TOO                                                                                      \
         "; parts of its /proc are masked, too: add docker's --security-opt systempaths=unconfined (podman: " \
-        "unmask=ALL; Kubernetes: procMount: Unmasked), or choose --proc=none"
+        "unmask=ALL; Kubernetes: procMount: Unmasked), or choose --proc=bind (which shows the host's processes) or --proc=none"
 
 /* Bytes of stack for NSRUN_ERROR_SMALL_STACK; with two thirds of it nsrun ran into its end every other time.
  */

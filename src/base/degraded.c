@@ -62,7 +62,7 @@ const struct degraded degraded[N_DEGRADED] = {
                         .when = "That one is refused, too.",
                         .lack = "no /proc can be mounted here",
                         .instead = "the sandbox has none",
-                        .fix = "run the container with an unmasked /proc, or choose --proc=none",
+                        .fix = "run the container with an unmasked /proc, or choose --proc=bind (which shows the host's processes) or --proc=none",
                         .test = "a_masked_proc_is_a_degradation",
                 },
         [DEGRADED_CACHE_IN_MEMORY] =

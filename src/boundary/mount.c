@@ -424,17 +424,23 @@ static int mount_operation(struct mounting *m, const struct plan_op *op) {
         }
 }
 
+/* Overlays in memory lay a tmpfs over the host's /proc. */
+static bool comes_first(const struct plan_op *op) {
+        return op->kind == PLAN_PROC && op->proc == POLICY_PROC_BIND;
+}
+
 static int mount_operations(struct mounting *m) {
         int r = mount_name_rundir(m);
 
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < m->b->n_ops; i++) {
-                r = mount_operation(m, &m->b->ops[i]);
-                if (r < 0)
-                        return r;
+        for (size_t i = 0; i < 2 * m->b->n_ops && r >= 0; i++) {
+                const struct plan_op *op = &m->b->ops[i % m->b->n_ops];
+
+                if (comes_first(op) == (i < m->b->n_ops))
+                        r = mount_operation(m, op);
         }
-        return 0;
+        return r;
 }
 
 int mount_enter_directory(int root, const char *path, struct nsrun_error *err) {

@@ -2,6 +2,7 @@
 /* The network namespace of a sandbox: loopback; and with --net=allow addresses that stand for names, with
  * sockets that wait at them.  The sockets are made here, where they need the rights of the namespace's
  * owner, and belong to nsrun-net from then on: no process inside has one. */
+#include <fcntl.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
@@ -17,6 +18,16 @@
 /* IPV6_FREEBIND (4.15), which musl doesn't have. */
 #define FREEBIND_V6 78
 
+/* No other's port is among them: those below 1024 too are the command's, which has no capability
+ * (since 4.11; ip-sysctl).  Where /proc/sys can't be written they stay refused. */
+static void open_low_ports(void) {
+        _cleanup_close_ int fd =
+                sys_open(AT_FDCWD, "/proc/sys/net/ipv4/ip_unprivileged_port_start", O_WRONLY, 0);
+
+        if (fd >= 0)
+                (void)sys_write(fd, "0", 1);
+}
+
 int network_loopback(struct nsrun_error *err) {
         _cleanup_close_ int fd = -EBADF;
         struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
@@ -30,6 +41,7 @@ int network_loopback(struct nsrun_error *err) {
         r = sys_ioctl(fd, SIOCSIFFLAGS, &request);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_NETWORK, r, NULL, "loopback can't be brought up", NULL);
+        open_low_ports();
         return 0;
 }
 

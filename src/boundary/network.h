@@ -35,7 +35,7 @@ struct boundary_network {
         size_t n_sockets;
 };
 
-/* Brings loopback up in the caller's network namespace. */
+/* Brings loopback up in the caller's network namespace, and lets all of its ports be bound to. */
 int network_loopback(struct nsrun_error *err);
 /* Makes the addresses that stand for names the namespace's own, and hands the sockets that wait there to
  * nsrun-net; waits until nsrun-net takes them over. */

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -194,6 +195,25 @@ static int wait_for_child(struct monitor *m) {
         return 0;
 }
 
+/* In a pid namespace an interactive shell can't name the group that was in the terminal's foreground before
+ * it: it leaves its own there, which is gone, and a script around would be stopped. */
+static void take_terminal_back(void) {
+        const pid_t own = getpgrp();
+        sigset_t output;
+
+        (void)sigemptyset(&output);
+        (void)sigaddset(&output, SIGTTOU);
+        for (int fd = 0; fd <= 2; fd++) {
+                pid_t group = -1;
+
+                if (sys_ioctl(fd, TIOCGPGRP, &group) < 0 || group <= 0 || sys_kill(-group, 0) != -ESRCH)
+                        continue;
+                (void)sys_sigmask(SIG_BLOCK, &output, NULL);
+                (void)sys_ioctl(fd, TIOCSPGRP, (void *)&own);
+                (void)sys_sigmask(SIG_UNBLOCK, &output, NULL);
+        }
+}
+
 static int watch_child(struct monitor *m) {
         int r = bwrap_run_tell_started(m);
 
@@ -211,6 +231,7 @@ static int watch_child(struct monitor *m) {
                 (void)sys_waitid(P_PIDFD, (id_t)m->launch.pidfd, &(siginfo_t){0}, WEXITED);
                 return r;
         }
+        take_terminal_back();
         tell_denied(m);
         if (m->has_started)
                 tell_exited(m);

@@ -87,7 +87,7 @@ const struct option_spec run_options[] = {
          "tell of the calls that seccomp denied, at the end: JSON, one kind a line, to a file or a descriptor",
          cli_run_apply_report},
         {"explain", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
-         "if the command fails, say what of that the sandbox caused and which option allows it",
+         "say what of a failure the sandbox caused and which option allows it",
          apply_explain},
         {"verbose", 'v', NULL, OPTION_COMPLETES_NOTHING, "Output",
          "print the plan and what the environment lost on standard error first", apply_verbose},

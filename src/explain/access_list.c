@@ -9,6 +9,7 @@
 #include "host/engine_sockets.h"
 #include "listening.h"
 #include "output.h"
+#include "ports.h"
 #include "rules/home_secrets.h"
 #include "seccomp/load.h"
 
@@ -145,6 +146,8 @@ static bool may_be_cause(const struct asked_list *list, const struct asked *a, e
         bool is_late = a->last + LATE >= list->calls,
              is_passing = a->how == WATCHED_LOOK || is_probed(list->plan, a->path);
 
+        if (depth == ASKED_PROTECTED)
+                return changes_something(a->how) && explain_is_protected(list->plan, a->path);
         if (is_always_probed(list->plan, a->path))
                 return false;
         if (depth == ASKED_PLAIN)
@@ -155,7 +158,7 @@ static bool may_be_cause(const struct asked_list *list, const struct asked *a, e
 static bool is_refused(const struct asked *a, enum refused *ret) {
         *ret = REFUSED_ABSENT;
         if (a->how == WATCHED_MAKE || (changes_something(a->how) && a->is_there)) {
-                *ret = REFUSED_WRITE;
+                *ret = a->is_replaced ? REFUSED_REPLACE : REFUSED_WRITE;
                 /* mkdir(2) of what is there, as mkdir -p calls it. */
                 return a->how != WATCHED_MAKE || !a->is_folder;
         }
@@ -188,7 +191,7 @@ static int asked_reason(const struct asked_list *list, const struct asked *a, en
                 how = REFUSED_ACCESS;
         }
         *parts += count_parts(a->path);
-        if (how == REFUSED_WRITE) {
+        if (how == REFUSED_WRITE || how == REFUSED_REPLACE) {
                 r = explain_path(list->plan, a->path, REFUSED_MAKE, ret);
                 if (r < 0 || *ret)
                         return r;
@@ -240,7 +243,7 @@ static int explain_ports(const struct asked_list *list, char ***ret) {
                                list->ports[i]);
                 r = explain_add(ret, reason);
         }
-        return r;
+        return r < 0 ? r : explain_low_port(list->plan, list->bound, ret);
 }
 
 bool asked_was_privileged(const struct asked_list *list) {
@@ -273,11 +276,11 @@ int asked_explain(const struct asked_list *list, enum asked_depth depth, char **
         for (size_t i = 0; i < list->n; i++)
                 sorted[i] = &list->items[i];
         qsort(sorted, list->n, sizeof(*sorted), compare_last);
-        if (list->has_inet && list->plan->net == POLICY_NET_NONE)
+        if (depth != ASKED_PROTECTED && list->has_inet && list->plan->net == POLICY_NET_NONE)
                 r = explain_add(ret, EXPLAIN_NO_NETWORK);
-        if (r >= 0)
+        if (r >= 0 && depth != ASKED_PROTECTED)
                 r = explain_ports(list, ret);
-        if (r >= 0)
+        if (r >= 0 && depth != ASKED_PROTECTED)
                 r = explain_engines(list, ret);
         for (size_t i = 0; i < list->n && strv_length(*ret) < EXPLAIN_MOST && parts < PARTS_MOST && r >= 0;
              i++) {

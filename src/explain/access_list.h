@@ -10,10 +10,11 @@
 struct asked {
         char *path; /* absolute, normalised by its letters */
         enum watched_how how;
-        bool is_there;  /* it was there inside, when the call was asked about */
-        bool is_folder; /* and a folder */
-        bool is_made;   /* it wasn't, and the call could make it: the folder around it is there */
-        uint32_t pid;   /* of the first such call */
+        bool is_there;    /* it was there inside, when the call was asked about */
+        bool is_folder;   /* and a folder */
+        bool is_made;     /* it wasn't, and the call could make it: the folder around it is there */
+        bool is_replaced; /* rename(2) or unlink(2): of the name itself */
+        uint32_t pid;     /* of the first such call */
         char program[16];
         uint64_t count;
         uint64_t last; /* which of all watched calls was the last such one */
@@ -36,6 +37,7 @@ struct asked_list {
          * that it was; the last ones, in the order of that. */
         uint16_t ports[8];
         size_t n_ports;
+        uint16_t bound;      /* the port to which a socket was to be bound last; 0: any, or none was */
         size_t n_port_lines; /* read of the table of who listens inside, which the command makes as long as
                                 it likes */
 };
@@ -59,9 +61,10 @@ void asked_clear(struct asked_list *list);
 bool asked_was_privileged(const struct asked_list *list);
 /* How much of what was asked for may be the cause. */
 enum asked_depth {
-        ASKED_PLAIN, /* a cause is known: what programs look for in passing isn't told */
-        ASKED_LATE,  /* what came last may be */
-        ASKED_WIDE,  /* and folders that the command only looked for */
+        ASKED_PROTECTED, /* the command succeeded: what it couldn't change of what is protected */
+        ASKED_PLAIN,     /* a cause is known: what programs look for in passing isn't told */
+        ASKED_LATE,      /* what came last may be */
+        ASKED_WIDE,      /* and folders that the command only looked for */
 };
 /* Adds reasons to *ret, EXPLAIN_MOST in all, what was asked for last first.  -ENOMEM. */
 int asked_explain(const struct asked_list *list, enum asked_depth depth, char ***ret);

@@ -2,21 +2,20 @@
 /* See output.h. */
 #include "output.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/seccomp.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/names.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "listening.h"
+#include "ports.h"
 
-/* How many lines of the tables of who listens are read, and for how many a look counts: the kernel walks all
- * of its own for it. */
-#define PORT_LINES_MOST 16384U
-#define PORT_LOOK_LINES 2048U
 /* How many of the output's last lines are read. */
 #define LINES_MOST 200
 
@@ -34,7 +33,7 @@ static const struct {
         {" does not exist", REFUSED_ABSENT},
         {"Read-only file system", REFUSED_WRITE},
         {"read-only file system", REFUSED_WRITE},
-        {"Device or resource busy", REFUSED_WRITE}, /* rename(2) of a mount point, as git does to its own */
+        {"Device or resource busy", REFUSED_REPLACE},
         {"Permission denied", REFUSED_ACCESS},
         {"permission denied", REFUSED_ACCESS},
         {"No space left on device", REFUSED_SPACE},
@@ -42,6 +41,8 @@ static const struct {
         {": Wrote only ", REFUSED_SPACE}, /* tar */
 };
 
+#define NO_CORE   "no core files are written: --limit core=unlimited lets crashes leave some"
+#define NO_MEMORY "the memory that --limit memory=SIZE gives was used up: a larger SIZE allows more"
 #define NO_MOUNT                                                                                       \
         "the command has no right to mount: nothing allows it; with --seccomp=nested it may do so in " \
         "namespaces of its own"
@@ -76,11 +77,23 @@ static const struct {
          "the host's systemd can't be reached from the sandbox: nothing allows it", false},
 };
 
+/* What of the home a program lacks that names no path. */
+static const struct {
+        const char *text, *path;
+} homes[] = {
+        {"ssh: Could not resolve hostname", ".ssh/config"},
+        {"Permission denied (publickey", ".ssh"},
+        {"gpg: signing failed", ".gnupg"},
+        {"gpg failed to sign", ".gnupg"},
+        {".envrc is blocked", ".local/share/direnv"}, /* what direnv was told to allow */
+};
+
 int explain_add(char ***ret, const char *reason) {
         return strv_contains(*ret, reason) || strv_length(*ret) >= EXPLAIN_MOST ? 0 : strv_add(ret, reason);
 }
 
-bool explain_took_cores(const struct nsrun_plan *plan, bool by_asking) {
+/* Whether the caller has core files, or may ask for some (`by_asking`), and the command may not. */
+static bool took_cores(const struct nsrun_plan *plan, bool by_asking) {
         struct rlimit own;
 
         return plan->has_own_limits && !plan->limits.rlimits[RLIMIT_CORE].is_set &&
@@ -277,7 +290,7 @@ static int read_command(const struct explained *e, char *line, char ***ret) {
         return strchr(name, '/') ? add_interpreter(e, name, ret) : add_listed(e, e->search, name, X_OK, ret);
 }
 
-static bool has_word(const char *line, const char *word) {
+bool explain_has_word(const char *line, const char *word) {
         static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
         size_t n = strlen(word);
 
@@ -291,7 +304,7 @@ static int read_withheld(const struct explained *e, const char *line, char ***re
         STRV_FOREACH (name, e->plan->secrets) {
                 _cleanup_free_ char *reason = NULL;
 
-                if (!has_word(line, *name))
+                if (!explain_has_word(line, *name))
                         continue;
                 reason = str_concat("the variable ", *name, " is withheld, since it looks like a secret");
                 if (!reason || explain_add(ret, reason) < 0)
@@ -323,6 +336,75 @@ static int read_words(const struct explained *e, const char *line, char ***ret) 
         return r;
 }
 
+/* By which signal, or in which words of a program's, a limit of setrlimit(2) is met. */
+static const struct {
+        int resource, signal;
+        const char *words[4];
+} met[] = {
+        {RLIMIT_AS, 0, {"annot allocate memory", "MemoryError", "bad_alloc", "out of memory"}},
+        {RLIMIT_CPU, SIGXCPU, {"CPU time limit exceeded"}},
+        {RLIMIT_DATA, 0, {"annot allocate memory", "MemoryError", "bad_alloc", "out of memory"}},
+        {RLIMIT_FSIZE, SIGXFSZ, {"File size limit exceeded", "ile too large"}},
+        {RLIMIT_MEMLOCK, 0, {"annot allocate memory"}},
+        {RLIMIT_NOFILE, 0, {"oo many open files", "EMFILE"}},
+        {RLIMIT_NPROC, 0, {"esource temporarily unavailable", "Cannot fork", "can't start new thread"}},
+        {RLIMIT_STACK, SIGSEGV, {"Segmentation fault"}},
+};
+
+/* Adds the limits of the plan's own that a line names, or the signal by which the command ended. */
+static int add_met(const struct explained *e, const char *line, char ***ret) {
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(met) && r >= 0; i++) {
+                const struct policy_rlimit *limit = &e->plan->limits.rlimits[met[i].resource];
+                bool is_met = !line && e->signal != 0 && met[i].signal == e->signal;
+                _cleanup_free_ char *reason = NULL;
+
+                for (size_t k = 0; line && k < ARRAY_SIZE(met[i].words) && met[i].words[k]; k++)
+                        is_met |= strstr(line, met[i].words[k]) != NULL;
+                if (!is_met || !limit->is_set || limit->soft == POLICY_UNLIMITED)
+                        continue;
+                reason = str_format("what --limit %s=%" PRIu64 " gives was used up: more of it allows more",
+                                    rlimit_name(met[i].resource), limit->soft);
+                r = reason ? explain_add(ret, reason) : -ENOMEM;
+        }
+        return r;
+}
+
+/* Whether the filter ends who makes some call, as no shipped one does. */
+static bool filter_kills(const struct seccomp_loaded *filter) {
+        for (size_t i = 0; i < filter->n; i++) {
+                uint32_t action = filter->code[i].k & SECCOMP_RET_ACTION_FULL;
+
+                if (filter->code[i].code == (BPF_RET | BPF_K) &&
+                    (action == SECCOMP_RET_KILL_PROCESS || action == SECCOMP_RET_KILL_THREAD ||
+                     action == SECCOMP_RET_TRAP))
+                        return true;
+        }
+        return false;
+}
+
+/* How the command ended. */
+static int read_end(const struct explained *e, char ***ret) {
+        static const int of_crashes[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGQUIT};
+        int r = e->oom_killed && e->plan->limits.memory > 0 ? explain_add(ret, NO_MEMORY) : 0;
+
+        if (r >= 0)
+                r = add_met(e, NULL, ret);
+        for (size_t i = 0; i < ARRAY_SIZE(of_crashes) && r >= 0; i++)
+                if (e->signal == of_crashes[i] && took_cores(e->plan, false))
+                        r = explain_add(ret, NO_CORE);
+        if (r >= 0 && e->signal == SIGSYS && filter_kills(&e->plan->seccomp)) {
+                _cleanup_free_ char *reason =
+                        str_format("the policy of --seccomp=%s kills for a call (SIGSYS): where it has "
+                                   "SCMP_ACT_ERRNO instead, the call is named here",
+                                   e->plan->seccomp_name);
+
+                r = reason ? explain_add(ret, reason) : -ENOMEM;
+        }
+        return r;
+}
+
 static int add_pids(const struct explained *e, char ***ret) {
         _cleanup_free_ char *reason =
                 str_format("the %" PRIu64 " processes that --limit pids=%" PRIu64
@@ -332,46 +414,20 @@ static int add_pids(const struct explained *e, char ***ret) {
         return reason ? explain_add(ret, reason) : -ENOMEM;
 }
 
-/* Whether the line names a port that isn't taken on the host: then the command has taken it itself.  After
- * many looks, for what the command may print in any number, true. */
-static bool is_own_port(const char *line, size_t *left) {
-        bool is_named = false;
-
-        for (const char *at = strchr(line, ':'); at; at = strchr(at + 1, ':')) {
-                size_t n = strspn(at + 1, "0123456789");
-
-                if (n == 0 || n > 5 || isalnum((unsigned char)at[1 + n]))
-                        continue;
-                if (*left < PORT_LOOK_LINES)
-                        return true;
-                *left -= PORT_LOOK_LINES;
-                if (listening_at_loopback("/proc/self/net", (unsigned)strtoul(at + 1, NULL, 10), left))
-                        return false;
-                is_named = true;
-        }
-        return is_named;
-}
-
 /* What the plan decides of things that no path stands for. */
 static int read_planned(const struct explained *e, const char *line, size_t *port_lines, char ***ret) {
         bool is_fork = strstr(line, "fork") || strstr(line, "thread") || strstr(line, "process") ||
                        startswith(line, "make");
         int r = 0;
 
-        if (e->plan->home && strstr(line, "ssh: Could not resolve hostname")) {
-                _cleanup_free_ char *names = path_join(e->plan->home, ".ssh/config");
+        for (size_t i = 0; i < ARRAY_SIZE(homes) && e->plan->home && r >= 0; i++)
+                if (strstr(line, homes[i].text)) {
+                        _cleanup_free_ char *path = path_join(e->plan->home, homes[i].path);
 
-                r = names ? explain_add_path(e, names, REFUSED_ABSENT, ret) : -ENOMEM;
-        }
-        if (r >= 0 && strstr(line, "core file size: cannot modify limit") &&
-            explain_took_cores(e->plan, true))
-                r = explain_add(ret, EXPLAIN_NO_CORE);
-        /* What direnv was told to allow. */
-        if (r >= 0 && e->plan->home && strstr(line, ".envrc is blocked")) {
-                _cleanup_free_ char *allowed = path_join(e->plan->home, ".local/share/direnv");
-
-                r = allowed ? explain_add_path(e, allowed, REFUSED_ABSENT, ret) : -ENOMEM;
-        }
+                        r = path ? explain_add_path(e, path, REFUSED_ABSENT, ret) : -ENOMEM;
+                }
+        if (r >= 0 && strstr(line, "core file size: cannot modify limit") && took_cores(e->plan, true))
+                r = explain_add(ret, NO_CORE);
         if (r >= 0 && e->plan->limits.pids > 0 &&
             ((is_fork && strcasestr(line, "resource temporarily unavailable")) ||
              strstr(line, "Cannot fork") || strstr(line, "BlockingIOError: [Errno 11]") ||
@@ -397,11 +453,9 @@ static int read_planned(const struct explained *e, const char *line, size_t *por
                 r = explain_add(ret,
                                 "no browser of the host's is reached: nsrun run --browser opens a link when "
                                 "a person at its terminal says yes");
-        if (r >= 0 && e->plan->net == POLICY_NET_HOST && strcasestr(line, "address already in use") &&
-            !is_own_port(line, port_lines))
-                r = explain_add(ret, "the network is the host's, and its ports with it: with --net=allow or "
-                                     "--net=none the command has ports of its own");
-        return r;
+        if (r >= 0)
+                r = explain_port_line(e, line, port_lines, ret);
+        return r < 0 ? r : add_met(e, line, ret);
 }
 
 /* Programs quote with U+2018 and U+2019 in a UTF-8 locale. */
@@ -429,12 +483,10 @@ static int read_output_line(const struct explained *e, char *line, size_t *port_
 }
 
 int explain_output(const struct explained *e, char ***ret) {
-        const char *end = e->output + e->size;
-        size_t port_lines = PORT_LINES_MOST;
+        const char *end = e->size > 0 ? e->output + e->size : e->output;
+        size_t port_lines = EXPLAIN_PORT_LINES_MOST;
         int r = 0;
 
-        if (e->oom_killed && e->plan->limits.memory > 0)
-                r = explain_add(ret, EXPLAIN_NO_MEMORY);
         for (int n = 0; n < LINES_MOST && end > e->output && r >= 0; n++) {
                 const char *begin = end;
                 _cleanup_free_ char *line = NULL;
@@ -445,5 +497,5 @@ int explain_output(const struct explained *e, char ***ret) {
                 r = line ? read_output_line(e, line, &port_lines, ret) : -ENOMEM;
                 end = begin > e->output ? begin - 1 : begin;
         }
-        return r;
+        return r < 0 ? r : read_end(e, ret);
 }

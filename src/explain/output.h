@@ -24,8 +24,6 @@
 #define EXPLAIN_NO_RAW_SOCKETS "no command has the capability for raw sockets: nothing allows it"
 #define EXPLAIN_NO_ENGINE \
         "sockets of container engines aren't exposed, whether one runs or not: nothing allows it"
-#define EXPLAIN_NO_CORE   "no core files are written: --limit core=unlimited lets crashes leave some"
-#define EXPLAIN_NO_MEMORY "the memory that --limit memory=SIZE gives was used up: a larger SIZE allows more"
 
 struct explained {
         const struct nsrun_plan *plan;
@@ -35,6 +33,7 @@ struct explained {
         const char *libraries; /* and LD_LIBRARY_PATH; may be NULL */
         const char *agent;     /* and SSH_AUTH_SOCK; may be NULL */
         const char *bus;       /* and DBUS_SESSION_BUS_ADDRESS; may be NULL */
+        int signal;            /* by which the command ended, or says that one of its own did; 0: by none */
         bool oom_killed;
         bool knows_nested; /* calls were denied that make namespaces, and a reason tells it */
 };
@@ -42,7 +41,7 @@ struct explained {
 /* Adds at most EXPLAIN_MOST lines to *ret, of which none is there twice; those of the output's end come
  * first.  None: nothing that the sandbox did is known to have caused it.  -ENOMEM. */
 int explain_output(const struct explained *e, char ***ret);
-/* Whether the caller has core files, or may ask for some (`by_asking`), and the command may not. */
-bool explain_took_cores(const struct nsrun_plan *plan, bool by_asking);
+/* Whether a line has it, with neither letters, digits nor '_' beside it. */
+bool explain_has_word(const char *line, const char *word);
 /* Adds a copy of a reason, unless it is there or EXPLAIN_MOST are.  -ENOMEM. */
 int explain_add(char ***ret, const char *reason);

@@ -223,7 +223,14 @@ static const struct plan_op *writable_around(const struct nsrun_plan *plan, cons
         return found;
 }
 
-static int explain_write(const struct nsrun_plan *plan, const char *path, char **ret) {
+bool explain_is_protected(const struct nsrun_plan *plan, const char *path) {
+        const struct plan_op *op = explain_covering(plan, path);
+
+        return op && op->kind == PLAN_BIND && op->is_read_only && !op->text && writable_around(plan, op);
+}
+
+/* What the command has a version of its own of it may write, and not replace. */
+static int explain_write(const struct nsrun_plan *plan, const char *path, bool to_replace, char **ret) {
         const struct plan_op *op = explain_covering(plan, path), *around = writable_around(plan, op);
         const char *name = op && around ? path_below(op->target, around->target) : NULL;
         _cleanup_free_ char *word = NULL, *in_git = NULL;
@@ -232,7 +239,8 @@ static int explain_write(const struct nsrun_plan *plan, const char *path, char *
         if (name && around->origin == PLAN_BY_GIT && !(name = in_git = str_concat(".git", "/", name)))
                 return -ENOMEM;
 
-        if (op && op->kind == PLAN_BIND && !op->is_read_only)
+        if (op && op->kind == PLAN_BIND &&
+            (!op->is_read_only || (op->text && !(to_replace && streq(op->target, path)))))
                 return 0;
         r = around ? 0 : explain_never(plan, op && op->kind == PLAN_BIND ? op->target : path, true, ret);
         if (r < 0 || *ret)
@@ -315,7 +323,7 @@ int explain_path(const struct nsrun_plan *plan, const char *path, enum refused h
         }
         if (how == REFUSED_ABSENT || how == REFUSED_MAKE)
                 return explain_absent(plan, normal, how == REFUSED_MAKE, ret);
-        if (how == REFUSED_WRITE)
-                return explain_write(plan, normal, ret);
+        if (how == REFUSED_WRITE || how == REFUSED_REPLACE)
+                return explain_write(plan, normal, how == REFUSED_REPLACE, ret);
         return how == REFUSED_SPACE ? explain_space(plan, op, ret) : 0;
 }

@@ -10,16 +10,19 @@
 #include "plan/plan.h"
 
 enum refused {
-        REFUSED_ABSENT, /* ENOENT */
-        REFUSED_MAKE,   /* the same, of what was to be written */
-        REFUSED_ACCESS, /* EACCES, EPERM */
-        REFUSED_WRITE,  /* EROFS */
-        REFUSED_SPACE,  /* ENOSPC */
+        REFUSED_ABSENT,  /* ENOENT */
+        REFUSED_MAKE,    /* the same, of what was to be written */
+        REFUSED_ACCESS,  /* EACCES, EPERM */
+        REFUSED_WRITE,   /* EROFS */
+        REFUSED_REPLACE, /* EBUSY: rename(2) of a mount point, as git does to its own */
+        REFUSED_SPACE,   /* ENOSPC */
 };
 
 /* *ret is the reason, which the caller frees; or NULL: the sandbox didn't cause it, as far as may be told.
  * `path` is absolute.  A joining plan's operations must have been loaded.  -ENOMEM. */
 int explain_path(const struct nsrun_plan *plan, const char *path, enum refused how, char **ret);
+/* Whether it is read-only in a folder that is writable, and no version of the command's own. */
+bool explain_is_protected(const struct nsrun_plan *plan, const char *path);
 /* The operation that decides what is at a path: of those above it the lowest, and of two there the later; or
  * NULL. */
 const struct plan_op *explain_covering(const struct nsrun_plan *plan, const char *path);

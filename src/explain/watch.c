@@ -23,7 +23,7 @@
 struct seen {
         char *path; /* NULL: it isn't of interest */
         enum watched_how how;
-        bool is_there, is_folder, is_made;
+        bool is_there, is_folder, is_made, is_replaced;
 };
 
 bool watch_can_end(const struct nsrun_plan *plan) {
@@ -113,7 +113,8 @@ static void watch_port(struct watch *watch, uint32_t pid, uint16_t port) {
 }
 
 /* The path of a socket, absolute; NULL: it has none. */
-static char *socket_path(struct watch *watch, uint32_t pid, const uint64_t *arguments) {
+static char *socket_path(struct watch *watch, const struct watched_call *call, uint32_t pid,
+                         const uint64_t *arguments) {
         union {
                 struct sockaddr any;
                 struct sockaddr_un un;
@@ -126,7 +127,10 @@ static char *socket_path(struct watch *watch, uint32_t pid, const uint64_t *argu
         n = peek(pid, arguments[1], &address, length);
         if (n < sizeof(address.any.sa_family))
                 return NULL;
-        if (address.any.sa_family == AF_INET || address.any.sa_family == AF_INET6) {
+        if (call->how == WATCHED_BIND && address.any.sa_family != AF_UNIX) {
+                if (address.any.sa_family == AF_INET || address.any.sa_family == AF_INET6)
+                        watch->asked.bound = ntohs(address.in.sin_port);
+        } else if (address.any.sa_family == AF_INET || address.any.sa_family == AF_INET6) {
                 bool is_loopback = address.any.sa_family == AF_INET
                                            ? ntohl(address.in.sin_addr.s_addr) >> 24 == 127
                                            : IN6_IS_ADDR_LOOPBACK(&address.in6.sin6_addr);
@@ -195,8 +199,9 @@ static void see(struct watch *watch, const struct seccomp_notif *question, const
         _cleanup_free_ char *path = NULL, *normal = NULL;
 
         *seen = (struct seen){.how = call->how};
-        if (call->how == WATCHED_CONNECT) {
-                path = socket_path(watch, question->pid, arguments);
+        if (call->how == WATCHED_CONNECT || call->how == WATCHED_BIND) {
+                path = socket_path(watch, call, question->pid, arguments);
+                seen->how = call->how == WATCHED_BIND ? WATCHED_MAKE : WATCHED_CONNECT;
         } else if (watch_read_text(question->pid, arguments[call->path], text) && *text) {
                 watch->n_read++;
                 path = *text == '/'    ? strdup(text)
@@ -212,6 +217,7 @@ static void see(struct watch *watch, const struct seccomp_notif *question, const
         if (!asked_is_of_interest(watch->asked.plan, normal, seen->how))
                 return;
         seen->path = TAKE_PTR(normal);
+        seen->is_replaced = call->how == WATCHED_REMOVE || strstr(call->name, "rename");
         watch_look(watch, seen);
 }
 
@@ -230,6 +236,7 @@ static void watch_keep(struct watch *watch, const struct seen *seen, const struc
                 asked->count > 1 && watch->is_learning ? asked->is_there || seen->is_there : seen->is_there;
         asked->is_folder |= seen->is_folder;
         asked->is_made = seen->is_made;
+        asked->is_replaced |= seen->is_replaced;
         if (asked->count == 1) {
                 asked->pid = question->pid;
                 (void)snprintf(asked->program, sizeof(asked->program), "%s", program);

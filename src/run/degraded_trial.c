@@ -83,6 +83,7 @@ static int make_trial(const struct nsrun_plan *plan, struct nsrun_plan **ret) {
         if (!trial || !(trial->cwd = strdup("/")) || !(trial->seccomp_name = strdup("none")))
                 return -ENOMEM;
         trial->root_size = plan->root_size;
+        trial->asked_proc = plan->asked_proc;
         trial->net = plan->net == POLICY_NET_HOST ? POLICY_NET_HOST : POLICY_NET_NONE;
         trial->backing = plan->backing;
         trial->landlock = POLICY_LANDLOCK_OFF;

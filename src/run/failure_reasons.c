@@ -4,25 +4,23 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "explain/output.h"
 #include "explain/watch.h"
 
-static bool was_killed(const struct run *run) {
-        return (WIFSIGNALED(run->status) && WTERMSIG(run->status) == SIGKILL) ||
-               (WIFEXITED(run->status) && WEXITSTATUS(run->status) == 128 + SIGKILL);
-}
-
-/* Whether it ended by a signal that leaves a core file, or its shell says so. */
-static bool has_crashed(const struct run *run) {
-        static const int signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGQUIT};
+/* By which signal it ended, or its shell says that a command of its own did; 0: by none.  SIGXCPU stands for
+ * the SIGKILL that comes at the hard limit of time. */
+static int ended_by(const struct run *run, const struct nsrun_plan *plan) {
+        const struct policy_rlimit *time = &plan->limits.rlimits[RLIMIT_CPU];
         int by = WIFSIGNALED(run->status) ? WTERMSIG(run->status) : WEXITSTATUS(run->status) - 128;
+        struct rusage used;
 
-        for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-                if (by == signals[i])
-                        return true;
-        return false;
+        if (by == SIGKILL && time->is_set && getrusage(RUSAGE_CHILDREN, &used) == 0 &&
+            (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1 >= time->hard)
+                return SIGXCPU;
+        return by > 0 ? by : 0;
 }
 
 /* Whether a file wasn't found whose folder isn't named. */
@@ -32,16 +30,13 @@ static bool misses_a_file(const struct printed *p) {
         return p->n > 0 && memmem(p->bytes, p->n, words, strlen(words));
 }
 
-void reasons_tell(struct run *run, const struct nsrun_plan *plan) {
-        const struct watch *watch = denials_watched(run->denials);
-        _cleanup_strv_ char **reasons = NULL;
-        int r = 0;
+static int find_reasons(struct run *run, const struct nsrun_plan *plan, const struct watch *watch,
+                        char ***ret) {
+        int by = ended_by(run, plan), r = 0;
 
-        if (plan->limits.memory > 0 && run_ran_out_of_memory(run, was_killed(run)))
-                r = explain_add(&reasons, EXPLAIN_NO_MEMORY);
-        if (r >= 0 && run->denials)
-                r = denials_explain(run->denials, &reasons);
-        if (r >= 0 && watch && watch->printed.n > 0)
+        if (run->denials)
+                r = denials_explain(run->denials, ret);
+        if (r >= 0 && watch)
                 r = explain_output(
                         &(const struct explained){.plan = plan,
                                                   .output = watch->printed.bytes,
@@ -50,22 +45,33 @@ void reasons_tell(struct run *run, const struct nsrun_plan *plan) {
                                                   .libraries = getenv("LD_LIBRARY_PATH"),
                                                   .agent = getenv("SSH_AUTH_SOCK"),
                                                   .bus = getenv("DBUS_SESSION_BUS_ADDRESS"),
+                                                  .signal = by,
+                                                  .oom_killed = run_ran_out_of_memory(run, by == SIGKILL),
                                                   .knows_nested = denials_want_nested(run->denials)},
-                        &reasons);
+                        ret);
         if (r >= 0 && watch && asked_was_privileged(&watch->asked))
-                r = explain_add(&reasons, EXPLAIN_NO_PRIVILEGES);
+                r = explain_add(ret, EXPLAIN_NO_PRIVILEGES);
         if (r >= 0 && watch)
-                r = asked_explain(&watch->asked, reasons ? ASKED_PLAIN : ASKED_LATE, &reasons);
-        if (r >= 0 && has_crashed(run) && explain_took_cores(plan, false))
-                r = explain_add(&reasons, EXPLAIN_NO_CORE);
-        if (r >= 0 && watch && !reasons && misses_a_file(&watch->printed))
-                r = asked_explain(&watch->asked, ASKED_WIDE, &reasons);
+                r = asked_explain(&watch->asked, *ret ? ASKED_PLAIN : ASKED_LATE, ret);
+        if (r >= 0 && watch && !*ret && misses_a_file(&watch->printed))
+                r = asked_explain(&watch->asked, ASKED_WIDE, ret);
+        return r;
+}
+
+void reasons_tell(struct run *run, const struct nsrun_plan *plan) {
+        const struct watch *watch = denials_watched(run->denials);
+        bool has_failed = run->status != 0 || !run->has_exited;
+        _cleanup_strv_ char **reasons = NULL;
+        int r = has_failed ? find_reasons(run, plan, watch, &reasons)
+                : watch    ? asked_explain(&watch->asked, ASKED_PROTECTED, &reasons)
+                           : 0;
+
         STRV_FOREACH (reason, reasons) {
                 _cleanup_free_ char *line = str_visible(*reason);
 
                 (void)fprintf(stderr, "nsrun: reason: %s\n", line ? line : "?");
         }
-        if (watch && watch->asked.calls > 0 && watch->n_read == 0)
+        if (has_failed && watch && watch->asked.calls > 0 && watch->n_read == 0)
                 (void)fprintf(stderr, "nsrun: note: what the command asked for can't be read here "
                                       "(kernel.yama.ptrace_scope is 3?)\n");
         if (r < 0)

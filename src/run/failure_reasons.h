@@ -4,5 +4,6 @@
 
 #include "run.h"
 
-/* Tells it of a run whose command has failed: a line for each reason, at most EXPLAIN_MOST, or none. */
+/* Tells it of a run that has ended: a line for each reason, at most EXPLAIN_MOST, or none.  Of a command
+ * that succeeded it tells what was protected from it. */
 void reasons_tell(struct run *run, const struct nsrun_plan *plan);

@@ -387,7 +387,7 @@ static int run_plan(struct supervised *s, const struct run_params *params, int *
         if (run->denials && s->params->report_fd >= 0)
                 tell_denials(s);
         tell_used(s);
-        if (s->params->explains && (run->status != 0 || !run->has_exited))
+        if (s->params->explains)
                 reasons_tell(run, s->plan);
         if (s->params->watched)
                 s->params->watched(s->params->data, run);

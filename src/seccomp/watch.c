@@ -35,11 +35,12 @@ const struct watched_call watched_calls[] = {
         {"renameat2", WATCHED_REMOVE, 0, 1, -1}, {"renameat2", WATCHED_MAKE, 2, 3, -1},
         {"unlink", WATCHED_REMOVE, -1, 0, -1},   {"unlinkat", WATCHED_REMOVE, 0, 1, -1},
         {"rmdir", WATCHED_REMOVE, -1, 0, -1},    {"connect", WATCHED_CONNECT, -1, 1, 2},
-        {"stat", WATCHED_LOOK, -1, 0, -1},       {"lstat", WATCHED_LOOK, -1, 0, -1},
-        {"newfstatat", WATCHED_LOOK, 0, 1, 3},   {"statx", WATCHED_LOOK, 0, 1, 2},
-        {"access", WATCHED_LOOK, -1, 0, -1},     {"faccessat", WATCHED_LOOK, 0, 1, -1},
-        {"faccessat2", WATCHED_LOOK, 0, 1, -1},  {"chdir", WATCHED_LOOK, -1, 0, -1},
-        {"write", WATCHED_PRINT, -1, -1, -1},    {"writev", WATCHED_PRINT, -1, -1, -1},
+        {"bind", WATCHED_BIND, -1, 1, 2},        {"stat", WATCHED_LOOK, -1, 0, -1},
+        {"lstat", WATCHED_LOOK, -1, 0, -1},      {"newfstatat", WATCHED_LOOK, 0, 1, 3},
+        {"statx", WATCHED_LOOK, 0, 1, 2},        {"access", WATCHED_LOOK, -1, 0, -1},
+        {"faccessat", WATCHED_LOOK, 0, 1, -1},   {"faccessat2", WATCHED_LOOK, 0, 1, -1},
+        {"chdir", WATCHED_LOOK, -1, 0, -1},      {"write", WATCHED_PRINT, -1, -1, -1},
+        {"writev", WATCHED_PRINT, -1, -1, -1},
 };
 const size_t n_watched_calls = ARRAY_SIZE(watched_calls);
 

@@ -15,6 +15,7 @@ enum watched_how {
         WATCHED_MAKE,    /* mkdir(2), O_CREAT, rename(2)'s new name */
         WATCHED_REMOVE,  /* unlink(2), rename(2)'s old name */
         WATCHED_CONNECT, /* connect(2) to a socket that has a path */
+        WATCHED_BIND,    /* bind(2) to a port; to a path it is WATCHED_MAKE */
         WATCHED_PRINT,   /* write(2) to a standard stream; no path */
 };
 

@@ -168,7 +168,7 @@ void expect_host_refusal(const struct outcome *o, int status, const char *line);
 /* What follows it where parts of /proc are masked. */
 #define MASKED_TOO                                                                                           \
         "; parts of its /proc are masked, too: add docker's --security-opt systempaths=unconfined (podman: " \
-        "unmask=ALL; Kubernetes: procMount: Unmasked), or choose --proc=none"
+        "unmask=ALL; Kubernetes: procMount: Unmasked), or choose --proc=bind (which shows the host's processes) or --proc=none"
 #define FILTER_REFUSES_MOUNTS \
         FILTER_REFUSES_THEM("mounts in a user namespace", "with @mount in SystemCallFilter=")
 /* Whether a refusal is one line, but for the one that points at doctor. */

@@ -225,7 +225,7 @@ TEST(a_masked_proc_is_a_degradation) {
         lack = text_of("%s", has_subset ? "a full /proc is refused here" : "no /proc can be mounted here");
         message = text_of("%s: %s", lack, has_subset ? "mounted with subset=pid" : "the sandbox has none");
         fix = text_of("run the container with an unmasked /proc, or choose --proc=%s",
-                      has_subset ? "subset" : "none");
+                      has_subset ? "subset" : "bind (which shows the host's processes) or --proc=none");
         json = listed(has_subset ? "proc-subset" : "proc-none", "\"/proc\"", message, fix);
         out = text_of("degraded    %s: /proc\n%s", message, json);
         line = text_of("--strict: %s: /proc; %s", lack, fix);

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun run --explain`: a failure that the sandbox caused is told with the option that allows it, any other
  * isn't; and who floods the notifier, changes paths under it or dies under it gets nothing but that. */
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 
 #include "harness.h"
 
@@ -26,6 +23,12 @@ static void make_host(const struct site *s) {
         make_folder(s->home, "work");
         make_folder(s->home, ".ssh");
         make_file(s->project, ".envrc", "");
+        make_folder(s->project, ".git");
+        make_folder(s->project, ".git/objects");
+        make_folder(s->project, ".git/refs");
+        make_folder(s->project, ".git/hooks");
+        make_file(s->project, ".git/HEAD", "ref: refs/heads/main\n");
+        make_file(s->project, ".git/config", "[core]\n\tbare = false\n");
         make_file(s->project, ".env.local", "x");
         make_file(s->project, "plain", "x");
         make_file(s->home, "loose", "x");
@@ -54,6 +57,10 @@ static void explained(const struct site *s, struct outcome *ret, const char *opt
 #define OUTSIDE(path)                                                                                      \
         path " lies outside of what is exposed, where the sandbox is read-only: --rw exposes a folder of " \
              "the host's, --tmpfs makes an empty one"
+
+#define OF_GIT(name) \
+        "%P/" name " is protected, since programs on the host obey it: --no-protect " name " lifts that"
+#define MET(limit) "what --limit " limit " gives was used up: more of it allows more"
 
 /* A call of openat2(2). */
 #define OPENAT2 \
@@ -87,6 +94,10 @@ static const struct {
         {"cat %H/.aws/credentials", NULL,
          "%H/.aws is not exposed by policy, whether it exists or not: it is where keys and passwords are kept; "
          "what needs that runs outside"},
+        {"sed -i s/x/y/ .git/config", NULL, OF_GIT(".git/config")},
+        {"mv .git/hooks other", NULL, OF_GIT(".git/hooks")},
+        {"rm -f .git/config; false", NULL, OF_GIT(".git/config")},
+        {"python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"%O/s\")'", NULL, WRITE("%O")},
         {"unshare -r true", NULL, NESTED("unshare CLONE_NEWUSER")},
         {"chmod u+s plain", NULL,
          "seccomp denies the setuid bit, and where other users can reach a writable folder the setgid bit: a "
@@ -134,6 +145,20 @@ static const struct {
          "the 3 processes that --limit pids=3 gives were used up: a larger number, as --limit pids=12, allows "
          "more",
          true},
+        {"python3 -c 'while True: pass'", "--limit=cputime=1", MET("cputime=1"), false},
+        {"python3 -c 'while True: pass'", "--limit=cputime=1:9", MET("cputime=1"), false},
+        {"head -c 5000 /dev/zero >x", "--limit=fsize=1K", MET("fsize=1024"), false},
+        {"python3 -c 'x = [open(\"/dev/null\") for i in range(20)]'", "--limit=nofile=10", MET("nofile=10"),
+         false},
+        {"python3 -c 'x = b\"x\" * 100000000'", "--limit=as=60M", MET("as=62914560"), false},
+        {"echo 'git@host: Permission denied (publickey).' >&2; exit 128", NULL,
+         "%H/.ssh is not exposed by policy, whether it exists or not: it is where keys and passwords are kept; "
+         "--ssh-agent KEY lets a key of the agent's sign, which is as much as git over ssh needs",
+         false},
+        {"echo 'error: gpg failed to sign the data' >&2; exit 128", NULL,
+         "%H/.gnupg is not exposed by policy, whether it exists or not: it is where keys and passwords are kept; "
+         "--gpg-agent lets a key sign",
+         false},
         {"su -c true </dev/null", NULL, NO_PRIVILEGES, true},
         {"bash -c 'ulimit -c unlimited'", NULL, NO_CORE, false},
         {"sh -c 'kill -ABRT $$'", NULL, NO_CORE, false},
@@ -226,78 +251,6 @@ TEST(what_the_sandbox_caused_is_told_once_with_its_option) {
         }
 }
 
-/* A socket of this process that listens at a port of the host's loopback. */
-static int listen_on_the_host(unsigned *ret_port) {
-        struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-        socklen_t size = sizeof(at);
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-        assert_true(fd >= 0);
-        assert_int_equal(bind(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
-        assert_int_equal(listen(fd, 4), 0);
-        assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
-        *ret_port = ntohs(at.sin_port);
-        return fd;
-}
-
-TEST(a_service_of_the_hosts_loopback_is_told_with_its_option) {
-        const struct site *s = *state;
-        unsigned port;
-        _cleanup_close_ int fd = listen_on_the_host(&port);
-        _cleanup_free_ char *command = text_of("bash -c 'exec 3<>/dev/tcp/127.0.0.1/%u'", port),
-                            *allow = text_of("--allow=localhost:%u", port),
-                            *none = text_of(
-                                    "nsrun: reason: port %u of localhost is the sandbox's own, and nobody "
-                                    "listens there: --net=allow --allow localhost:%u reaches the host's\n",
-                                    port, port),
-                            *other = text_of(
-                                    "nsrun: reason: port %u of localhost is the sandbox's own, and nobody "
-                                    "listens there: --allow localhost:%u reaches the host's\n",
-                                    port, port);
-        _cleanup_outcome_ struct outcome alone = {0}, refused = {0}, allowed = {0}, absent = {0};
-
-        explained(s, &alone, "--net=none", command);
-        expect_in(alone.err, none);
-        explained(s, &refused, "--net=allow", command);
-        expect_in(refused.err, other);
-        /* The advice, followed. */
-        RUN(s, &allowed, "--explain", "--net=allow", allow, "--", "sh", "-c", command);
-        assert_int_equal(allowed.status, 0);
-        /* Nobody is there on the host either. */
-        close_fdp(&fd);
-        explained(s, &absent, "--net=allow", command);
-        assert_int_equal(absent.status, 1);
-        assert_null(strstr(absent.err, "reason: port"));
-}
-
-/* Of many such ports the last ones are told, and not one at which somebody listens inside in the end. */
-TEST(the_last_ports_of_the_hosts_loopback_are_told) {
-        const struct site *s = *state;
-        unsigned first, last, served;
-        nsrun_unused _cleanup_close_ int first_fd = listen_on_the_host(&first),
-                                         last_fd = listen_on_the_host(&last),
-                                         served_fd = listen_on_the_host(&served);
-        _cleanup_free_ char *command = text_of(
-                                    "python3 -c 'import socket, sys\n"
-                                    "def ask(port):\n"
-                                    "    with socket.socket() as s: s.connect_ex((\"127.0.0.1\", port))\n"
-                                    "ask(%u); ask(%u)\n"
-                                    "for i in range(70): ask(1 + i)\n"
-                                    "l = socket.socket(); l.bind((\"127.0.0.1\", %u)); l.listen()\n"
-                                    "ask(%u); ask(%u); sys.exit(1)'",
-                                    first, served, served, last, served),
-                            *told = text_of("reason: port %u of localhost", last),
-                            *old = text_of("reason: port %u of localhost", first),
-                            *own = text_of("reason: port %u of localhost", served);
-        _cleanup_outcome_ struct outcome o = {0};
-
-        explained(s, &o, "--net=none", command);
-        assert_int_equal(o.status, 1);
-        expect_in(o.err, told);
-        expect_not_in(o.err, old);
-        expect_not_in(o.err, own);
-}
-
 static const char *const innocent[] = {
         "false",
         "exit 7",
@@ -323,6 +276,8 @@ static const char *const innocent[] = {
         "python3 -c '" OPENAT2 "; open(\"/dev/null\"); os._exit(1)'",
         "awk 'BEGIN { exit 3 }'",
         "mv plain /tmp/p && rm /tmp/p && false",
+        /* The command's own versions. */
+        "git config user.name x && echo y >.git/hooks/update && rm .git/hooks/update && false",
         /* Written in the sandbox's own home, which works. */
         "echo x >%H/loose; false",
         /* Probed in passing by many programs. */
@@ -351,6 +306,43 @@ TEST(nothing_is_told_of_a_failure_that_is_not_the_sandboxs_or_of_a_success) {
         explained(s, &well, NULL, "cat %O/data 2>/dev/null || true");
         expect_status(&well, 0);
         assert_string_equal(well.err, "");
+}
+
+TEST(of_a_success_is_told_what_was_protected_from_it) {
+        const struct site *s = *state;
+        _cleanup_free_ char *line = in_site(s, "nsrun: reason: " OF_GIT(".envrc") "\n");
+        _cleanup_outcome_ struct outcome o = {0}, lifted = {0};
+
+        make_host(s);
+        explained(s, &o, NULL, "echo x 2>/dev/null >>.envrc; cat %O/data 2>/dev/null; true");
+        expect_status(&o, 0);
+        assert_string_equal(o.err, line);
+        /* The advice, followed. */
+        explained(s, &lifted, "--no-protect=.envrc", "echo x >>.envrc");
+        expect_status(&lifted, 0);
+        assert_string_equal(lifted.err, "");
+}
+
+/* Only a policy of the user's kills. */
+TEST(a_policy_that_kills_is_told) {
+        const struct site *s = *state;
+        _cleanup_free_ char *option = in_site(s, "--seccomp=%O/kill.json"),
+                            *line = in_site(
+                                    s,
+                                    "nsrun: reason: the policy of --seccomp=%O/kill.json kills for a call "
+                                    "(SIGSYS): where it has SCMP_ACT_ERRNO instead, the call is named "
+                                    "here\n");
+        _cleanup_outcome_ struct outcome o = {0}, own = {0};
+
+        make_file(s->outside, "kill.json",
+                  "{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"syscalls\":[{\"names\":[\"getpgid\"],"
+                  "\"action\":\"SCMP_ACT_KILL_PROCESS\"}]}");
+        explained(s, &o, option, "exec python3 -c 'import os; os.getpgid(0)'");
+        assert_int_equal(o.status, 128 + SIGSYS);
+        expect_in(o.err, line);
+        explained(s, &own, NULL, "kill -SYS $$");
+        assert_int_equal(own.status, 128 + SIGSYS);
+        expect_not_in(own.err, "reason");
 }
 
 /* A command can't ask the host by way of the reasons whether a key exists, or what else lies in a folder. */

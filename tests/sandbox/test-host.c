@@ -15,8 +15,8 @@
 static const char masked_line[] =
         "nsrun: a new /proc can't be mounted: /proc: Operation not permitted; a container masks parts of "
         "/proc: start it with an unmasked one (podman: --security-opt unmask=ALL, docker: --security-opt "
-        "systempaths=unconfined, Kubernetes: procMount: Unmasked), or choose --proc=auto, --proc=none, or "
-        "--proc=bind (which shows the host's processes)";
+        "systempaths=unconfined, Kubernetes: procMount: Unmasked), or choose --proc=bind (which shows "
+        "the host's processes) or --proc=none";
 
 /* ---------------------------------------------------------- namespaces refused */
 
@@ -595,7 +595,9 @@ TEST(proc_auto_takes_what_it_can_get_and_says_so) {
         }
 }
 
-/* It shows the host's processes; it gives none of them away. */
+/* It shows the host's processes; it gives none of them away.  Overlays in memory have their layers
+ * elsewhere.
+ */
 TEST(a_bound_proc_opens_no_host_process) {
         const struct site *s = *state;
         _cleanup_free_ char *look = text_of(
@@ -605,11 +607,15 @@ TEST(a_bound_proc_opens_no_host_process) {
                 getpid(), getpid());
         _cleanup_free_ char *here =
                 text_of("cd /proc/%d && ls root/ && cat environ maps && readlink fd/0", getpid());
-        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *overlay = text_of("--overlay=%s", s->outside);
+        const char *const plan[] = {program(),  "plan", "--proc=bind", "--project",
+                                    s->project, "--",   "true",        NULL};
+        _cleanup_outcome_ struct outcome o = {0}, planned = {0};
 
         run_outside(s, &o, here);
         expect_status(&o, 0);
-        run_on(s, stage_masked, &(struct host){0}, NULL, OPTIONS("--proc=bind"), look, &o);
+        run_on(s, stage_masked, &(struct host){0}, NULL,
+               OPTIONS("--proc=bind", "--overlay-backing=tmpfs", overlay), look, &o);
         assert_int_not_equal(o.status, 0);
         expect_in(o.out, "seen\n");
         expect_in(o.out, "root/': Permission denied\n");
@@ -618,6 +624,9 @@ TEST(a_bound_proc_opens_no_host_process) {
         expect_in(o.out, "cat: maps: Permission denied\n");
         expect_in(o.out, "No such process");
         expect_in(o.err, "Read-only file system");
+        run(&(struct request){.argv = plan, .cwd = s->root}, &planned);
+        expect_status(&planned, 0);
+        expect_not_in(planned.out, "untold");
 }
 
 /* root's sandbox has no capability over what isn't root's. */

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 
+#include "bwrap-run.h"
 #include "probe.h"
 #include "terminal.h"
 
@@ -326,6 +327,34 @@ TEST_EVERYWHERE(a_shell_inside_can_be_suspended) {
         expect_text(&t, PROMPT);
         expect_last_status(&t, 7);
         close_terminal(&t);
+}
+
+/* In a pid namespace it can't name the group that was in the foreground before it. */
+TEST(a_script_goes_on_after_a_shell_inside) {
+        const struct site *s = *state;
+        _cleanup_free_ char *bwrap =
+                text_of("%s --ro-bind / / --dev /dev --proc /proc --unshare-pid", our_bwrap());
+        const char *const ways[] = {"$nsrun --no-new-session --", bwrap};
+
+        for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+                _cleanup_free_ char *line = text_of(
+                        "sh -c \"%s sh -c \\\"PS1='in''ner> ' exec bash --norc --noprofile --noediting -i\\\"; "
+                        "read x; echo got-\\$x.; exit 4\"",
+                        ways[i]);
+                struct terminal t;
+
+                open_terminal(s, &t);
+                type_line(&t, line);
+                expect_text(&t, INNER_PROMPT);
+                type_line(&t, "sh -c 'exit 3'");
+                expect_text(&t, INNER_PROMPT);
+                type_line(&t, "exit 7");
+                type_line(&t, "hello");
+                expect_text(&t, "got-hello.\n");
+                expect_text(&t, PROMPT);
+                expect_last_status(&t, 4);
+                close_terminal(&t);
+        }
 }
 
 /* ------------------------------------------------------------------- what it may not */
