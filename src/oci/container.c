@@ -11,7 +11,9 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "disk/exposed.h"
 #include "disk/remove_tree.h"
+#include "disk/rundir.h"
 #include "host/user.h"
 #include "spec.h"
 
@@ -47,6 +49,8 @@ int container_open_root(const char *root, int *ret, struct nsrun_error *err) {
         const char *runtime = getenv("XDG_RUNTIME_DIR"), *hint = NULL;
         _cleanup_free_ char *path =
                 root ? strdup(root) : path_join(runtime && *runtime == '/' ? runtime : "/run", "nsrun-oci");
+        _cleanup_exposed_ struct exposed known = {0};
+        _cleanup_free_ char *canonical = NULL;
         _cleanup_close_ int fd = -EBADF;
         struct stat st;
         int r;
@@ -55,8 +59,9 @@ int container_open_root(const char *root, int *ret, struct nsrun_error *err) {
                 return error_oom(err);
         if (!root && !runtime)
                 hint = "set XDG_RUNTIME_DIR, or name a folder of yours with --root";
-        if (mkdir(path, 0700) < 0 && errno != EEXIST)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, -errno, path,
+        r = rundir_make_folders(path);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, path,
                                  "the folder of containers can't be made", hint);
         fd = sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
         r = fd < 0 ? fd : sys_fstat(fd, &st);
@@ -66,6 +71,10 @@ int container_open_root(const char *root, int *ret, struct nsrun_error *err) {
         if (st.st_uid != geteuid() || user_writers(fd, &st, (char[USER_WRITERS_SIZE]){0}))
                 return fail_container(err, UNSAID(-EPERM), path,
                                       "the folder of containers may be written by others");
+        if (r >= 0 && (canonical = fd_name(fd)) && exposed_read(&known) >= 0 &&
+            exposed_is_known(&known, canonical))
+                return fail_container(err, UNSAID(-EPERM), path,
+                                      "the folder of containers lies where an earlier run could write");
         *ret = TAKE_FD(fd);
         return 0;
 }

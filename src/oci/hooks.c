@@ -12,8 +12,8 @@
 
 struct hook {
         const char *path;
-        char **argv, **env;
-        int timeout_ms; /* -1: none */
+        char **argv, **env; /* env: NULL: nsrun-oci's own */
+        int timeout_ms;     /* -1: none */
 };
 
 static void hook_clear(struct hook *h) {
@@ -51,7 +51,8 @@ static int hook_read(const struct json_value *from, const char *name, struct hoo
                 r = strv_add(&ret->argv, ret->path);
         if (r >= 0)
                 r = read_texts(json_get(from, "env"), &ret->env);
-        if (r >= 0 && !ret->env && !(ret->env = calloc(1, sizeof(char *))))
+        if (r >= 0 && !ret->env && json_kind(json_get(from, "env")) != JSON_NULL &&
+            !(ret->env = calloc(1, sizeof(char *))))
                 r = -ENOMEM;
         return r == -EINVAL ? fields_wrong(err, name, "a hook's args or env are no texts")
                : r < 0      ? error_oom(err)
@@ -64,7 +65,7 @@ static _Noreturn void hook_execute(const struct hook *h, int input) {
         (void)sigemptyset(&none);
         (void)sys_sigmask(SIG_SETMASK, &none, NULL);
         if (dup2(input, STDIN_FILENO) >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
-                (void)execve(h->path, h->argv, h->env);
+                (void)execve(h->path, h->argv, h->env ? h->env : environ);
         _exit(127);
 }
 

@@ -248,7 +248,7 @@ int oci_delete(const struct oci_options *options, nsrun_unused int *ret_status, 
                 *err = why;
                 return r;
         }
-        if (c.status != CONTAINER_STOPPED && c.status != CONTAINER_CREATING && !options->is_forced)
+        if (c.status == CONTAINER_RUNNING && !options->is_forced)
                 return error_setf(err, NSRUN_STAGE_SUPERVISE, UNSAID(-EBUSY), c.id,
                                   "end it first, or use --force", "the container is %s",
                                   container_status_name(c.status));

@@ -200,13 +200,17 @@ static int add_filesystem(struct spec *spec, const struct mount_asked *m, const 
 static int mounts_add_one(const struct json_value *from, const char *bundle, const char *root,
                           struct spec *spec, struct nsrun_error *err) {
         const struct json_value *options = json_get(from, "options");
-        struct mount_asked m = {.target = json_text(json_get(from, "destination")),
-                                .type = json_text(json_get(from, "type")),
+        const char *destination = json_text(json_get(from, "destination"));
+        _cleanup_free_ char *target = NULL;
+        struct mount_asked m = {.type = json_text(json_get(from, "type")),
                                 .source = json_text(json_get(from, "source"))};
         int r = 0;
 
-        if (!m.target || m.target[0] != '/')
-                return fields_wrong(err, "mounts.destination", "no absolute path");
+        if (!destination || !*destination)
+                return fields_wrong(err, "mounts.destination", "no path");
+        m.target = target = path_join("/", destination);
+        if (!target)
+                return error_oom(err);
         if (fields_is_empty(json_get(from, "uidMappings")) == false ||
             fields_is_empty(json_get(from, "gidMappings")) == false)
                 return fields_refuse(err, "mounts.uidMappings", NULL);
@@ -359,6 +363,16 @@ static int mounts_find_root(const struct json_value *config, const char *bundle,
                      : 0;
 }
 
+/* Images name one that they don't have. */
+static int mounts_add_cwd(struct nsrun_plan *plan, struct nsrun_error *err) {
+        struct plan_op *op = oci_mounts_add(plan, PLAN_DIR, plan->raw->directories[0], NULL, NULL);
+
+        if (!op)
+                return error_oom(err);
+        op->mode = 0755;
+        return 0;
+}
+
 int mounts_add(const struct json_value *config, const char *bundle, struct spec *spec,
                struct nsrun_error *err) {
         const struct json_value *in_linux = json_get(config, "linux"), *mounts = json_get(config, "mounts");
@@ -370,6 +384,8 @@ int mounts_add(const struct json_value *config, const char *bundle, struct spec 
                 r = add_plain(plan, PLAN_BIND, "/", root, NULL, err);
         for (size_t i = 0; i < json_length(mounts) && r >= 0; i++)
                 r = mounts_add_one(json_at(mounts, i), bundle, root, spec, err);
+        if (r >= 0)
+                r = mounts_add_cwd(plan, err);
         if (r >= 0)
                 r = add_default_devices(plan, err);
         if (r >= 0)

@@ -202,6 +202,8 @@ int spec_read(const struct json_value *config, const char *bundle, struct spec *
                 r = spec_add_hostname(json_get(config, "hostname"), &spec, err);
         if (r >= 0)
                 r = mounts_add(config, bundle, &spec, err);
+        if (r >= 0)
+                r = process_add_home(&spec, spec.plan->ops[0].source, err);
         if (r < 0)
                 return r;
         *ret = spec;

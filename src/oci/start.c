@@ -72,6 +72,26 @@ static int raise_limits(const struct nsrun_plan *plan, struct nsrun_error *err) 
         return 0;
 }
 
+/* The child's user opens its streams anew by /dev/stdout: a pipe has to be theirs.  A file stays its
+ * owner's. */
+static void give_streams(const struct spec *spec) {
+        unsigned long uid = spec->plan->uid, inside, outside, size;
+        int length;
+
+        for (const char *at = spec->uid_map;
+             at && sscanf(at, "%lu %lu %lu\n%n", &inside, &outside, &size, &length) == 3; at += length)
+                if (spec->plan->uid - inside < size) {
+                        uid = outside + (spec->plan->uid - inside);
+                        break;
+                }
+        for (int fd = 0; fd <= 2; fd++) {
+                struct stat st;
+
+                if (sys_fstat(fd, &st) >= 0 && S_ISFIFO(st.st_mode))
+                        (void)fchown(fd, (uid_t)uid, (gid_t)-1);
+        }
+}
+
 /* What the child inherits of this process. */
 static int prepare_self(struct spec *spec, const struct start_options *options, bool has_company,
                         struct nsrun_error *err) {
@@ -84,6 +104,11 @@ static int prepare_self(struct spec *spec, const struct start_options *options, 
                                  spec->has_terminal ? "process.terminal needs --console-socket"
                                                     : "--console-socket is for process.terminal",
                                  NULL);
+        /* The engine's are none of the command's. */
+        for (int signal_number = 1; signal_number < NSIG; signal_number++)
+                (void)signal(signal_number, SIG_DFL);
+        if (r >= 0)
+                give_streams(spec);
         if (r >= 0 && options->console_socket)
                 r = connect_console(options->console_socket, &spec->plan->raw->setup.console_socket, err);
         if (r >= 0 && spec->oom_score) {
@@ -325,9 +350,10 @@ int start_join(const struct container *c, struct spec *spec, const struct start_
         _cleanup_close_ int process = container_open_process(c), still = -EBADF;
         struct plan_raw *raw = spec->plan->raw;
         struct launch l = LAUNCH_INIT;
+        char root[32];
         int r;
 
-        if (c->status != CONTAINER_RUNNING || process < 0)
+        if ((c->status != CONTAINER_RUNNING && c->status != CONTAINER_CREATED) || process < 0)
                 return error_setf(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ESRCH), c->id, NULL,
                                   "the container is not running: it is %s",
                                   container_status_name(c->status));
@@ -342,6 +368,10 @@ int start_join(const struct container *c, struct spec *spec, const struct start_
                 r = still = container_open_process(c);
         if (r < 0)
                 return start_fail(err, r, c->id, "the container's namespaces can't be looked at");
+        (void)snprintf(root, sizeof(root), "/proc/%d/root", (int)c->process.pid);
+        r = process_add_home(spec, root, err);
+        if (r < 0)
+                return r;
         r = spec_check_devices(spec, raw->setup.join_namespaces & CLONE_NEWUSER, err);
         if (r < 0)
                 return r;

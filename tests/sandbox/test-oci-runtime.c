@@ -2,6 +2,7 @@
 /* nsrun-oci without an engine: the life of a container, what it may, its hooks, and what is refused by name.
  * Its root is the host's, read-only. */
 #include <fcntl.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -114,10 +115,6 @@ TEST(a_created_container_waits_for_its_start) {
         expect_in(created.out, "\"status\": \"created\"");
         OCI(s, &again, "create", "one");
         expect_refusal(&again, 1, "nsrun-oci: there is a container of that name: one");
-        OCI(s, &early, "exec", "one", "true");
-        expect_refusal(&early, 1, "nsrun-oci: the container is not running: it is created: one");
-        OCI(s, &early, "delete", "one");
-        expect_refusal(&early, 1, "nsrun-oci: the container is created: one; end it first, or use --force");
         OCI(s, &started, "start", "one");
         expect_status(&started, 0);
         text = file_text(hello);
@@ -126,6 +123,8 @@ TEST(a_created_container_waits_for_its_start) {
         expect_refusal(&twice, 1, "nsrun-oci: the container can't be started: it is running: one");
         OCI(s, &running, "state", "one");
         expect_in(running.out, "\"status\": \"running\"");
+        OCI(s, &early, "delete", "one");
+        expect_refusal(&early, 1, "nsrun-oci: the container is running: one; end it first, or use --force");
         /* The leak checker starts a process of its own, which in the container's pid namespace it waits for
          * in vain. */
         assert_int_equal(setenv("ASAN_OPTIONS", "detect_leaks=0", 1), 0);
@@ -153,6 +152,62 @@ TEST(a_created_container_waits_for_its_start) {
         OCI(s, &none, "delete", "--force", "one");
         expect_status(&none, 0);
         expect_nothing_left(s);
+}
+
+/* buildah gives one up so. */
+TEST(a_created_container_can_be_deleted) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        create_waiting(s);
+        OCI(s, &o, "delete", "one");
+        expect_status(&o, 0);
+        assert_true(waitpid(-1, NULL, 0) > 0);
+        expect_nothing_left(s);
+}
+
+/* As podman and buildah start it: signals that they ignore, no HOME, a folder that the image lacks, a mount
+ * whose place isn't absolute, pipes that are theirs, states in a folder that isn't there. */
+TEST(a_command_has_what_an_engine_leaves_out) {
+        const struct site *s = *state;
+        _cleanup_free_ char *more =
+                text_of(", \"hooks\": {\"poststart\": [{\"path\": \"/bin/sh\", \"args\": [\"sh\", \"-c\", "
+                        "\"echo $KEPT >%s/hook\"]}]}",
+                        s->root);
+        _cleanup_free_ char *hook = path_of(s->root, "hook"), *home = text_of("%s\n", getpwuid(0)->pw_dir);
+        _cleanup_free_ char *text = NULL, *config = path_of(s->root, "bundle/config.json"), *whole = NULL;
+        _cleanup_free_ char *states = path_of(s->root, "states/deep/er"),
+                            *bundle = path_of(s->root, "bundle");
+        _cleanup_outcome_ struct outcome o = {0};
+        char *at;
+
+        write_config(
+                s,
+                COMMAND("echo $HOME; pwd; yes | head -n 1; grep SigIgn /proc/self/status | tail -c 8; echo x >/dev/stdout"),
+                more, "");
+        whole = file_text(config);
+        at = strstr(whole, "\"cwd\": \"/\"");
+        assert_non_null(at);
+        text = text_of("%.*s\"cwd\": \"/mnt/new/one\"%s", (int)(at - whole), whole,
+                       at + strlen("\"cwd\": \"/\""));
+        at = strstr(text, "\"destination\": \"/mnt\"");
+        assert_non_null(at);
+        memcpy(at, "\"destination\":  \"mnt\"", strlen("\"destination\":  \"mnt\""));
+        make_file(s->root, "bundle/config.json", text);
+        assert_int_equal(setenv("KEPT", "kept", 1), 0);
+        (void)signal(SIGPIPE, SIG_IGN);
+        run(&(struct request){.argv = (const char *const[]){oci(), "--root", states, "run", "one", NULL},
+                              .cwd = bundle},
+            &o);
+        (void)signal(SIGPIPE, SIG_DFL);
+        assert_int_equal(unsetenv("KEPT"), 0);
+        assert_string_equal(o.err, "");
+        expect_status(&o, 0);
+        assert_true(startswith(o.out, home) != NULL);
+        assert_string_equal(o.out + strlen(home), "/mnt/new/one\ny\n0000000\nx\n");
+        free(TAKE_PTR(text));
+        text = file_text(hook);
+        assert_string_equal(text, "kept\n");
 }
 
 TEST(hooks_run_in_their_order_with_the_state) {
@@ -243,6 +298,8 @@ TEST(a_folder_of_states_that_others_may_write_is_refused) {
         _cleanup_free_ char *states = path_of(s->root, "states");
         _cleanup_free_ char *said =
                 text_of("nsrun-oci: the folder of containers may be written by others: %s", states);
+        _cleanup_free_ char *exposed = text_of(
+                "nsrun-oci: the folder of containers lies where an earlier run could write: %s", states);
         _cleanup_outcome_ struct outcome o = {0}, mended = {0};
 
         make_folder(s->root, "states");
@@ -253,6 +310,12 @@ TEST(a_folder_of_states_that_others_may_write_is_refused) {
         assert_int_equal(chmod(states, 0700), 0);
         OCI(s, &mended, "run", "one");
         expect_status(&mended, 0);
+        /* Its hooks are the host's programs. */
+        outcome_clear(&o);
+        RUN(s, &o, "--rw", states, "--", "true");
+        expect_status(&o, 0);
+        OCI(s, &o, "run", "one");
+        expect_refusal(&o, 1, exposed);
 }
 
 int main(void) {
