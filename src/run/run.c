@@ -349,9 +349,16 @@ int run_appeared_fd(const struct run *run) {
         return protected_fd(&run->protected);
 }
 
-void run_take_appeared(struct run *run) {
-        if (protected_take(&run->protected, run->launch.pid) < 0)
+/* What can't be kept from the command ends it. */
+static void judge_replaced(struct run *run, int r) {
+        if (r >= 0)
+                r = versions_judge(&run->versions, false, &run->protected.uncovered);
+        if (r < 0)
                 (void)launch_signal(&run->launch, SIGKILL);
+}
+
+void run_take_appeared(struct run *run) {
+        judge_replaced(run, protected_take(&run->protected, run->launch.pid));
 }
 
 int run_covers_fd(const struct run *run) {
@@ -359,8 +366,7 @@ int run_covers_fd(const struct run *run) {
 }
 
 void run_cover_again(struct run *run, bool has_changed) {
-        if (protected_cover(&run->protected, run->launch.pid, has_changed) < 0)
-                (void)launch_signal(&run->launch, SIGKILL);
+        judge_replaced(run, protected_cover(&run->protected, run->launch.pid, has_changed));
 }
 
 bool run_ran_out_of_memory(struct run *run, bool was_killed) {

@@ -264,6 +264,69 @@ TEST(what_the_host_replaces_is_covered_again) {
         }
 }
 
+/* git's lock lies open to the command, and so does the new file until it is covered: whoever wrote it, the
+ * host gets at once what is harmless, and the rest never. */
+TEST(what_the_hosts_configuration_becomes_is_judged_by_what_it_says) {
+        static const char beside[] =
+                "git config branch.a.description before; git config core.pager mine\n"
+                "(until [ -e ready ]; do :; done; git config core.fsmonitor evil; git config branch.b.description host\n"
+                "git config --unset core.pager; while git config core.fsmonitor; do :; done; >go) >/dev/null 2>&1 &";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (unsigned way = 0; way < 2; way++) {
+                make_repository(s, "rm -rf * .[a-z]*; git init -q .");
+                on_host(s, beside, &o);
+                if (way == 0)
+                        RUN(s, &o, "--", "sh", "-c",
+                            ">ready; until [ -e go ]; do :; done; git config core.editor x");
+                if (way == 1) {
+                        _cleanup_free_ char *id = START_PLAIN(s);
+
+                        JOIN_SCRIPT(s, id, &o, ">ready; until [ -e go ]; do :; done");
+                        SESSION(s, &o, "stop", id);
+                }
+                collect_orphans();
+                expect_in(
+                        o.err,
+                        "nsrun: note: what the host or the command wrote to it is kept aside: core.fsmonitor: ");
+                on_host(s,
+                        "git config --get-regexp 'branch|pager|fsmonitor|editor'; "
+                        "cat \"$XDG_STATE_HOME\"/nsrun/kept/*/1/entry | grep -c fsmonitor",
+                        &o);
+                expect_out(&o, "branch.a.description before\nbranch.b.description host\n1\n");
+        }
+}
+
+/* It was opened under the name that the host's new file had before. */
+TEST(a_descriptor_of_what_the_host_puts_there_is_good_for_nothing) {
+        static const char setup[] =
+                "rm -rf * .[a-z]*; git init -q .; echo mine >.npmrc; cp .git/config .git/n; echo new >n\n"
+                "(until [ -e ready ]; do :; done; mv $f; >go) >/dev/null 2>&1 &";
+        static const char script[] =
+                "echo evil >.envrc; while [ -e .envrc ]; do :; done; exec 3>>$0; >ready; until [ -e go ]; do :; done\n"
+                "while [ -e .npmrc ]; do :; done; echo evil >&3";
+        const struct site *s = *state;
+        _cleanup_free_ char *config = replaced(setup, "$f", ".git/n .git/config"),
+                            *npmrc = replaced(setup, "$f", "n .npmrc");
+        _cleanup_outcome_ struct outcome o = {0}, killed = {0};
+
+        make_repository(s, npmrc);
+        RUN(s, &o, "--", "sh", "-c", script, "n");
+        expect_status(&o, 0);
+        expect_in(o.err, "/.npmrc; --no-protect .npmrc lets it stay\n");
+        collect_orphans();
+        make_repository(s, config);
+        RUN(s, &killed, "--", "sh", "-c", script, ".git/n");
+        expect_status(&killed, 137);
+        expect_in(killed.err,
+                  "nsrun: note: the host has replaced this file, and it can't be kept from the command: the "
+                  "sandbox is ended: ");
+        collect_orphans();
+        on_host(s, "git config core.bare; ! grep evil .git/config", &o);
+        expect_out(&o, "false\n");
+}
+
 /* What the host replaces is told: the command could write it for a moment. */
 TEST(a_name_that_changes_meanwhile_is_told) {
         const struct site *s = *state;
