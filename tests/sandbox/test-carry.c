@@ -223,7 +223,7 @@ TEST_WITH(a_protected_folder_is_the_commands_own, setup, site_teardown) {
         /* It is there again, and nothing new is kept. */
         RUN(s, &o, "--", "sh", "-c",
             "git commit -q --allow-empty -m z 2>&1; ls -A .claude .claude/skills; ls .git/hooks | grep -v sample");
-        expect_out(&o, "ran\n.claude:\nnew\nskills\n\n.claude/skills:\nc\npre-commit\n");
+        expect_out(&o, "ran\n.claude:\nnew\nskills\nworktrees\n\n.claude/skills:\nc\npre-commit\n");
         assert_string_equal(o.err, "");
         RUN(s, &o, "--", "sh", "-c", hostile);
         expect_in(o.err, "/.husky\nnsrun: note: 4 kept aside: nsrun review\n");
