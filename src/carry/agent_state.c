@@ -383,7 +383,7 @@ static int read_mixed(int parent, const char *name, char **ret, struct stat *ret
 
 static int put_text(int parent, const char *name, const struct stat *was, const char *text) {
         char draft[CARRIED_DRAFT_SIZE];
-        _cleanup_close_ int fd = carried_draft(parent, draft);
+        _cleanup_close_ int fd = carried_draft(parent, name, draft);
 
         return fd < 0 ? fd
                       : carried_commit(parent, fd, draft, name, was, was ? was->st_mode : 0600,
