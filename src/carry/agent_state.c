@@ -14,6 +14,7 @@
 #include "disk/locked.h"
 #include "disk/remove_tree.h"
 #include "json_members.h"
+#include "killed.h"
 
 enum {
         JSON_MAX = 8 << 20,
@@ -605,6 +606,8 @@ static int recover_one(void *data, int base_fd, const struct dirent *entry) {
         if (r >= 0)
                 carried_end(&c, &u, in->found, in->data);
         carried_clear(&c);
+        if (r != -ENOMEM)
+                r = killed_keep(&u, in->found, in->data);
         if (r == -ENOMEM)
                 rundir_close(&u);
         else

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "git_config.h"
+#include "killed.h"
 #include "private_folder.h"
 
 /* What a session's commands need of each file, in its run directory: what the command was given, by which
@@ -180,6 +181,16 @@ static int read_version(const struct versions *versions, size_t k, char **ret, s
         (void)snprintf(name, sizeof(name), "%zu/%s", k, path_basename(versions->files[k].path));
         fd = beneath_open(versions->folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
         return fd < 0 ? fd : read_bytes_fd(fd, SIZE_MOST, ret, ret_n);
+}
+
+void versions_write_down(const struct versions *versions, int fd) {
+        for (size_t k = 0; k < versions->n; k++) {
+                char layer[32];
+
+                (void)snprintf(layer, sizeof(layer), PLAN_PRIVATE_LAYER "%zu", k);
+                if (versions->files[k].is_folder)
+                        killed_add(fd, layer, versions->files[k].path);
+        }
 }
 
 static int say_of_version(const char *path, const char *what, const char *hint,

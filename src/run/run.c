@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/programs.h"
 #include "base/sys.h"
+#include "carry/killed.h"
 #include "descriptors.h"
 #include "explain/path.h"
 #include "explain/watch.h"
@@ -147,6 +148,7 @@ static void look_back(struct run *run, const struct plan_join *join) {
 static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_move,
                        struct launch_params *params, struct nsrun_error *err) {
         struct nsrun_error plain = {0};
+        const char *rundir;
         int r;
 
         params->wants_denials = params->wants_denials && plan->seccomp.code;
@@ -184,6 +186,9 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
                 r = note_no_version(run, plan, err);
         if (r >= 0)
                 r = versions_begin(plan, &run->rundir, run->kept_by, &run->versions, err);
+        rundir = plan->join ? plan->join->rundir : run->rundir.path;
+        if (r >= 0 && rundir && !(run->record_path = strdup(rundir)))
+                return error_oom(err);
         if (r >= 0)
                 r = cgroup_prepare(plan, may_move, &run->cgroup, params, err);
         run->n_processes = params->n_processes;
@@ -349,8 +354,20 @@ int run_appeared_fd(const struct run *run) {
         return protected_fd(&run->protected);
 }
 
+/* What would be lost by a kill.  A short command has no time for it. */
+static void write_down_kept(struct run *run) {
+        if (run->record == -EBADF && run->kept_by && run->record_path) {
+                run->record = killed_begin(run->record_path, run->kept_by);
+                (void)fd_lift(&run->record);
+                if (!run->kept_by->session)
+                        versions_write_down(&run->versions, run->record);
+        }
+        protected_write_down(&run->protected, run->record);
+}
+
 /* What can't be kept from the command ends it. */
 static void judge_replaced(struct run *run, int r) {
+        write_down_kept(run);
         if (r >= 0)
                 r = versions_judge(&run->versions, false, &run->protected.uncovered);
         if (r < 0)
@@ -450,6 +467,8 @@ void run_end(struct run *run) {
         reopened_end(&run->streams);
         close_fdp(&run->listener);
         close_fdp(&run->shown);
+        close_fdp(&run->record);
+        free(run->record_path);
         run->denials = denials_free(run->denials);
         (void)oom_watch_ended(&run->memory);
         cgroup_remove(&run->cgroup);

@@ -10,6 +10,7 @@
 #include "base/beneath.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "carry/killed.h"
 #include "disk/remove_tree.h"
 
 int look_say(const struct look *l, const char *name, const char *what, const char *hint) {
@@ -193,4 +194,14 @@ int asides_tell_others(const struct protected_names *names,
                 "%zu more protected names that the command made are renamed: more than is kept aside",
                 names->n_others);
         return found(data, &note);
+}
+
+void protected_write_down(struct protected_names *names, int fd) {
+        for (; names->n_written < names->n_asides; names->n_written++) {
+                const struct protected_aside *a = &names->asides[names->n_written];
+                _cleanup_free_ char *path = str_concat(names->folders[a->folder].path, "/", a->name);
+
+                if (path)
+                        killed_add(fd, a->aside, path);
+        }
 }

@@ -190,6 +190,30 @@ TEST(what_is_made_behind_a_sessions_commands_is_kept_aside) {
         expect_out(&o, "go\nmade\nevil\n");
 }
 
+/* The next run keeps it, and its command has of a folder what the killed one had. */
+TEST(a_kill_loses_nothing_that_is_to_be_kept_aside) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script = text_of(
+                "git init -q . && mkdir .vscode; %s run -- sh -c 'echo evil >.envrc; while [ -e .envrc ]; do :; done\n"
+                "echo inside >.vscode/tasks.json; >go; exec sleep 1000' & p=$!\n"
+                "until [ -e go ] && grep -qs aside \"$XDG_CACHE_HOME\"/nsrun/*/kept; do :; done\n"
+                "kill -9 $p; wait $p; test $? = 137 || exit\n"
+                "until ! [ -e .envrc.aside-0 ]; do %s run -- cat .vscode/tasks.json >out 2>err || exit; done\n"
+                "cat out err; ls -A .vscode",
+                program(), program());
+        _cleanup_free_ char *notes = text_of(
+                "inside\nnsrun: note: what the command of a run that was killed left here is kept aside: "
+                "%s/.vscode\nnsrun: note: what the command of a run that was killed left here is kept aside: "
+                "%s/.envrc\nnsrun: note: 2 kept aside: nsrun review\n",
+                s->project, s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, script, &o);
+        collect_orphans();
+        expect_status(&o, 0);
+        assert_string_equal(o.out, notes);
+}
+
 /* It would be taken away again, and said to have been put there. */
 TEST(nothing_is_accepted_while_a_sandbox_of_the_project_runs) {
         const struct site *s = *state;
