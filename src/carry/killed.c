@@ -32,7 +32,8 @@ int killed_begin(const char *rundir, const struct kept_by *k) {
 
         if (!path)
                 return -ENOMEM;
-        fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | (k->session ? 0 : O_CREAT | O_EXCL), 0600);
+        fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | (k->session ? 0 : O_CREAT | O_EXCL),
+                  0600);
         if (fd < 0)
                 return -errno;
         r = k->session ? 0 : write_texts(fd, texts, ARRAY_SIZE(texts));
@@ -95,7 +96,8 @@ static int keep_killed(struct keeping_killed *x, const char *what, const char *p
         return x->found(x->data, &note);
 }
 
-int killed_keep(const struct rundir *u, int (*found)(void *data, const struct nsrun_error *note), void *data) {
+int killed_keep(const struct rundir *u, int (*found)(void *data, const struct nsrun_error *note),
+                void *data) {
         _cleanup_close_ int fd = beneath_open(u->dir_fd, RUNDIR_KEPT, O_RDONLY | O_NONBLOCK, 0);
         struct keeping_killed x = {.u = u, .found = found, .data = data};
         _cleanup_free_ char *bytes = NULL;
@@ -108,7 +110,9 @@ int killed_keep(const struct rundir *u, int (*found)(void *data, const struct ns
                 if (n_texts < n_had)
                         continue;
                 if (n_had == ARRAY_SIZE(texts))
-                        x.kept_by = (struct kept_by){texts[0], texts[1], *texts[2] ? texts[2] : NULL, 0};
+                        x.kept_by = (struct kept_by){.project = texts[0],
+                                                     .command = texts[1],
+                                                     .session = *texts[2] ? texts[2] : NULL};
                 else
                         r = keep_killed(&x, texts[0], texts[1]);
                 n_had = 2;

@@ -286,7 +286,9 @@ TEST_WITH(what_a_command_made_is_taken_over_by_a_person, setup, site_teardown) {
                 _cleanup_free_ char *count = text_of("nsrun: note: %zu kept aside: nsrun review\n", i + 1);
 
                 RUN(s, &o, "--protect", "s/.idea", "--", "sh", "-c", make[i]);
-                expect_in(o.err, "nsrun: note: a protected name that the command made is kept aside: ");
+                expect_in(
+                        o.err,
+                        "nsrun: note: a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): ");
                 expect_in(o.err, count);
         }
         on_host(s, "ls -A . s", &o);

@@ -181,9 +181,10 @@ TEST(what_is_made_behind_a_sessions_commands_is_kept_aside) {
         expect_status(&o, 0);
         SESSION(s, &o, "stop", id);
         expect_status(&o, 0);
-        note = text_of("nsrun: note: a protected name that the command made is kept aside: %s/.envrc; "
-                       "--no-protect .envrc lets it stay\nnsrun: note: 1 kept aside: nsrun review\n",
-                       s->project);
+        note = text_of(
+                "nsrun: note: a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): %s/.envrc; "
+                "--no-protect .envrc lets it stay\nnsrun: note: 1 kept aside: nsrun review\n",
+                s->project);
         assert_string_equal(o.err, note);
         collect_orphans();
         on_host(s, "ls -A; cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry", &o);
