@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -193,4 +194,12 @@ unsigned char folder_type(int folder, const struct dirent *entry) {
         return fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0
                        ? DT_UNKNOWN
                        : (unsigned char)IFTODT(st.st_mode);
+}
+
+bool file_has_writer(int fd) {
+        /* Whoever opens it for writing right now has the kernel tell by this signal, which does nothing. */
+        bool has = fcntl(fd, F_SETSIG, SIGURG) == 0 && fcntl(fd, F_SETLEASE, F_RDLCK) < 0 && errno == EAGAIN;
+
+        (void)fcntl(fd, F_SETLEASE, F_UNLCK);
+        return has;
 }

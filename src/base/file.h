@@ -37,6 +37,9 @@ int write_waiting(int fd, const void *from, size_t n, int ms);
 int read_small_file(int dir, const char *path, int flags, size_t limit, char **ret);
 /* The same of an open file, from where it stands. */
 int read_small_fd(int fd, size_t limit, char **ret);
+/* Whether somebody has the file open for writing; `fd` is open for reading alone.  False also where the file
+ * system can't tell. */
+bool file_has_writer(int fd);
 /* The same of any bytes, *ret_n of them with a NUL behind. */
 int read_bytes_fd(int fd, size_t limit, char **ret, size_t *ret_n);
 

@@ -4,7 +4,7 @@
 
 #include <fcntl.h>
 #include <fnmatch.h>
-#include <sys/random.h>
+#include <sys/file.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -19,16 +19,31 @@ enum {
 };
 #define BYTES_MAX ((off_t)1 << 28) /* of one file */
 
-int carried_draft(int parent, char draft[CARRIED_DRAFT_SIZE]) {
-        uint64_t number;
-        int fd;
+static bool is_at(int parent, const char *name, const struct stat *st) {
+        struct stat now;
 
-        /* Another run may write here, too. */
-        if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
-                return -EIO;
-        (void)snprintf(draft, CARRIED_DRAFT_SIZE, ".nsrun-carried-%016llx", (unsigned long long)number);
-        fd = openat(parent, draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        return fd < 0 ? -errno : fd;
+        return fstatat(parent, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_ino == st->st_ino &&
+               now.st_dev == st->st_dev;
+}
+
+/* What somebody who was killed has left of it is written anew. */
+int carried_draft(int parent, const char *name, char draft[CARRIED_DRAFT_SIZE]) {
+        uint64_t hash = 0xcbf29ce484222325;
+        struct stat st;
+
+        for (const char *at = name; *at; at++)
+                hash = (hash ^ (unsigned char)*at) * 0x100000001b3;
+        (void)snprintf(draft, CARRIED_DRAFT_SIZE, ".nsrun-carried-%016llx", (unsigned long long)hash);
+        for (;;) {
+                _cleanup_close_ int fd =
+                        openat(parent, draft, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+                /* Another run may write here, too: then it gets its name first. */
+                if (fd < 0 || flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0)
+                        return -errno;
+                if (st.st_nlink > 0 && is_at(parent, draft, &st))
+                        return ftruncate(fd, 0) < 0 ? -errno : TAKE_FD(fd);
+        }
 }
 
 int carried_commit(int parent, int fd, const char *draft, const char *name, const struct stat *was,
@@ -150,7 +165,7 @@ static int carry_file(const struct carried_files *c, int folder, const char *ent
         if (r == 0 && is_newer)
                 return -ESTALE;
         if (r == 0) {
-                to = carried_draft(parent, draft);
+                to = carried_draft(parent, name, draft);
                 r = to < 0 ? to : copy_from(fd, 0, to);
                 if (to >= 0)
                         r = carried_commit(parent, to, draft, name, has_one ? &was : NULL,

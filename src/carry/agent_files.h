@@ -30,8 +30,9 @@ int carry_files(const struct carried_files *c);
 
 #define CARRIED_DRAFT_SIZE 32
 
-/* A new file in the host's folder `parent`, whose name is stored for carried_commit(); or -errno. */
-int carried_draft(int parent, char draft[CARRIED_DRAFT_SIZE]);
+/* An empty file in the host's folder `parent`, locked, that is to become `name`; its own is stored for
+ * carried_commit(); or -errno. */
+int carried_draft(int parent, const char *name, char draft[CARRIED_DRAFT_SIZE]);
 /* It becomes `name`, with what of `mode` is for reading and writing, if that is as `was` has it (NULL: isn't
  * there), whole or not at all.  -ESTALE: it isn't.  `r` below 0: the draft is removed, and that returned. */
 int carried_commit(int parent, int fd, const char *draft, const char *name, const struct stat *was,

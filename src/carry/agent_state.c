@@ -14,6 +14,7 @@
 #include "disk/locked.h"
 #include "disk/remove_tree.h"
 #include "json_members.h"
+#include "killed.h"
 
 enum {
         JSON_MAX = 8 << 20,
@@ -383,7 +384,7 @@ static int read_mixed(int parent, const char *name, char **ret, struct stat *ret
 
 static int put_text(int parent, const char *name, const struct stat *was, const char *text) {
         char draft[CARRIED_DRAFT_SIZE];
-        _cleanup_close_ int fd = carried_draft(parent, draft);
+        _cleanup_close_ int fd = carried_draft(parent, name, draft);
 
         return fd < 0 ? fd
                       : carried_commit(parent, fd, draft, name, was, was ? was->st_mode : 0600,
@@ -605,6 +606,8 @@ static int recover_one(void *data, int base_fd, const struct dirent *entry) {
         if (r >= 0)
                 carried_end(&c, &u, in->found, in->data);
         carried_clear(&c);
+        if (r != -ENOMEM)
+                r = killed_keep(&u, in->found, in->data);
         if (r == -ENOMEM)
                 rundir_close(&u);
         else

@@ -176,14 +176,21 @@ static int keep_text(struct git_config_carry *g, const char *text) {
                                    AT_FDCWD, draft);
 }
 
-static char *describe_kept(const struct git_change *changes, size_t n, bool is_lost) {
+static int keep_with(struct git_config_carry *g, const char *more, const char *text) {
+        _cleanup_free_ char *all = str_concat(more && !strstr(text, more) ? more : "",
+                                              more && *text && strstr(more, text) ? "" : text, "");
+
+        return all ? keep_text(g, all) : -ENOMEM;
+}
+
+static char *describe_kept(const struct git_change *changes, size_t n, const char *what, bool is_lost) {
         size_t shown = 0, kept = n - count_fate(changes, n, GIT_CARRIED);
         _cleanup_strbuf_ struct strbuf b = {0};
 
         if (kept == 0)
                 return NULL;
-        strbuf_add(&b, is_lost ? "what the command wrote to it can't be kept aside, and is lost: "
-                               : "what the command wrote to it is kept aside: ");
+        strbuf_addf(&b, "what %s wrote to it %s: ", what,
+                    is_lost ? "can't be kept aside, and is lost" : "is kept aside");
         for (size_t i = 0; i < n; i++) {
                 _cleanup_free_ char *key = str_visible(changes[i].key);
 
@@ -268,10 +275,46 @@ static int carry_once(struct git_config_carry *g, const struct git_list *base, c
         if (r >= 0 && carried > 0 && g->wants_base)
                 r = change_bytes(g->rundir, g->base, g->n_base, changes, n, &g->new_base, &g->n_new_base);
         text = r == -ENOMEM ? NULL : text_to_keep(changes, n);
-        r = text ? keep_text(g, text) : -ENOMEM;
+        r = text ? keep_with(g, g->taken, text) : -ENOMEM;
         if (r <= 0 && r != -ENOMEM)
-                *ret_words = describe_kept(changes, n, r < 0);
+                *ret_words = describe_kept(changes, n, "the command", r < 0);
         return r == -ENOMEM ? r : 0;
+}
+
+int git_config_take(struct git_config_carry *g, char **ret_taken, char **ret_words) {
+        _cleanup_git_list_ struct git_list base = {0}, inside = {0};
+        _cleanup_free_ struct git_change *changes = NULL;
+        _cleanup_free_ char *text = NULL, *taken = NULL, *before = NULL;
+        _cleanup_close_ int kept = -EBADF;
+        size_t n = 0, n_text = 0;
+        int r = git_list_read(g->inside, g->n_inside, &inside);
+
+        if (r >= 0)
+                r = git_list_read(g->base, g->n_base, &base);
+        if (r >= 0)
+                r = git_merge(&base, &inside, &base, &changes, &n);
+        if (r < 0)
+                return r;
+        /* What isn't there executes nothing. */
+        for (size_t i = 0; i < n; i++)
+                if (changes[i].n == 0)
+                        changes[i].fate = GIT_CARRIED;
+        if (count_fate(changes, n, GIT_CARRIED) == n)
+                return 0;
+        r = change_bytes(g->rundir, g->base, g->n_base, changes, n, &text, &n_text);
+        taken = r < 0 ? NULL : text_to_keep(changes, n);
+        if (r < 0 || !taken)
+                return r < 0 ? r : -ENOMEM;
+        r = in_place_replace(g->path, g->inside, g->n_inside, text, n_text);
+        if (r < 0)
+                return r;
+        kept = kept_find(g->kept_by->project, g->path, NULL);
+        if (kept >= 0)
+                (void)read_small_file(kept, KEPT_ENTRY, O_NOFOLLOW, INT32_MAX, &before);
+        r = keep_with(g, before, taken);
+        *ret_words = describe_kept(changes, n, "the host or the command", r < 0);
+        *ret_taken = TAKE_PTR(taken);
+        return 0;
 }
 
 int git_config_carry(struct git_config_carry *g, char **ret_words) {

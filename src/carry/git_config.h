@@ -11,6 +11,7 @@ struct git_config_carry {
         const char *rundir; /* a folder that no command sees */
         const char *path;   /* of the host's file */
         struct kept_by *kept_by;
+        const char *taken;                /* git_config_take()'s */
         const char *base, *seen, *inside; /* what the command got of the host's; that with what was kept
                                              aside, or what it had at the last look; what it has now */
         size_t n_base, n_seen, n_inside;
@@ -42,6 +43,11 @@ int git_review_accept(const char *folder, int kept, const char *path);
  * the last word counts; without the keys that were taken out.  `folder`: git_config_carry's rundir. */
 int git_config_give(const char *folder, const char *host, size_t n_host, const char *kept, char **ret,
                     size_t *ret_n);
+/* Somebody has put another file in place of the host's, with what is `inside` by now: takes out what no
+ * command may bring there, and keeps it aside with what is kept.  *ret_taken (NULL: nothing) is what that
+ * was, and *ret_words what is to be said, for the caller to free.  -EAGAIN: the file is another by now;
+ * -EBUSY. */
+int git_config_take(struct git_config_carry *g, char **ret_taken, char **ret_words);
 /* Carries to the host what may be; keeps the rest aside in place of what was.  *ret_words is what is to be
  * said, for the caller to free; NULL: nothing. */
 int git_config_carry(struct git_config_carry *g, char **ret_words);

@@ -59,7 +59,7 @@ int kept_by_put(struct kept_by *kept_by, const struct kept *what, int parent, co
 
         about.command = kept_by->command;
         about.run = kept_by->session;
-        r = kept_put(kept_by->project, &about, parent, name, NULL);
+        r = kept_put(kept_by->project, &about, parent, name, &kept_by->last);
         kept_by->n += r >= 0;
         return r;
 }

@@ -10,6 +10,7 @@ struct kept_by {
         char *command; /* quoted for a shell; "": a session's, whose processes nobody tells apart */
         char *session; /* its id, or NULL */
         unsigned n;    /* how often something was kept */
+        unsigned last; /* what number that has */
 };
 
 /* *ret, which may be NULL, is for kept_by_free().  -ENOMEM. */

@@ -4,14 +4,17 @@
 #include "versions.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "base/sys.h"
 #include "git_config.h"
+#include "killed.h"
 #include "private_folder.h"
 
 /* What a session's commands need of each file, in its run directory: what the command was given, by which
@@ -21,13 +24,16 @@
 
 enum {
         SIZE_MOST = 1 << 20,
+        JUDGE_TRIES = 100,
 };
 
 struct version {
         char *path; /* on the host */
         char *base, *seen;
         size_t n_base, n_seen;
-        bool is_folder; /* private_folder.h's */
+        struct stat host;    /* the host's file at the last look */
+        char *taken, *words; /* git_config_take()'s, and what is to be said of that */
+        bool is_folder;      /* private_folder.h's */
 };
 
 void versions_clear(struct versions *versions) {
@@ -35,6 +41,8 @@ void versions_clear(struct versions *versions) {
                 free(versions->files[i].path);
                 free(versions->files[i].base);
                 free(versions->files[i].seen);
+                free(versions->files[i].taken);
+                free(versions->files[i].words);
         }
         free(versions->files);
         free(versions->rundir);
@@ -122,9 +130,8 @@ static int open_versions(struct versions *versions, const struct nsrun_plan *pla
         for (size_t k = 0; k < versions->n && r >= 0; k++) {
                 struct version *f = &versions->files[k];
                 const struct private_folder folder = {f->path, rundir, k, versions->kept_by};
-                struct stat st;
 
-                f->is_folder = lstat(f->path, &st) == 0 && S_ISDIR(st.st_mode);
+                f->is_folder = lstat(f->path, &f->host) == 0 && S_ISDIR(f->host.st_mode);
                 if (!plan->join)
                         r = f->is_folder ? private_folder_begin(&folder, &versions->has_old)
                                          : make_version(versions, rundir, k);
@@ -168,6 +175,16 @@ static int read_version(const struct versions *versions, size_t k, char **ret, s
         return fd < 0 ? fd : read_bytes_fd(fd, SIZE_MOST, ret, ret_n);
 }
 
+void versions_write_down(const struct versions *versions, int fd) {
+        for (size_t k = 0; k < versions->n; k++) {
+                char layer[32];
+
+                (void)snprintf(layer, sizeof(layer), PLAN_PRIVATE_LAYER "%zu", k);
+                if (versions->files[k].is_folder)
+                        killed_add(fd, layer, versions->files[k].path);
+        }
+}
+
 static int say_of_version(const char *path, const char *what, const char *hint,
                           int (*found)(void *data, const struct nsrun_error *note), void *data) {
         struct nsrun_error note = {0};
@@ -183,6 +200,7 @@ static int look_at_version(struct versions *versions, size_t k,
                                      .path = f->path,
                                      .kept_by = versions->kept_by,
                                      .wants_base = versions->is_session,
+                                     .taken = f->taken,
                                      .base = f->base,
                                      .n_base = f->n_base,
                                      .seen = f->seen,
@@ -253,6 +271,85 @@ static int look_in_session(struct versions *versions, size_t k,
         return r < 0 ? r : version_write(rundir, seen_name, f->seen, f->n_seen);
 }
 
+/* Replaces *to, which may be NULL, by all that was said. */
+static int say_more(char **to, const char *separator, char *more) {
+        char *all = !more ? NULL : *to ? str_concat(*to, separator, more) : strdup(more);
+
+        free(more);
+        if (!all)
+                return -ENOMEM;
+        free(*to);
+        *to = all;
+        return 0;
+}
+
+static int judge_once(const struct versions *versions, struct version *f) {
+        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -EBADF;
+        _cleanup_free_ char *now = NULL;
+        struct git_config_carry g = {.rundir = versions->rundir,
+                                     .path = f->path,
+                                     .kept_by = versions->kept_by,
+                                     .base = f->base,
+                                     .n_base = f->n_base};
+        char *taken = NULL, *words = NULL;
+        struct stat st;
+        int r;
+
+        fd = root < 0 ? -errno : beneath_open(root, f->path + 1, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return fd == -ENOENT ? 0 : fd < 0 ? fd : -errno;
+        r = file_has_writer(fd) ? -ETXTBSY : st.st_nlink != 1 ? -EMLINK : 0;
+        if (r >= 0)
+                r = read_bytes_fd(fd, SIZE_MOST, &now, &g.n_inside);
+        g.inside = now;
+        if (r >= 0)
+                r = git_config_take(&g, &taken, &words);
+        if (r >= 0)
+                f->host = st;
+        if (r >= 0 && taken)
+                r = say_more(&f->taken, "", taken);
+        if (r >= 0 && words)
+                r = say_more(&f->words, "; ", words);
+        return r;
+}
+
+static int judge_host(const struct versions *versions, struct version *f, bool ends,
+                      struct nsrun_error *err) {
+        struct stat st;
+        int r = -EAGAIN;
+
+        if (!f->seen || lstat(f->path, &st) < 0 ||
+            (st.st_ino == f->host.st_ino && st.st_dev == f->host.st_dev))
+                return 0;
+        /* Others write it, or had it open a moment ago. */
+        for (unsigned i = 0; i < JUDGE_TRIES && (r == -EAGAIN || r == -EBUSY || r == -ETXTBSY); i++) {
+                if (i > 0)
+                        (void)poll(NULL, 0, 10);
+                r = judge_once(versions, f);
+        }
+        if (r >= 0 || r == -ENOMEM)
+                return r;
+        if (!ends)
+                return error_set(
+                        err, NSRUN_STAGE_SUPERVISE, r, f->path,
+                        "the host has replaced this file, and it can't be kept from the command: the "
+                        "sandbox is ended",
+                        NULL);
+        return say_more(
+                &f->words, "; ",
+                strdup("it was replaced while the command ran, by it or by others, and what it says now "
+                       "can't be judged: look at it"));
+}
+
+int versions_judge(struct versions *versions, bool ends, struct nsrun_error *err) {
+        int r = 0;
+
+        for (size_t k = 0; k < versions->n && r >= 0; k++)
+                if (!versions->files[k].is_folder)
+                        r = judge_host(versions, &versions->files[k], ends, err);
+        return r;
+}
+
 struct dropping {
         int (*found)(void *data, const struct nsrun_error *note);
         void *data;
@@ -270,8 +367,12 @@ int versions_end_folders(struct versions *versions, int (*found)(void *data, con
         _cleanup_close_ int rundir =
                 versions->rundir ? open(versions->rundir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
                                  : -EBADF;
-        int r = 0;
+        int r = versions_judge(versions, true, NULL);
 
+        for (size_t k = 0; k < versions->n && r >= 0; k++)
+                if (versions->files[k].words)
+                        r = say_of_version(versions->files[k].path, versions->files[k].words, NULL, found,
+                                           data);
         for (size_t k = 0; k < versions->n && rundir >= 0 && r >= 0; k++) {
                 const struct private_folder folder = {versions->files[k].path, rundir, k, versions->kept_by};
 

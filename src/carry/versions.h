@@ -27,11 +27,18 @@ struct versions {
  * session that runs they are there.  -errno with *err filled. */
 int versions_begin(const struct nsrun_plan *plan, const struct rundir *rundir, struct kept_by *kept_by,
                    struct versions *ret, struct nsrun_error *err);
+/* Has a kill lose no folder: killed_add()'s. */
+void versions_write_down(const struct versions *versions, int fd);
 /* Carries to the host what may be, keeps the rest aside, and calls `found` for each file of which there is
  * something to be said: 0 or -errno.  Once; one that is VERSIONS_INIT has nothing to look at. */
 int versions_end(struct versions *versions, int (*found)(void *data, const struct nsrun_error *note),
                  void *data);
-/* In a session its monitor does this of folders, when the sandbox is gone; else versions_end(). */
+/* To be called when the host's files may have been replaced, which every one may be that lies in a folder of
+ * the command's: what git would obey in the new one is taken out, and kept aside.  `ends`: the sandbox is
+ * gone. -errno with *err filled: somebody can write there still, and the sandbox is to be ended. */
+int versions_judge(struct versions *versions, bool ends, struct nsrun_error *err);
+/* In a session its monitor does this of folders, and of what was judged, when the sandbox is gone; else
+ * versions_end(). */
 int versions_end_folders(struct versions *versions, int (*found)(void *data, const struct nsrun_error *note),
                          void *data);
 void versions_clear(struct versions *versions);

@@ -11,7 +11,7 @@
 #include "carry/git_config.h"
 #include "carry/git_program.h"
 #include "confirm.h"
-#include "disk/exposed.h"
+#include "disk/rundir.h"
 #include "host/gitorders.h"
 #include "host/project.h"
 #include "kept/kept.h"
@@ -333,7 +333,7 @@ static int refuse_while_running(const struct kept *k, struct nsrun_error *err) {
 
 static int review_accept(const char *project, const struct kept *k, int fd, struct nsrun_error *err) {
         struct reviewing v = {0};
-        _cleanup_free_ char *state = NULL;
+        _cleanup_rundir_ struct rundir drafts = RUNDIR_INIT;
         mode_t mask = umask(0);
         int r = refuse_while_running(k, err);
 
@@ -356,10 +356,11 @@ static int review_accept(const char *project, const struct kept *k, int fd, stru
         if (r == 0)
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ECANCELED), k->path, "nothing was changed",
                                  NULL);
-        r = exposed_find_base(&state, err);
-        if (r >= 0)
-                r = streq(k->reason, GIT_CONFIG_REASON) ? git_review_accept(state, fd, k->path)
-                                                        : kept_give(fd, k, 0777 & ~mask);
+        r = rundir_make(&drafts, err);
+        if (r < 0)
+                return r;
+        r = streq(k->reason, GIT_CONFIG_REASON) ? git_review_accept(drafts.path, fd, k->path)
+                                                : kept_give(fd, k, 0777 & ~mask);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_WORKSPACE, r, k->path, "the host's file can't be changed",
                                  "look at it, and try again");

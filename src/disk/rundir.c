@@ -225,10 +225,15 @@ void rundir_remove(struct rundir *u) {
 }
 
 bool rundir_is_uncarried(int base_fd, const char *name) {
+        static const char *const files[] = {RUNDIR_CARRIED, RUNDIR_KEPT};
         char path[NAME_MAX + 1 + sizeof(RUNDIR_CARRIED)];
 
-        (void)snprintf(path, sizeof(path), "%s/" RUNDIR_CARRIED, name);
-        return startswith(name, NAME_PREFIX) && faccessat(base_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+        for (size_t i = 0; startswith(name, NAME_PREFIX) && i < ARRAY_SIZE(files); i++) {
+                (void)snprintf(path, sizeof(path), "%s/%s", name, files[i]);
+                if (faccessat(base_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+                        return true;
+        }
+        return false;
 }
 
 static int rundir_sweep_one(void *data, int base_fd, const struct dirent *entry) {

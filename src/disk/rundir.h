@@ -12,7 +12,7 @@ struct rundir {
         int lock_fd; /* "lock" in it, with flock LOCK_EX; the sandbox's pid 1 shares it, so it is held until
                         both are gone */
         char *path;  /* absolute and canonical */
-        bool has_uncarried; /* there are other run directories with RUNDIR_CARRIED, dead or alive */
+        bool has_uncarried; /* rundir_sweep()'s: some, dead or alive */
 };
 
 /* The value of a struct rundir that has no folder. */
@@ -49,9 +49,11 @@ int rundir_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err);
 #define RUNDIR_NAME "workspace-XXXXXX"
 /* The scratch folder in a run directory, which is a sandbox's /tmp. */
 #define RUNDIR_SCRATCH "scratch"
-/* The file in one that says what of it is to be carried to the host (carry/agent_recovery.h): with that a
+/* The file in one that says what of it is to be carried to the host (carry/agent_state.h): with that a
  * dead run directory isn't removed. */
 #define RUNDIR_CARRIED "carried"
+/* Likewise, what of it is to be kept aside (carry/killed.h). */
+#define RUNDIR_KEPT "kept"
 /* Removes dead run directories, then makes a new one and locks it.  Stage WORKSPACE; a failure
  * leaves nothing behind. */
 int rundir_make(struct rundir *ret, struct nsrun_error *err);
@@ -66,7 +68,7 @@ void rundir_remove(struct rundir *u);
 void rundir_close(struct rundir *u);
 /* Removes run directories whose owner is dead, and folders without a lock that are older than seven
  * days; ignores failures.  `base_fd` is the folder of all run directories, open for reading.  Whether there
- * is one with RUNDIR_CARRIED. */
+ * is one with RUNDIR_CARRIED or RUNDIR_KEPT. */
 bool rundir_sweep(int base_fd);
 /* Whether that folder's entry `name` is one. */
 bool rundir_is_uncarried(int base_fd, const char *name);

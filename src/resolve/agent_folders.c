@@ -3,6 +3,8 @@
  * one of nsrun's own: an option or a configuration that names the same folder decides. */
 #include "steps.h"
 
+#include <sys/stat.h>
+
 #include "base/array.h"
 #include "base/path.h"
 #include "policy/agents.h"
@@ -179,12 +181,40 @@ static int add_state(struct resolved *s, const struct agent_folder *folder, cons
         return r < 0 || !below || s->files.n_rules > n ? r : add_carried(s, in->source, below, false, err);
 }
 
+/* Where a protected folder exists what is any agent's state in it is no less the host's: git, which anybody
+ * may have make a worktree there, has written down where it is. */
+static int add_places_there(struct resolved *s, const struct agent_entry *but, struct nsrun_error *err) {
+        int r = 0;
+
+        for (size_t i = 0; i < n_agent_entries && s->project && r >= 0; i++) {
+                const struct agent_folder *folder = agent_entries[i].folders;
+
+                for (; folder && folder->path && r >= 0; folder++) {
+                        _cleanup_free_ char *around = NULL;
+                        size_t n = strcspn(folder->path, "/");
+                        struct stat st;
+
+                        if (strchr("~/", folder->path[0]) || folder->access != POLICY_RW ||
+                            (but && streq(but->name, agent_entries[i].name)))
+                                continue;
+                        if (asprintf(&around, "%s/%.*s", s->project, (int)n, folder->path) < 0) {
+                                around = NULL;
+                                return error_oom(err);
+                        }
+                        if (lstat(around, &st) == 0 && S_ISDIR(st.st_mode) &&
+                            access(around, W_OK | X_OK) == 0)
+                                r = agent_add_place(s, folder, err);
+                }
+        }
+        return r;
+}
+
 int agent_add_rules(struct resolved *s, struct nsrun_error *err) {
         const struct agent_entry *agent = agent_chosen(s->policy);
         const struct agent_folder *folder = agent ? agent->folders : NULL;
         struct agent_place *places = NULL;
         size_t n_places = 0;
-        int r = 0;
+        int r = policy_is_instance(s->policy) ? 0 : add_places_there(s, agent, err);
 
         if (agent && policy_is_instance(s->policy))
                 return policy_refuse(

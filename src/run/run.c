@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/programs.h"
 #include "base/sys.h"
+#include "carry/killed.h"
 #include "descriptors.h"
 #include "explain/path.h"
 #include "explain/watch.h"
@@ -147,6 +148,7 @@ static void look_back(struct run *run, const struct plan_join *join) {
 static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_move,
                        struct launch_params *params, struct nsrun_error *err) {
         struct nsrun_error plain = {0};
+        const char *rundir;
         int r;
 
         params->wants_denials = params->wants_denials && plan->seccomp.code;
@@ -184,6 +186,9 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
                 r = note_no_version(run, plan, err);
         if (r >= 0)
                 r = versions_begin(plan, &run->rundir, run->kept_by, &run->versions, err);
+        rundir = plan->join ? plan->join->rundir : run->rundir.path;
+        if (r >= 0 && rundir && !(run->record_path = strdup(rundir)))
+                return error_oom(err);
         if (r >= 0)
                 r = cgroup_prepare(plan, may_move, &run->cgroup, params, err);
         run->n_processes = params->n_processes;
@@ -349,9 +354,28 @@ int run_appeared_fd(const struct run *run) {
         return protected_fd(&run->protected);
 }
 
-void run_take_appeared(struct run *run) {
-        if (protected_take(&run->protected, run->launch.pid) < 0)
+/* What would be lost by a kill.  A short command has no time for it. */
+static void write_down_kept(struct run *run) {
+        if (run->record == -EBADF && run->kept_by && run->record_path) {
+                run->record = killed_begin(run->record_path, run->kept_by);
+                (void)fd_lift(&run->record);
+                if (!run->kept_by->session)
+                        versions_write_down(&run->versions, run->record);
+        }
+        protected_write_down(&run->protected, run->record);
+}
+
+/* What can't be kept from the command ends it. */
+static void judge_replaced(struct run *run, int r) {
+        write_down_kept(run);
+        if (r >= 0)
+                r = versions_judge(&run->versions, false, &run->protected.uncovered);
+        if (r < 0)
                 (void)launch_signal(&run->launch, SIGKILL);
+}
+
+void run_take_appeared(struct run *run) {
+        judge_replaced(run, protected_take(&run->protected, run->launch.pid));
 }
 
 int run_covers_fd(const struct run *run) {
@@ -359,8 +383,7 @@ int run_covers_fd(const struct run *run) {
 }
 
 void run_cover_again(struct run *run, bool has_changed) {
-        if (protected_cover(&run->protected, run->launch.pid, has_changed) < 0)
-                (void)launch_signal(&run->launch, SIGKILL);
+        judge_replaced(run, protected_cover(&run->protected, run->launch.pid, has_changed));
 }
 
 bool run_ran_out_of_memory(struct run *run, bool was_killed) {
@@ -444,6 +467,8 @@ void run_end(struct run *run) {
         reopened_end(&run->streams);
         close_fdp(&run->listener);
         close_fdp(&run->shown);
+        close_fdp(&run->record);
+        free(run->record_path);
         run->denials = denials_free(run->denials);
         (void)oom_watch_ended(&run->memory);
         cgroup_remove(&run->cgroup);

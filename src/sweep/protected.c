@@ -226,6 +226,14 @@ static const struct protected_name *find_name_in(const struct protected_folder *
         return NULL;
 }
 
+/* Whether somebody can write to what was put there, be it the command, before it was covered.  Of git's
+ * configuration carry/ asks that. */
+static bool is_written_to(const struct look *l, const char *name) {
+        _cleanup_close_ int fd = beneath_open(l->folder->fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+
+        return fd >= 0 && !is_private(l, name) && file_has_writer(fd);
+}
+
 static int judge_name(void *data, const char *name, const struct stat *st) {
         struct look *l = data;
         const struct protected_name *was = find_name_in(l->folder, name);
@@ -240,8 +248,10 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
         }
         /* A repository of its own, which a command may make: repositories.h tells of it. */
         if ((!was && streq(name, ".git")) || (was && l->is_early)) {
-                l->has_replaced |= was && (was->st.st_ino != st->st_ino || was->st.st_dev != st->st_dev);
-                return 0;
+                bool is_other = was && (was->st.st_ino != st->st_ino || was->st.st_dev != st->st_dev);
+
+                l->has_replaced |= is_other;
+                return is_other && is_written_to(l, name) ? look_put_aside(l, name, NULL) : 0;
         }
         if (l->is_early && S_ISLNK(st->st_mode) && startswith(name, ".git/"))
                 return remove_link(l, name);

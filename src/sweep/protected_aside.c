@@ -10,6 +10,7 @@
 #include "base/beneath.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "carry/killed.h"
 #include "disk/remove_tree.h"
 
 int look_say(const struct look *l, const char *name, const char *what, const char *hint) {
@@ -60,6 +61,17 @@ int open_folder_of(const struct look *l, const char *name, char **ret_path) {
         return fd;
 }
 
+/* Whoever made it: who did so on the host has it back by one command. */
+static int say_kept(const struct look *l, const char *path, unsigned number, const char *hint) {
+        struct nsrun_error note = {0};
+
+        (void)error_setf(
+                &note, NSRUN_STAGE_SUPERVISE, 0, path, hint,
+                "a protected name that came to be is kept aside (nsrun review --accept %u puts it back)",
+                number);
+        return l->found(l->data, &note);
+}
+
 /* What has been renamed is kept, or stays where it is. */
 static int keep_aside(const struct look *l, const char *name, const char *aside, bool was_link) {
         _cleanup_free_ char *folder = NULL, *path = str_concat(l->folder->path, "/", name), *place = NULL,
@@ -90,12 +102,13 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
         if (r == -ENOENT || r == -ENOTDIR || r == -ENOMEM)
                 return r == -ENOMEM ? r : 0;
         if (r >= 0 && remove_tree(parent, aside) >= 0)
-                return look_say(
-                        l, name,
-                        was_link
-                                ? "a protected symlink is put back; what the command made of it is kept aside"
-                                : "a protected name that the command made is kept aside",
-                        hint);
+                return was_link
+                               ? look_say(
+                                         l, name,
+                                         "a protected symlink is put back; what the command made of it is kept "
+                                         "aside",
+                                         hint)
+                               : say_kept(l, path, kept_by->last, hint);
         return look_say(
                 l, place,
                 is_named_aside(l, folder, aside)
@@ -193,4 +206,14 @@ int asides_tell_others(const struct protected_names *names,
                 "%zu more protected names that the command made are renamed: more than is kept aside",
                 names->n_others);
         return found(data, &note);
+}
+
+void protected_write_down(struct protected_names *names, int fd) {
+        for (; names->n_written < names->n_asides; names->n_written++) {
+                const struct protected_aside *a = &names->asides[names->n_written];
+                _cleanup_free_ char *path = str_concat(names->folders[a->folder].path, "/", a->name);
+
+                if (path)
+                        killed_add(fd, a->aside, path);
+        }
 }

@@ -72,19 +72,25 @@ TEST(a_worktree_of_claudes_stays) {
         const struct site *s = *state;
         _cleanup_free_ char *folder = path_of(s->project, ".claude"), *text = NULL,
                             *file = path_of(s->project, ".claude/worktrees/w/f");
-        _cleanup_outcome_ struct outcome none = {0}, made = {0}, there = {0}, strict = {0};
+        _cleanup_outcome_ struct outcome none = {0}, made = {0}, there = {0}, plain = {0}, strict = {0};
 
         outside(s, "git init -q . && git -c user.name=u -c user.email=u@u commit -q --allow-empty -m x");
         RUN(s, &none, "--agent", "claude", "--", "true");
         expect_status(&none, 0);
         assert_int_equal(access(folder, F_OK), -1);
-        for (unsigned i = 0; i < 2; i++) {
-                struct outcome *o = i > 0 ? &there : &made;
+        for (unsigned i = 0; i < 3; i++) {
+                struct outcome *o = i > 1 ? &plain : i > 0 ? &there : &made;
 
-                RUN(s, o, "--agent", "claude", "--", "sh", "-c", make);
+                /* Whose worktree it is nobody asks. */
+                if (i < 2)
+                        RUN(s, o, "--agent", "claude", "--", "sh", "-c", make);
+                else
+                        RUN(s, o, "--", "sh", "-c", make);
                 expect_out(o, "f\n");
                 /* Once it is there it is the command's own, but for its worktrees. */
-                expect_in(o->err, i == 0 ? ".claude/settings.json: Read-only file system" : "/.claude\n");
+                expect_in(o->err, i == 0   ? ".claude/settings.json: Read-only file system"
+                                  : i == 1 ? "/.claude\n"
+                                           : "hooks");
                 text = file_text(file);
                 assert_string_equal(text, "f\n");
                 outside(s,

@@ -242,7 +242,7 @@ TEST_WITH(a_protected_folder_is_the_commands_own, setup, site_teardown) {
         /* It is there again, and nothing new is kept. */
         RUN(s, &o, "--", "sh", "-c",
             "git commit -q --allow-empty -m z 2>&1; ls -A .claude .claude/skills; ls .git/hooks | grep -v sample");
-        expect_out(&o, "ran\n.claude:\nnew\nskills\n\n.claude/skills:\nc\npre-commit\n");
+        expect_out(&o, "ran\n.claude:\nnew\nskills\nworktrees\n\n.claude/skills:\nc\npre-commit\n");
         assert_string_equal(o.err, "");
         RUN(s, &o, "--", "sh", "-c", overlays);
         expect_in(o.out, "1\n");
@@ -307,7 +307,9 @@ TEST_WITH(what_a_command_made_is_taken_over_by_a_person, setup, site_teardown) {
                 _cleanup_free_ char *count = text_of("nsrun: note: %zu kept aside: nsrun review\n", i + 1);
 
                 RUN(s, &o, "--protect", "s/.idea", "--", "sh", "-c", make[i]);
-                expect_in(o.err, "nsrun: note: a protected name that the command made is kept aside: ");
+                expect_in(
+                        o.err,
+                        "nsrun: note: a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): ");
                 expect_in(o.err, count);
         }
         on_host(s, "ls -A . s", &o);

@@ -181,13 +181,38 @@ TEST(what_is_made_behind_a_sessions_commands_is_kept_aside) {
         expect_status(&o, 0);
         SESSION(s, &o, "stop", id);
         expect_status(&o, 0);
-        note = text_of("nsrun: note: a protected name that the command made is kept aside: %s/.envrc; "
-                       "--no-protect .envrc lets it stay\nnsrun: note: 1 kept aside: nsrun review\n",
-                       s->project);
+        note = text_of(
+                "nsrun: note: a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): %s/.envrc; "
+                "--no-protect .envrc lets it stay\nnsrun: note: 1 kept aside: nsrun review\n",
+                s->project);
         assert_string_equal(o.err, note);
         collect_orphans();
         on_host(s, "ls -A; cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry", &o);
         expect_out(&o, "go\nmade\nevil\n");
+}
+
+/* The next run keeps it, and its command has of a folder what the killed one had. */
+TEST(a_kill_loses_nothing_that_is_to_be_kept_aside) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script = text_of(
+                "git init -q . && mkdir .vscode; %s run -- sh -c 'echo evil >.envrc; while [ -e .envrc ]; do :; done\n"
+                "echo inside >.vscode/tasks.json; >go; exec sleep 1000' & p=$!\n"
+                "until [ -e go ] && grep -qs aside \"$XDG_CACHE_HOME\"/nsrun/*/kept; do :; done\n"
+                "kill -9 $p; wait $p; test $? = 137 || exit\n"
+                "until ! [ -e .envrc.aside-0 ]; do %s run -- cat .vscode/tasks.json >out 2>err || exit; done\n"
+                "cat out err; ls -A .vscode",
+                program(), program());
+        _cleanup_free_ char *notes = text_of(
+                "inside\nnsrun: note: what the command of a run that was killed left here is kept aside: "
+                "%s/.vscode\nnsrun: note: what the command of a run that was killed left here is kept aside: "
+                "%s/.envrc\nnsrun: note: 2 kept aside: nsrun review\n",
+                s->project, s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, script, &o);
+        collect_orphans();
+        expect_status(&o, 0);
+        assert_string_equal(o.out, notes);
 }
 
 /* It would be taken away again, and said to have been put there. */
@@ -262,6 +287,69 @@ TEST(what_the_host_replaces_is_covered_again) {
                 expect_out(&o, "new\nnew\nhost\ninside\n");
                 collect_orphans();
         }
+}
+
+/* git's lock lies open to the command, and so does the new file until it is covered: whoever wrote it, the
+ * host gets at once what is harmless, and the rest never. */
+TEST(what_the_hosts_configuration_becomes_is_judged_by_what_it_says) {
+        static const char beside[] =
+                "git config branch.a.description before; git config core.pager mine\n"
+                "(until [ -e ready ]; do :; done; git config core.fsmonitor evil; git config branch.b.description host\n"
+                "git config --unset core.pager; while git config core.fsmonitor; do :; done; >go) >/dev/null 2>&1 &";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (unsigned way = 0; way < 2; way++) {
+                make_repository(s, "rm -rf * .[a-z]*; git init -q .");
+                on_host(s, beside, &o);
+                if (way == 0)
+                        RUN(s, &o, "--", "sh", "-c",
+                            ">ready; until [ -e go ]; do :; done; git config core.editor x");
+                if (way == 1) {
+                        _cleanup_free_ char *id = START_PLAIN(s);
+
+                        JOIN_SCRIPT(s, id, &o, ">ready; until [ -e go ]; do :; done");
+                        SESSION(s, &o, "stop", id);
+                }
+                collect_orphans();
+                expect_in(
+                        o.err,
+                        "nsrun: note: what the host or the command wrote to it is kept aside: core.fsmonitor: ");
+                on_host(s,
+                        "git config --get-regexp 'branch|pager|fsmonitor|editor'; "
+                        "cat \"$XDG_STATE_HOME\"/nsrun/kept/*/1/entry | grep -c fsmonitor",
+                        &o);
+                expect_out(&o, "branch.a.description before\nbranch.b.description host\n1\n");
+        }
+}
+
+/* It was opened under the name that the host's new file had before. */
+TEST(a_descriptor_of_what_the_host_puts_there_is_good_for_nothing) {
+        static const char setup[] =
+                "rm -rf * .[a-z]*; git init -q .; echo mine >.npmrc; cp .git/config .git/n; echo new >n\n"
+                "(until [ -e ready ]; do :; done; mv $f; >go) >/dev/null 2>&1 &";
+        static const char script[] =
+                "echo evil >.envrc; while [ -e .envrc ]; do :; done; exec 3>>$0; >ready; until [ -e go ]; do :; done\n"
+                "while [ -e .npmrc ]; do :; done; echo evil >&3";
+        const struct site *s = *state;
+        _cleanup_free_ char *config = replaced(setup, "$f", ".git/n .git/config"),
+                            *npmrc = replaced(setup, "$f", "n .npmrc");
+        _cleanup_outcome_ struct outcome o = {0}, killed = {0};
+
+        make_repository(s, npmrc);
+        RUN(s, &o, "--", "sh", "-c", script, "n");
+        expect_status(&o, 0);
+        expect_in(o.err, "/.npmrc; --no-protect .npmrc lets it stay\n");
+        collect_orphans();
+        make_repository(s, config);
+        RUN(s, &killed, "--", "sh", "-c", script, ".git/n");
+        expect_status(&killed, 137);
+        expect_in(killed.err,
+                  "nsrun: note: the host has replaced this file, and it can't be kept from the command: the "
+                  "sandbox is ended: ");
+        collect_orphans();
+        on_host(s, "git config core.bare; ! grep evil .git/config", &o);
+        expect_out(&o, "false\n");
 }
 
 /* What the host replaces is told: the command could write it for a moment. */

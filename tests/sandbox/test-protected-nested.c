@@ -536,10 +536,10 @@ TEST(many_repositories_are_no_hiding_place) {
 /* The project's own .git is broken, and what lies beside it is a bare repository. */
 TEST(the_project_does_not_become_a_bare_repository) {
         const struct site *s = *state;
-        _cleanup_free_ char *note =
-                text_of("nsrun: note: a protected name that the command made is kept aside: "
-                        "%s/HEAD; --no-protect HEAD lets it stay\n",
-                        s->project);
+        _cleanup_free_ char *note = text_of(
+                "nsrun: note: a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): "
+                "%s/HEAD; --no-protect HEAD lets it stay\n",
+                s->project);
         _cleanup_outcome_ struct outcome o = {0};
 
         on_host(s, "git init -q .; echo a >a; git add a; git commit -qm a", &o);

@@ -121,6 +121,8 @@ TEST_WITH(what_is_there_can_not_be_changed, setup, site_teardown) {
         for (size_t i = 0; i < 3; i++)
                 expect_in(text, ((const char *const[]){".git/hooks\n", ".envrc\n", ".vscode\n"})[i]);
         make_repository(s, make_all);
+        /* The run makes it, and removes it where nothing is in it. */
+        make_folder(s->project, ".claude/worktrees");
         for (enum way way = BY_RUN; way < N_WAYS; way++) {
                 _cleanup_outcome_ struct outcome before = {0}, after = {0};
 
@@ -160,7 +162,9 @@ TEST_WITH(what_is_made_is_kept_aside, setup, site_teardown) {
         for (enum way way = BY_RUN; way < N_WAYS; way++) {
                 run_by(s, way, plant, &o);
                 expect_not_in(o.out, "not ");
-                expect_in(o.err, "note: a protected name that the command made is kept aside: ");
+                expect_in(
+                        o.err,
+                        "note: a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): ");
                 expect_in(o.err, "/.git/hooks; ");
                 expect_in(o.err, "; --no-protect .git/hooks lets it stay\n");
                 on_host(s, host_sees, &o);
@@ -210,11 +214,11 @@ TEST(a_symlink_on_the_way_is_no_way_around) {
                  "a symlink that the command left in a git dir is removed: %s/.git/info",
                  "[ ! -L .git/info ] && echo ../evil"},
                 {"mkdir docs evil; echo evil >evil/a.md", "rmdir docs; ln -s ../evil docs",
-                 "a protected name that the command made is kept aside: %s/docs; --no-protect docs lets it stay",
+                 "a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): %s/docs; --no-protect docs lets it stay",
                  "[ ! -e docs ] && readlink \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry"},
                 /* It leads to nothing yet. */
                 {"rm -rf evil docs*", "ln -s ../evil docs",
-                 "a protected name that the command made is kept aside: %s/docs; --no-protect docs lets it stay",
+                 "a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): %s/docs; --no-protect docs lets it stay",
                  "[ ! -L docs ] && readlink \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry"},
                 {"ln -s ../evil .vscode", "rm .vscode; mkdir .vscode",
                  "a protected symlink is put back; what the command made of it is kept aside: %s/.vscode",
@@ -225,7 +229,7 @@ TEST(a_symlink_on_the_way_is_no_way_around) {
                 {"ln -s ../evil .vscode", "true", NULL, "readlink .vscode"},
                 /* Nobody but the command reads a folder that it has closed. */
                 {"mkdir sub", "echo evil >sub/.envrc; echo evil >.envrc; chmod 500 .",
-                 "a protected name that the command made is kept aside: %s/.envrc; --no-protect .envrc lets it stay",
+                 "a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): %s/.envrc; --no-protect .envrc lets it stay",
                  "echo ../evil"},
         };
         const struct site *s = *state;

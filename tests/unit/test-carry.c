@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* carry/: what of a hostile configuration comes out, whatever it looks like, and whoever is killed
  * meanwhile. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -10,6 +11,7 @@
 #include "../seed.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "carry/agent_files.h"
 #include "carry/git_config.h"
 #include "carry/git_keys.h"
 #include "carry/in_place.h"
@@ -515,9 +517,36 @@ static void a_file_that_can_not_grow_stays_as_it_was(void **state) {
         free(path);
 }
 
+/* Who is killed leaves a draft; the next one takes it, and two at once get their names in turn. */
+static void a_draft_is_the_next_ones(void **state) {
+        char *folder = scratch_path(*state, "rundir"), draft[CARRIED_DRAFT_SIZE], other[CARRIED_DRAFT_SIZE];
+        int parent = open(folder, O_RDONLY | O_DIRECTORY), fd;
+
+        fd = carried_draft(parent, "a", draft);
+        assert_int_equal(write_full(fd, "killed", 6), 0);
+        (void)close(fd);
+        fd = carried_draft(parent, "a", draft);
+        assert_int_equal(write_full(fd, "new", 3), 0);
+        assert_int_equal(carried_commit(parent, fd, draft, "a", NULL, 0600, 0), 0);
+        (void)close(fd);
+        assert_int_equal(faccessat(parent, draft, F_OK, 0), -1);
+        fd = openat(parent, "a", O_RDONLY);
+        assert_int_equal(lseek(fd, 0, SEEK_END), 3);
+        (void)close(fd);
+        fd = carried_draft(parent, "b", other);
+        assert_string_not_equal(draft, other);
+        assert_int_equal(carried_commit(parent, fd, other, "b", NULL, 0600, -EIO), -EIO);
+        (void)close(fd);
+        assert_int_equal(faccessat(parent, other, F_OK, 0), -1);
+        (void)close(parent);
+        free(folder);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_value_is_carried_by_its_keys_rule),
+                cmocka_unit_test_setup_teardown(a_draft_is_the_next_ones, make_repository,
+                                                remove_repository),
                 cmocka_unit_test_setup_teardown(comments_and_order_stay, make_repository, remove_repository),
                 cmocka_unit_test_setup_teardown(the_host_has_the_last_word, make_repository,
                                                 remove_repository),

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See killed.h.  The file has texts with a NUL behind each: of struct kept_by, and two for each addition. */
+#include "killed.h"
+
+#include <fcntl.h>
+
+#include "base/beneath.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "disk/remove_tree.h"
+#include "private_folder.h"
+
+enum {
+        WRITTEN_MOST = 4 << 20,
+};
+
+/* At once, so that no kill leaves half of it; a session's commands write, too. */
+static int write_texts(int fd, const char *const texts[], size_t n) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        for (size_t i = 0; i < n; i++)
+                strbuf_add_bytes(&b, texts[i], strlen(texts[i]) + 1);
+        return b.has_failed ? -ENOMEM : write_full(fd, b.text, b.length);
+}
+
+int killed_begin(const char *rundir, const struct kept_by *k) {
+        const char *const texts[] = {k->project, k->command, k->session ? k->session : ""};
+        _cleanup_free_ char *path = path_join(rundir, RUNDIR_KEPT);
+        _cleanup_close_ int fd = -EBADF;
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | (k->session ? 0 : O_CREAT | O_EXCL),
+                  0600);
+        if (fd < 0)
+                return -errno;
+        r = k->session ? 0 : write_texts(fd, texts, ARRAY_SIZE(texts));
+        return r < 0 ? r : TAKE_FD(fd);
+}
+
+void killed_add(int fd, const char *what, const char *path) {
+        if (fd >= 0)
+                (void)write_texts(fd, (const char *const[]){what, path}, 2);
+}
+
+struct keeping_killed {
+        const struct rundir *u;
+        struct kept_by kept_by;
+        int (*found)(void *data, const struct nsrun_error *note);
+        void *data;
+};
+
+static int keep_killed_aside(struct keeping_killed *x, const char *aside, const char *path) {
+        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), parent = -EBADF;
+        _cleanup_free_ char *folder = path_parent(path);
+        int r;
+
+        parent = !folder    ? -ENOMEM
+                 : root < 0 ? -errno
+                            : beneath_open(root, folder + 1, O_RDONLY | O_DIRECTORY, 0);
+        if (parent < 0 || x->kept_by.n >= KEPT_MOST)
+                return parent < 0 ? parent : -ENOSPC;
+        r = kept_by_put(&x->kept_by,
+                        &(struct kept){.path = (char *)(uintptr_t)path,
+                                       .reason = (char *)(uintptr_t)KEPT_PROTECTED,
+                                       .adds = true,
+                                       .is_whole = true},
+                        parent, aside);
+        return r < 0 ? r : remove_tree(parent, aside) < 0 ? -EIO : 1;
+}
+
+static int keep_killed(struct keeping_killed *x, const char *what, const char *path) {
+        const char *number = strstr(what, ".aside-") ? NULL : startswith(what, PLAN_PRIVATE_LAYER);
+        const struct private_folder folder = {.path = path, .rundir = x->u->dir_fd, .kept_by = &x->kept_by};
+        struct nsrun_error note = {0};
+        uint64_t n = 0;
+        int r;
+
+        if (number && str_parse_number(number, false, &n) >= 0) {
+                struct private_folder one = folder;
+
+                one.number = (size_t)n;
+                r = private_folder_end(&one);
+        } else {
+                r = keep_killed_aside(x, what, path);
+        }
+        /* A session's command has kept it, or nobody has made anything of it. */
+        if (r == 0 || r == -ENOENT || r == -ENOMEM)
+                return r == -ENOMEM ? r : 0;
+        (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, path,
+                        r > 0 ? "what the command of a run that was killed left here is kept aside"
+                              : "what the command of a run that was killed left here can't be kept aside",
+                        NULL);
+        return x->found(x->data, &note);
+}
+
+int killed_keep(const struct rundir *u, int (*found)(void *data, const struct nsrun_error *note),
+                void *data) {
+        _cleanup_close_ int fd = beneath_open(u->dir_fd, RUNDIR_KEPT, O_RDONLY | O_NONBLOCK, 0);
+        struct keeping_killed x = {.u = u, .found = found, .data = data};
+        _cleanup_free_ char *bytes = NULL;
+        char *texts[3];
+        size_t n = 0, n_texts = 0, n_had = ARRAY_SIZE(texts);
+        int r = fd < 0 ? fd : read_bytes_fd(fd, WRITTEN_MOST, &bytes, &n);
+
+        for (char *at = bytes; r >= 0 && at < bytes + n; at += strlen(at) + 1) {
+                texts[n_texts++] = at;
+                if (n_texts < n_had)
+                        continue;
+                if (n_had == ARRAY_SIZE(texts))
+                        x.kept_by = (struct kept_by){.project = texts[0],
+                                                     .command = texts[1],
+                                                     .session = *texts[2] ? texts[2] : NULL};
+                else
+                        r = keep_killed(&x, texts[0], texts[1]);
+                n_had = 2;
+                n_texts = 0;
+        }
+        if (r >= 0)
+                r = kept_by_tell(&x.kept_by, found, data);
+        return r == -ENOMEM ? r : 0;
+}
