@@ -17,3 +17,5 @@ struct private_folder {
 int private_folder_begin(const struct private_folder *f, bool *ret_is_old);
 /* The sandbox is gone: 1: something new is kept; 0: nothing; -errno: what the command wrote is lost. */
 int private_folder_end(const struct private_folder *f);
+/* The same while it is there, of a copy; what the command removed is told in the end. */
+int private_folder_look(const struct private_folder *f);

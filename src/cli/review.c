@@ -289,6 +289,10 @@ static int print_review(const struct review_options *o, const char *project, str
         return r;
 }
 
+int review_print_of(const char *project, bool is_json, struct nsrun_error *err) {
+        return print_review(&(struct review_options){.is_json = is_json}, project, err);
+}
+
 /* Drops the entry that is open as `fd`, and none that has taken its place since a person looked at it. */
 static int drop_accepted(const char *project, unsigned number, int fd) {
         _cleanup_close_ int now = kept_open(project, number, NULL);
