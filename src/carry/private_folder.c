@@ -97,6 +97,12 @@ static bool is_within(int folder, int with) {
         return folder_each(folder, compare_private, &c) == 0;
 }
 
+bool private_is_within(int from, const char *name, int with) {
+        _cleanup_close_ int folder = open_below(from, name), other = open_below(with, name);
+
+        return folder < 0 ? is_same_leaf(from, with, name) : other >= 0 && is_within(folder, other);
+}
+
 /* ------------------------------------------------------------ what differs from the host */
 
 struct pruning {
