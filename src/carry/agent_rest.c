@@ -7,11 +7,14 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
+#include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "disk/remove_tree.h"
 #include "disk/rundir.h"
+#include "policy/agents.h"
+#include "private_folder.h"
 
 enum {
         REST_DEPTH = 64,
@@ -131,4 +134,105 @@ int rest_keep(const char *path, const struct timespec *when, int from, const cha
                 return renameat(from, upper, layers, path_basename(path)) < 0 ? -errno : 0;
         r = folder_each(fd, merge_entry, &m);
         return r >= 0 && futimens(to, NULL) < 0 ? -errno : r;
+}
+
+/* ------------------------------------------------------------------ for a person */
+
+#define LAYER "overlay-" /* path_slug() of the folder follows (plan/) */
+
+/* The folder of a layer's name; NULL: it is none, or for want of memory. */
+static char *folder_of_layer(const char *name) {
+        const char *slug = startswith(name, LAYER);
+        _cleanup_strbuf_ struct strbuf b = {0};
+        _cleanup_free_ char *again = NULL, *path = NULL;
+
+        strbuf_add(&b, "/");
+        for (const char *at = slug; at && *at; at++) {
+                bool is_dash = startswith(at, "%2d"), is_percent = startswith(at, "%25");
+
+                strbuf_add_bytes(&b, is_dash ? "-" : is_percent ? "%" : *at == '-' ? "/" : at, 1);
+                at += is_dash || is_percent ? 2 : 0;
+        }
+        path = slug ? strbuf_finish(&b) : NULL;
+        again = path ? path_slug(path) : NULL;
+        return again && streq(again, slug) ? TAKE_PTR(path) : NULL;
+}
+
+struct listing_rest {
+        const char *folder; /* of the host */
+        int host;
+        char ***ret;
+};
+
+/* Whether it is the agent's version of a file that lies beside its folder. */
+static bool is_of_home(const char *name) {
+        for (size_t i = 0; i < n_agent_entries; i++)
+                for (const struct agent_folder *f = agent_entries[i].folders; f->path; f++)
+                        if (f->members && startswith(f->path, "~/") && streq(f->path + 2, name))
+                                return true;
+        return false;
+}
+
+static int list_rest_entry(void *data, int layer, const struct dirent *entry) {
+        const struct listing_rest *l = data;
+        unsigned char type = folder_type(layer, entry);
+
+        if ((type != DT_REG && type != DT_DIR && type != DT_LNK) || is_of_home(entry->d_name) ||
+            (l->host >= 0 && private_is_within(layer, entry->d_name, l->host)))
+                return 0;
+        return strv_consume(l->ret, path_join(l->folder, entry->d_name));
+}
+
+static int list_rest_layer(void *data, int layers, const struct dirent *entry) {
+        struct listing_rest l = {.host = -EBADF, .ret = data};
+        _cleanup_free_ char *folder = folder_of_layer(entry->d_name);
+        _cleanup_close_ int fd = openat(layers, entry->d_name,
+                                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+                            host = -EBADF;
+
+        if (!folder || fd < 0)
+                return 0;
+        l.folder = folder;
+        l.host = host = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        return folder_read(fd, list_rest_entry, &l);
+}
+
+static int open_layers(const char *project, const char *layer) {
+        struct nsrun_error unsaid = {0};
+        _cleanup_free_ char *base = NULL, *path = NULL;
+
+        if (rundir_find_base(&base, &unsaid) < 0 || !(path = rundir_rest(base, project, layer)))
+                return -ENOENT;
+        return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+int rest_list(const char *project, char ***ret) {
+        _cleanup_close_ int layers = open_layers(project, "");
+        int r = layers < 0 ? 0 : folder_read(layers, list_rest_layer, ret);
+
+        if (*ret)
+                strv_sort(*ret, strv_length(*ret));
+        return r == -ENOMEM ? r : 0;
+}
+
+int rest_open(const char *project, const char *path, const char **ret_name) {
+        _cleanup_free_ char *at = path_normalise(path);
+        int r = -ENOENT;
+
+        if (!at || !streq(at, path))
+                return at ? r : -ENOMEM;
+        while (r == -ENOENT && path_up(at)) {
+                _cleanup_free_ char *slug = path_slug(at),
+                                    *layer = slug ? str_concat(LAYER, slug, "") : NULL,
+                                    *parent = path_parent(path);
+                _cleanup_close_ int fd = layer ? open_layers(project, layer) : -ENOMEM;
+
+                if (!layer || !parent)
+                        return -ENOMEM;
+                if (fd >= 0)
+                        r = beneath_open(fd, *path_below(parent, at) ? path_below(parent, at) : ".",
+                                         O_RDONLY | O_DIRECTORY, 0);
+        }
+        *ret_name = path_basename(path);
+        return r;
 }

@@ -363,7 +363,9 @@ static int tell_names(const struct carrying *c, const char *path, const char *ki
                 strbuf_addf(&b, " and %zu more", left->n_all - left->n);
         names = strbuf_finish(&b);
         if (!names || asprintf(&what, "the host gets nothing of %s%s%s", kind, names,
-                               c->folder->rest ? " (the next run in this project does)" : "") < 0) {
+                               !c->folder->rest ? ""
+                               : *kind          ? " (the next run in this project does)"
+                                       : " (the next run in this project does: nsrun review)") < 0) {
                 what = NULL;
                 return -ENOMEM;
         }

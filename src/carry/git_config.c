@@ -9,8 +9,8 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
-#include "host/gitconfig.h"
 #include "git_keys.h"
+#include "host/gitconfig.h"
 #include "in_place.h"
 
 enum {

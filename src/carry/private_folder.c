@@ -16,8 +16,9 @@
 #include "kept/kept_copy.h"
 
 #define UPPER "upper"
-#define SEEDED \
-        "seeded-%u-%jd" /* is there, where the upper folder began with the entry of that number and time */
+#define LOOK  "look"
+/* Is there, where the upper folder began with the entry of that inode and change time, or was kept as it. */
+#define SEEDED "seeded-%ju-%jd.%ld"
 #define REASON "folder"
 
 /* -------------------------------------------------------------- what is the same */
@@ -94,6 +95,12 @@ static bool is_within(int folder, int with) {
         struct comparing c = {.with = with, .left = KEPT_FILES, .depth = KEPT_DEPTH};
 
         return folder_each(folder, compare_private, &c) == 0;
+}
+
+bool private_is_within(int from, const char *name, int with) {
+        _cleanup_close_ int folder = open_below(from, name), other = open_below(with, name);
+
+        return folder < 0 ? is_same_leaf(from, with, name) : other >= 0 && is_within(folder, other);
 }
 
 /* ------------------------------------------------------------ what differs from the host */
@@ -193,8 +200,15 @@ static int find_kept_folder(const struct private_folder *f, struct kept *ret) {
         return kept;
 }
 
-static void name_seed(const struct kept *k, char to[64]) {
-        (void)snprintf(to, 64, SEEDED, k->number, (intmax_t)k->time);
+/* 1, 0: there is no entry. */
+static int name_seed(int kept, char to[64]) {
+        struct stat st;
+
+        if (kept < 0 || fstat(kept, &st) < 0)
+                return 0;
+        (void)snprintf(to, 64, SEEDED, (uintmax_t)st.st_ino, (intmax_t)st.st_ctim.tv_sec,
+                       st.st_ctim.tv_nsec);
+        return 1;
 }
 
 /* Makes overlayfs take a path for removed. */
@@ -240,12 +254,11 @@ int private_folder_begin(const struct private_folder *f, bool *ret_is_old) {
         STRV_FOREACH (path, k.removed)
                 if (r >= 0 && upper >= 0 && host >= 0)
                         r = make_whiteout(upper, host, *path);
-        name_seed(&k, seed);
         kept_clear(&k);
         /* Laid over one another, entries may be more than one may have. */
         if (r == -EFBIG)
                 return remove_tree(layer, UPPER);
-        return r < 0 ? r : mkdirat(layer, seed, 0700) < 0 ? -errno : 0;
+        return r < 0 || !name_seed(kept, seed) ? r : mkdirat(layer, seed, 0700) < 0 ? -errno : 0;
 }
 
 static bool is_kept_already(int kept, const struct kept *k, int upper, char *const *removed) {
@@ -264,8 +277,8 @@ static int stop_at_any(nsrun_unused void *data, nsrun_unused int folder,
 }
 
 /* What is in the upper folder in the end, and differs from the host's; `removed`: likewise. */
-static int keep_upper(const struct private_folder *f, int layer, int upper, bool is_too_much,
-                      char **removed) {
+static int keep_upper(const struct private_folder *f, int layer, const char *name, int upper,
+                      bool is_too_much, char **removed) {
         struct kept k = {0};
         _cleanup_close_ int kept = find_kept_folder(f, &k);
         bool is_same = !is_too_much && is_kept_already(kept, &k, upper, removed), is_seeded;
@@ -273,9 +286,8 @@ static int keep_upper(const struct private_folder *f, int layer, int upper, bool
         char seed[64];
         int r;
 
-        name_seed(&k, seed);
         /* Else another run has kept it meanwhile, and it stays. */
-        is_seeded = kept >= 0 && faccessat(layer, seed, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+        is_seeded = name_seed(kept, seed) && faccessat(layer, seed, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
         kept_clear(&k);
         if (is_same)
                 return 0;
@@ -286,21 +298,25 @@ static int keep_upper(const struct private_folder *f, int layer, int upper, bool
                                        .reason = (char *)(uintptr_t)REASON,
                                        .removed = removed,
                                        .adds = !is_seeded},
-                        layer, UPPER);
-        return r < 0 ? r : 1;
+                        layer, name);
+        /* What is the command's own alone is so in the end, too. */
+        if (r < 0 || (kept >= 0 && !is_seeded))
+                return r < 0 ? r : 1;
+        close_fdp(&kept);
+        kept = find_kept_folder(f, &k);
+        if (name_seed(kept, seed) && is_kept_already(kept, &k, upper, removed))
+                (void)mkdirat(layer, seed, 0700);
+        kept_clear(&k);
+        return 1;
 }
 
-int private_folder_end(const struct private_folder *f) {
-        _cleanup_close_ int layer = open_layer_of(f, false), upper = -EBADF, host = -EBADF;
+static int keep_layer(const struct private_folder *f, int layer, const char *name) {
+        _cleanup_close_ int upper = open_for_removal(layer, name), host = -EBADF;
         _cleanup_strv_ char **removed = NULL;
         unsigned left = KEPT_FILES;
         struct pruning p = {.path = "", .removed = &removed, .left = &left, .depth = KEPT_DEPTH};
         int r = 0;
 
-        /* There was no overlay. */
-        if (layer < 0)
-                return errno == ENOENT ? 0 : -errno;
-        upper = open_for_removal(layer, UPPER);
         if (upper < 0)
                 return upper == -ENOENT ? 0 : upper;
         p.host = host = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -310,5 +326,23 @@ int private_folder_end(const struct private_folder *f) {
         }
         r = r < 0 ? r : folder_each(upper, prune_entry, &p);
         /* What is too much to be looked at is kept as it is. */
-        return r < 0 && r != -EFBIG ? r : keep_upper(f, layer, upper, r < 0, removed);
+        return r < 0 && r != -EFBIG ? r : keep_upper(f, layer, name, upper, r < 0, removed);
+}
+
+int private_folder_end(const struct private_folder *f) {
+        _cleanup_close_ int layer = open_layer_of(f, false);
+
+        /* There was no overlay. */
+        return layer >= 0 ? keep_layer(f, layer, UPPER) : errno == ENOENT ? 0 : -errno;
+}
+
+int private_folder_look(const struct private_folder *f) {
+        _cleanup_close_ int layer = open_layer_of(f, false);
+        int r = layer < 0 ? -errno : remove_tree(layer, LOOK);
+
+        if (r >= 0)
+                r = kept_copy(layer, UPPER, layer, LOOK, 0700);
+        if (r >= 0)
+                r = keep_layer(f, layer, LOOK);
+        return r == -ENOENT ? 0 : r;
 }

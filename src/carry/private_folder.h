@@ -12,8 +12,12 @@ struct private_folder {
         struct kept_by *kept_by;
 };
 
+/* Whether the folder `with` has all that the entry `name` of the folder `from` is. */
+bool private_is_within(int from, const char *name, int with);
 /* Fills the upper folder with what is kept, if that was copied as a folder; *ret_is_old: that was too old.
  * -errno. */
 int private_folder_begin(const struct private_folder *f, bool *ret_is_old);
 /* The sandbox is gone: 1: something new is kept; 0: nothing; -errno: what the command wrote is lost. */
 int private_folder_end(const struct private_folder *f);
+/* The same while it is there, of a copy; what the command removed is told in the end. */
+int private_folder_look(const struct private_folder *f);

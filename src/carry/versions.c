@@ -391,6 +391,23 @@ int versions_end_folders(struct versions *versions, int (*found)(void *data, con
         return r;
 }
 
+int versions_look(const struct nsrun_plan *plan, const char *path) {
+        _cleanup_close_ int rundir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        struct kept_by *kept_by = NULL;
+        struct stat st;
+        size_t k = 0;
+        int r = rundir < 0 ? 0 : kept_by_new(plan, &kept_by);
+
+        STRV_FOREACH (private, plan->private) {
+                const struct private_folder folder = {*private, rundir, k++, kept_by};
+
+                if (r >= 0 && kept_by && lstat(*private, &st) == 0 && S_ISDIR(st.st_mode))
+                        r = private_folder_look(&folder);
+        }
+        (void)kept_by_free(kept_by);
+        return r < 0 ? r : 0;
+}
+
 int versions_end(struct versions *versions, int (*found)(void *data, const struct nsrun_error *note),
                  void *data) {
         int r = 0;

@@ -41,4 +41,7 @@ int versions_judge(struct versions *versions, bool ends, struct nsrun_error *err
  * versions_end(). */
 int versions_end_folders(struct versions *versions, int (*found)(void *data, const struct nsrun_error *note),
                          void *data);
+/* Keeps aside what a running session's commands have changed in such folders so far; `path`: its run
+ * directory's. */
+int versions_look(const struct nsrun_plan *plan, const char *path);
 void versions_clear(struct versions *versions);

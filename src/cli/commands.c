@@ -58,14 +58,14 @@ const struct command commands[] = {
          "kill [--signal SIGNAL] ID PID|NAME\n"
          "publish ID [[ADDRESS:]PORT[:INSIDE]...]\n"
          "ask ID\n"
-         "logs [--json] ID\n"
+         "logs|review [--json] ID\n"
          "logs [--follow] ID NAME\n"
          "diff [OPTIONS] ID [PATH...]\n"
          "commit [OPTIONS] ID [PATH...]\n"
          "discard ID [PATH...]",
-         "keep a sandbox for many commands: start, enter, list, show, ps, stop, kill, publish, ask, logs, diff, "
+         "keep a sandbox for many commands: start, enter, list, show, ps, stop, kill, publish, ask, logs, review, diff, "
          "commit, discard",
-         .words = "start|enter|list|show|ps|stop|kill|publish|ask|diff|commit|discard",
+         .words = "start|enter|list|show|ps|stop|kill|publish|ask|logs|review|diff|commit|discard",
          .tables = POLICY_AND(session), .run = session_main},
         {"mcp", "[OPTIONS]",
          "serve a session's commands and files to an agent, by the Model Context Protocol",

@@ -70,6 +70,8 @@ int net_main(const struct command *command, char **argv);
 int seccomp_main(const struct command *command, char **argv);
 int mcp_main(const struct command *command, char **argv);
 int session_main(const struct command *command, char **argv);
+/* Prints what is kept aside of one project. */
+int review_print_of(const char *project, bool is_json, struct nsrun_error *err);
 int review_main(const struct command *command, char **argv);
 int doctor_main(const struct command *command, char **argv);
 int completion_main(const struct command *command, char **argv);

@@ -8,9 +8,12 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "carry/agent_rest.h"
 #include "carry/git_config.h"
 #include "carry/git_program.h"
 #include "confirm.h"
+#include "disk/exposed.h"
+#include "disk/remove_tree.h"
 #include "disk/rundir.h"
 #include "host/gitorders.h"
 #include "host/project.h"
@@ -39,10 +42,11 @@ const struct option_spec review_options[] = {
          "of this project, not of the current folder's", apply_review_project},
         {"all", 0, NULL, OPTION_COMPLETES_NOTHING, "What is shown", "of all projects", apply_review_all},
         {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "What is shown", "print JSON", apply_review_json},
-        {"accept", 0, "N", OPTION_COMPLETES_NOTHING, "What is done",
-         "put number N on the host, when that is answered with yes at the terminal", apply_review_accept},
-        {"discard", 0, "N", OPTION_COMPLETES_NOTHING, "What is done", "remove number N",
-         apply_review_discard},
+        {"accept", 0, "N|PATH", OPTION_COMPLETES_NOTHING, "What is done",
+         "put number N, or an agent's PATH, on the host, when that is answered with yes at the terminal",
+         apply_review_accept},
+        {"discard", 0, "N|PATH", OPTION_COMPLETES_NOTHING, "What is done",
+         "remove number N, or an agent's PATH", apply_review_discard},
 };
 const size_t n_review_options = ARRAY_SIZE(review_options);
 
@@ -247,6 +251,23 @@ static int review_one(struct reviewing *v, const char *project, const struct kep
         return r == -ENOMEM ? r : 0;
 }
 
+/* What agents wrote to their own folders, and is there again in the project's next run alone. */
+static int review_agents(struct reviewing *v, const char *project, bool is_json) {
+        _cleanup_strv_ char **paths = NULL;
+        int r = *project == '/' ? rest_list(project, &paths) : 0;
+
+        if (r < 0)
+                return r;
+        if (is_json)
+                json_add_strings(&v->d, v->d.root, "agents", paths);
+        else if (paths)
+                (void)printf("of agents, here alone; --accept PATH shows one, and asks:\n");
+        v->n += strv_length(paths);
+        for (size_t i = 0; paths && paths[i] && !is_json; i++)
+                review_print("    ", paths[i], "\n");
+        return 0;
+}
+
 static int review_project(struct reviewing *v, const char *project, bool is_json) {
         struct kept *list = NULL;
         size_t n = 0;
@@ -279,6 +300,8 @@ static int print_review(const struct review_options *o, const char *project, str
         STRV_FOREACH (one, projects)
                 if (r >= 0)
                         r = review_project(&v, *one, o->is_json);
+        if (r >= 0 && !o->is_all)
+                r = review_agents(&v, project, o->is_json);
         if (r < 0)
                 r = review_fail(r, project, err);
         else if (o->is_json)
@@ -287,6 +310,10 @@ static int print_review(const struct review_options *o, const char *project, str
                 (void)puts("nothing is kept aside");
         json_close(&v.d);
         return r;
+}
+
+int review_print_of(const char *project, bool is_json, struct nsrun_error *err) {
+        return print_review(&(struct review_options){.is_json = is_json}, project, err);
 }
 
 /* Drops the entry that is open as `fd`, and none that has taken its place since a person looked at it. */
@@ -367,6 +394,50 @@ static int review_accept(const char *project, const struct kept *k, int fd, stru
         return drop_accepted(project, k->number, fd) < 0 ? review_fail(-EIO, k->path, err) : 0;
 }
 
+#define NO_AGENTS "no agent wrote this here"
+#define LISTED    "'nsrun review' lists what is kept aside"
+
+/* Keeps aside a copy of what an agent wrote at a path, which can't change any more, and asks about that. */
+static int review_accept_agents(const char *project, const char *path, struct nsrun_error *err) {
+        const struct kept about = {.path = (char *)(uintptr_t)path,
+                                   .reason = "agent",
+                                   .command = "",
+                                   .run = "",
+                                   .is_whole = true};
+        const char *name = NULL;
+        _cleanup_close_ int folder = rest_open(project, path, &name), old = kept_find(project, path, NULL),
+                            fd = -EBADF;
+        struct kept k = {0};
+        unsigned number = 0;
+        int r = folder < 0 ? folder : old >= 0 ? -EEXIST : kept_put(project, &about, folder, name, &number);
+
+        if (r == -ENOENT || r == -EEXIST)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(r), path,
+                                 r == -EEXIST ? "this path is kept aside by its number, too" : NO_AGENTS,
+                                 LISTED);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_USAGE, r, path, "not all of this can be shown",
+                                 "name what is in it");
+        r = fd = kept_open(project, number, &k);
+        r = r < 0 ? review_fail(r, path, err) : review_accept(project, &k, fd, err);
+        if (r < 0)
+                (void)kept_drop(project, number);
+        kept_clear(&k);
+        return r;
+}
+
+static int review_discard_agents(const char *project, const char *path, struct nsrun_error *err) {
+        const char *name = NULL;
+        _cleanup_close_ int folder = rest_open(project, path, &name);
+        int r = folder < 0                                               ? folder
+                : faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 ? -errno
+                                                                         : remove_tree(folder, name);
+
+        return r == -ENOENT ? error_set(err, NSRUN_STAGE_USAGE, UNSAID(r), path, NO_AGENTS, LISTED)
+               : r < 0      ? review_fail(r, path, err)
+                            : 0;
+}
+
 static int review_do(const struct review_options *o, const char *project, struct nsrun_error *err) {
         const char *word = o->accepted ? o->accepted : o->discarded;
         _cleanup_close_ int fd = -EBADF;
@@ -374,10 +445,13 @@ static int review_do(const struct review_options *o, const char *project, struct
         uint64_t n = 0;
         int r = str_parse_number(word, false, &n);
 
+        if (*word == '/')
+                return o->accepted ? review_accept_agents(project, word, err)
+                                   : review_discard_agents(project, word, err);
         r = fd = r < 0 || n > INT32_MAX ? -ENOENT : kept_open(project, (unsigned)n, &k);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), word,
-                                 "nothing of this number is kept aside", "'nsrun review' lists what is");
+                                 "nothing of this number is kept aside", LISTED);
         r = o->accepted                        ? review_accept(project, &k, fd, err)
             : kept_drop(project, k.number) < 0 ? review_fail(-EIO, k.path, err)
                                                : 0;

@@ -6,10 +6,12 @@
 #include "base/names.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "carry/versions.h"
 #include "option.h"
 #include "plan/print.h"
 #include "session/log.h"
 #include "session/questions.h"
+#include "session/session.h"
 #include "session_ps.h"
 #include "shell.h"
 #include "terminal/asking.h"
@@ -116,8 +118,8 @@ const struct option_spec session_options[] = {
          "end the session when no command has run in it for so long", apply_idle_timeout},
         {"owner", 0, "PID", OPTION_COMPLETES_NOTHING, "Starting", "end the session when this process ends",
          apply_owner},
-        {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "list, show, ps, logs, diff: print JSON",
-         apply_form},
+        {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
+         "list, show, ps, logs, review, diff: print JSON", apply_form},
         {"stat", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
          "diff: count the lines that were added and removed", apply_form},
         {"patch", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "diff: print a patch, for git apply",
@@ -429,6 +431,25 @@ static int discard(struct session_cli *cli, char **words, struct nsrun_error *er
         return r;
 }
 
+/* What is kept aside of the session's project; folders that its commands have versions of, as they are now.
+ */
+static int review_kept(struct session_cli *cli, char **words, struct nsrun_error *err) {
+        struct record_folder folder = RECORD_FOLDER_INIT;
+        struct plan_record record = {0};
+        const struct nsrun_plan *plan;
+        int r = session_read(words[0], &folder, &record, err);
+
+        plan = record.plan;
+        if (r >= 0 && record.rundir && versions_look(plan, record.rundir) < 0)
+                (void)fputs("nsrun: note: more is kept aside when the session ends than can be shown now\n",
+                            stderr);
+        if (r >= 0)
+                r = review_print_of(plan->project ? plan->project : "/", cli->wants_json, err);
+        record_clear(&record);
+        records_close(&folder);
+        return r;
+}
+
 struct action {
         const char *name;
         size_t fewest, most; /* words that follow */
@@ -447,12 +468,14 @@ static const struct action actions[] = {
         {"publish", 1, SIZE_MAX, .run = publish},
         {"ask", 1, 1, .run = ask_here},
         {"logs", 1, 2, .takes_json = true, .run = logs},
+        {"review", 1, 1, .takes_json = true, .run = review_kept},
         {"diff", 1, SIZE_MAX, .takes_json = true, .run = diff},
         {"commit", 1, SIZE_MAX, .run = commit},
         {"discard", 1, SIZE_MAX, .run = discard},
 };
 
-#define ACTION_NAMES "start, enter, list, show, ps, stop, kill, publish, ask, logs, diff, commit or discard"
+#define ACTION_NAMES \
+        "start, enter, list, show, ps, stop, kill, publish, ask, logs, review, diff, commit or discard"
 
 /* What an action has no use for is a mistake: `commit --stat` would commit. */
 static int check_options(const struct command *command, const struct action *action, size_t n_words,
@@ -465,7 +488,8 @@ static int check_options(const struct command *command, const struct action *act
         } all[] = {
                 {action->run != cli_start_session && (cli->has_start_options || cli->policy->given),
                  "options of a policy are for 'session start' alone"},
-                {is_json && !action->takes_json, "--json is for list, show, ps, logs and diff alone"},
+                {is_json && !action->takes_json,
+                 "--json is for list, show, ps, logs, review and diff alone"},
                 {cli->output && !is_json && !is_diff, "--stat and --patch are for diff alone"},
                 {cli->is_forced && !is_commit, "--force is for commit alone"},
                 {cli->with_ignored && !is_diff && !is_commit, "--ignored is for diff and commit alone"},

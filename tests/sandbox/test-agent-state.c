@@ -46,7 +46,7 @@ TEST(the_rest_is_there_again_in_the_next_run_of_the_project) {
         expect_status(&o, 0);
         expect_in(o.err,
                   "nsrun: note: the host gets nothing of config.toml, old, skills (the next run in this "
-                  "project does): ");
+                  "project does: nsrun review): ");
         expect_home_file(s, ".codex/config.toml", "mine\n");
         expect_home_file(s, ".codex/old/x", "x\n");
         RUN(s, &again, "--agent", "codex", "--", "sh", "-c", look);

@@ -286,6 +286,96 @@ TEST_WITH(what_another_run_has_kept_stays, setup, site_teardown) {
         expect_in(o.out, "nothing is kept aside\n");
 }
 
+/* A session goes on, and what is shown is what is kept aside now: in the end what its commands took back is
+ * no part of it, and what another run kept is. */
+TEST_WITH(what_a_session_has_kept_aside_so_far_is_shown, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL, *review = NULL,
+                            *all = text_of("'%s' review | grep -v '^    by ' | sed \"s,$PWD,P,\"",
+                                           program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        on_host(s, "mkdir .husky; echo x >.husky/x; echo x >.husky/gone", &o);
+        id = START_PLAIN(s);
+        review = text_of("cd / && '%s' session review %s | grep -v '^    by ' | sed \"s,$OLDPWD,P,\"",
+                         program(), id);
+        on_host(s, review, &o);
+        expect_out(&o, "nothing is kept aside\n");
+        JOIN_SCRIPT(s, id, &o, "git config alias.a b; echo y >.husky/x; echo n >.husky/new; rm .husky/gone");
+        on_host(s, review, &o);
+        expect_in(o.out, "1  P/.git/config\n    + alias.a = b\n2  P/.husky\n");
+        expect_in(o.out, "    + P/.husky/new\n      @@ -0,0 +1 @@\n      +n\n");
+        expect_in(o.out, "    ~ P/.husky/x\n      @@ -1 +1 @@\n      -x\n      +y\n");
+        JOIN_SCRIPT(s, id, &o, "rm .husky/new; cat .husky/x; ls -A .husky");
+        expect_out(&o, "y\nx\n");
+        SESSION(s, &o, "stop", id);
+        expect_status(&o, 0);
+        collect_orphans();
+        on_host(s, all, &o);
+        expect_in(o.out, "    - P/.husky/gone\n");
+        expect_not_in(o.out, "new");
+        /* What is another run's. */
+        free(id);
+        id = START_PLAIN(s);
+        RUN(s, &o, "--", "sh", "-c", "echo mine >.husky/pre-push");
+        JOIN_SCRIPT(s, id, &o, "echo mine >.husky/more");
+        free(review);
+        review = text_of("'%s' session review %s", program(), id);
+        on_host(s, review, &o);
+        expect_in(o.out, "/.husky/pre-push");
+        expect_in(o.out, "/.husky/more");
+        SESSION(s, &o, "stop", id);
+        expect_status(&o, 0);
+        collect_orphans();
+        on_host(s, all, &o);
+        expect_in(o.out, "/.husky/pre-push");
+        expect_in(o.out, "/.husky/more");
+}
+
+/* By its path; what an agent removed, or keeps beside its folder, isn't listed. */
+TEST_WITH(what_an_agent_wrote_is_taken_over_by_a_person, setup, site_teardown) {
+        static const char script[] =
+                "echo '{\"hooks\":1}' >~/.claude/settings.json; mkdir -p ~/.claude/skills/x; echo a >~/.claude/skills/x/s\n"
+                "rm ~/.claude/CLAUDE.md; echo '{\"mcpServers\":{\"a\":1}}' >~/.claude.json";
+        const struct site *s = *state;
+        _cleanup_free_ char *home = path_of(s->home, ".claude"), *settings = path_of(home, "settings.json"),
+                            *skills = path_of(home, "skills"), *project = path_of(s->project, "none"),
+                            *review = text_of("'%s' review | sed \"s,$HOME,H,\"", program()),
+                            *silent = text_of("! '%s' review --accept ~/.claude/settings.json", program()),
+                            *gone = text_of("! '%s' review --accept %s && ! '%s' review --discard ~/.ssh",
+                                            program(), project, program()),
+                            *discard = text_of("'%s' review --discard ~/.claude/settings.json && %s",
+                                               program(), review),
+                            *text = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->home, ".claude");
+        make_file(home, "settings.json", "{}\n");
+        make_file(home, "CLAUDE.md", "x\n");
+        RUN(s, &o, "--agent", "claude", "--", "sh", "-c", script);
+        expect_status(&o, 0);
+        on_host(s, review, &o);
+        expect_out(&o, "of agents, here alone; --accept PATH shows one, and asks:\n"
+                       "    H/.claude/settings.json\n    H/.claude/skills\n");
+        on_host(s, silent, &o);
+        expect_in(o.out, "      -{}\n      +{\"hooks\":1}\n");
+        expect_in(o.err, "nobody can be asked");
+        on_host(s, gone, &o);
+        expect_in(o.err, "no agent wrote this here");
+        assert_int_equal(accept_number(s, settings, "no\n"), 125);
+        text = file_text(settings);
+        assert_string_equal(text, "{}\n");
+        assert_int_equal(accept_number(s, skills, "yes\n"), 0);
+        on_host(s, "cat ~/.claude/skills/x/s", &o);
+        expect_out(&o, "a\n");
+        on_host(s, discard, &o);
+        expect_out(&o, "nothing is kept aside\n");
+        RUN(s, &o, "--agent", "claude", "--", "sh", "-c", "cat ~/.claude/settings.json");
+        expect_out(&o, "{}\n");
+        on_host(s, "rm -r \"$XDG_CACHE_HOME/nsrun/agents\"", &o);
+}
+
 /* Protected names that a command made: a folder with all that a folder can have, and one that is too large.
  */
 TEST_WITH(what_a_command_made_is_taken_over_by_a_person, setup, site_teardown) {

@@ -301,6 +301,22 @@ TEST(a_root_of_the_clients_that_the_sandbox_has_not_is_told_and_changes_nothing)
         client_close(&c, "");
 }
 
+/* In the text of the result, which clients show; a person alone can take it over. */
+TEST(what_is_kept_aside_is_said_with_the_commands_result) {
+        const struct site *s = *state;
+        struct json_object *o;
+        struct client c;
+
+        CLIENT_OPEN_PLAIN(s, &c);
+        o = client_call(&c, "bash", "{\"command\":\"echo x >.envrc\"}");
+        expect_in(text_at(o, "result.content.0.text"), "\nnote: 1 kept aside: nsrun review");
+        (void)json_object_put(o);
+        o = client_call(&c, "bash", "{\"command\":\"true\"}");
+        expect_not_in(text_at(o, "result.content.0.text"), "kept aside");
+        (void)json_object_put(o);
+        client_close(&c, "");
+}
+
 /* ------------------------------------------------------------------ other endings */
 
 TEST(a_signal_ends_the_server_its_session_and_its_commands) {

@@ -419,7 +419,7 @@ TEST_WITH(what_makes_no_sense_is_refused, site_setup, site_teardown) {
                 {"ps", NULL, NULL, NULL, NULL, "nsrun: an argument is missing: ps" SEE},
                 {"ps", "--stat", "one", NULL, NULL, "nsrun: --stat and --patch are for diff alone: ps" SEE},
                 {"kill", "--json", "one", NULL, NULL,
-                 "nsrun: --json is for list, show, ps, logs and diff alone: kill" SEE},
+                 "nsrun: --json is for list, show, ps, logs, review and diff alone: kill" SEE},
                 {"ps", "two", NULL, NULL, NULL,
                  "nsrun: no such session: two: No such file or directory; 'nsrun session list' shows those "
                  "there are"},

@@ -74,8 +74,10 @@ TEST_WITH(an_option_of_another_action_is_refused_and_nothing_done, setup, teardo
         static const struct {
                 const char *option, *action, *line;
         } cases[] = {
-                {"--json", "commit", "nsrun: --json is for list, show, ps, logs and diff alone: commit" SEE},
-                {"--json", "stop", "nsrun: --json is for list, show, ps, logs and diff alone: stop" SEE},
+                {"--json", "commit",
+                 "nsrun: --json is for list, show, ps, logs, review and diff alone: commit" SEE},
+                {"--json", "stop",
+                 "nsrun: --json is for list, show, ps, logs, review and diff alone: stop" SEE},
                 {"--stat", "commit", "nsrun: --stat and --patch are for diff alone: commit" SEE},
                 {"--patch", "discard", "nsrun: --stat and --patch are for diff alone: discard" SEE},
                 {"--stat", "show", "nsrun: --stat and --patch are for diff alone: show" SEE},
