@@ -113,7 +113,7 @@ const struct degraded degraded[N_DEGRADED] = {
                         .when = "--limit pids is asked for, and no cgroup can be made for it.",
                         .lack = "no cgroup can be made to bound the number of processes",
                         .instead = "RLIMIT_NPROC bounds it",
-                        .fix = "systemd-run --user --scope -p Delegate=yes nsrun ... gives one",
+                        .fix = "nsrun doctor tells what gives one",
                         .test = "processes_bounded_by_an_rlimit_are_a_degradation",
                         .is_quiet = true,
                 },

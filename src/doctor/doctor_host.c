@@ -186,7 +186,7 @@ static void look_at_cgroup(struct doctor *d) {
                 doctor_say(d, "cgroup", "version 2, at %s", path);
         else if (has_v1)
                 doctor_add(d, "cgroup", DOCTOR_DEGRADED, "version 1, which nsrun bounds nothing with",
-                           "boot with systemd.unified_cgroup_hierarchy=1");
+                           cgroup_v1_fix());
         else
                 doctor_add(d, "cgroup", DOCTOR_DEGRADED,
                            "no cgroup2 file system is mounted that shows this process",

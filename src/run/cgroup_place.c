@@ -300,6 +300,17 @@ static const char move_hint[] =
         "move them to a child of it: cd there; mkdir all; for p in $(cat cgroup.procs); do echo $p "
         ">all/cgroup.procs; done";
 
+static const char own_hint[] = "without systemd it takes a cgroup that nsrun's user may write, with the "
+                               "controllers in the cgroup.subtree_control above it";
+
+static bool has_systemd(void) {
+        return access("/run/systemd/system", F_OK) == 0;
+}
+
+const char *cgroup_v1_fix(void) {
+        return has_systemd() ? "boot with systemd.unified_cgroup_hierarchy=1" : "boot with cgroup_no_v1=all";
+}
+
 /* Whether other processes in `own` are all that is in the way. */
 static bool is_crowded(const char *own, unsigned wanted) {
         _cleanup_close_ int fd = own ? open(own, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -EBADF;
@@ -308,22 +319,27 @@ static bool is_crowded(const char *own, unsigned wanted) {
 }
 
 static int cgroup_place_fail(const char *cgroup, const char *own, unsigned wanted, struct nsrun_error *err) {
-        bool has_systemd = access("/run/systemd/system", F_OK) == 0, is_shared = is_crowded(own, wanted);
+        bool is_shared = is_crowded(own, wanted);
         enum nsrun_error_id id = !own        ? NSRUN_ERROR_NO_CGROUP
                                  : is_shared ? NSRUN_ERROR_CGROUP_CROWDED
                                              : NSRUN_ERROR_CGROUP_REFUSED;
         const struct cause *cause = &causes[id];
-        const char *hint = is_shared && !has_systemd ? move_hint
+        const char *hint = own && !has_systemd() ? is_shared ? move_hint : own_hint
                            : own && geteuid() == 0
                                    ? "systemd-run --scope -p Delegate=yes nsrun ... gives one"
                                    : cause->fix;
-        char list[32];
+        char list[32], of_v1[160];
 
         cgroup_names(wanted, list);
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-                if ((wanted & (1U << i)) && is_in_v1(cgroup, names[i]))
-                        hint = "this machine has them in cgroup v1; with systemd, "
-                               "systemd.unified_cgroup_hierarchy=1 on the kernel's command line changes that";
+                if ((wanted & (1U << i)) && is_in_v1(cgroup, names[i])) {
+                        (void)snprintf(of_v1, sizeof(of_v1),
+                                       "this machine has cgroup v1, with which nsrun bounds nothing: %s%s",
+                                       wanted & CGROUP_MEMORY ? "--limit data=SIZE bounds each process, or "
+                                                              : "",
+                                       cgroup_v1_fix());
+                        hint = of_v1;
+                }
         return error_identify(err, id,
                               error_setf(err, cause->stage, UNSAID(-EOPNOTSUPP), own, hint, "--limit %s: %s",
                                          list, cause->what));

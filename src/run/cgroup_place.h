@@ -32,6 +32,9 @@ int cgroup_folder(const char *mountinfo, const char *cgroup, char **ret);
  * there are cgroups, of version 1 alone; -ENOMEM. */
 int cgroup_find_own(char **ret, bool *ret_has_v1);
 
+/* What gives a machine with cgroup v1 the version that bounds. */
+const char *cgroup_v1_fix(void);
+
 /* Enables ('+') or disables ('-') controllers for a cgroup's children: writes "+memory +pids" and
  * the like. */
 int cgroup_switch(int fd, unsigned controllers, char sign);

@@ -74,13 +74,44 @@ TEST(a_host_without_cgroups_is_named) {
                             "sudo mount -t cgroup2 none /sys/fs/cgroup");
 }
 
+/* Whom neither systemd-run nor a boot parameter helps at once is told what does, the same by doctor. */
+TEST(a_hybrid_host_is_told_what_bounds_there) {
+        static const char *const limits[] = {"memory=1G", "cpu=0.5"};
+        const struct site *s = *state;
+        _cleanup_free_ char *fix = text_of("boot with %s", access("/run/systemd/system", F_OK) < 0
+                                                                   ? "cgroup_no_v1=all"
+                                                                   : "systemd.unified_cgroup_hierarchy=1");
+        _cleanup_outcome_ struct outcome o = {0}, by_itself = {0};
+
+        make_cgroup(s, "domain\n", "");
+        make_file(s->outside, "cgroup.controllers", "hugetlb\n");
+        make_file(s->root, "cgroup", "4:memory:/x\n3:cpu,cpuacct:/\n0::/\n");
+        for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+                _cleanup_free_ char *line = text_of(
+                        "nsrun: --limit %s: no cgroup can be made that has the controllers: /sys/fs/cgroup; this "
+                        "machine has cgroup v1, with which nsrun bounds nothing: %s%s",
+                        i == 0 ? "memory" : "cpu",
+                        i == 0 ? "--limit data=SIZE bounds each process, or " : "", fix);
+
+                run_in_cgroup(s, &o, limits[i]);
+                expect_host_refusal(&o, 125, line);
+        }
+        /* The advice, followed. */
+        RUN(s, &by_itself, "--limit", "data=60M", "--", "python3", "-c", "x = b'x' * 100000000");
+        assert_int_equal(by_itself.status, 1);
+        expect_in(by_itself.err, "MemoryError");
+}
+
 TEST(a_cgroup_without_controllers_is_named) {
         const struct site *s = *state;
         _cleanup_free_ char *controllers = path_of(s->outside, "cgroup.controllers");
         _cleanup_free_ char *line = text_of(
-                "nsrun: --limit cpu: no cgroup can be made that has the controllers: /sys/fs/cgroup; "
-                "systemd-run %s--scope -p Delegate=yes nsrun ... gives one",
-                geteuid() == 0 ? "" : "--user ");
+                "nsrun: --limit cpu: no cgroup can be made that has the controllers: /sys/fs/cgroup; %s",
+                access("/run/systemd/system", F_OK) < 0
+                        ? "without systemd it takes a cgroup that nsrun's user may write, with the controllers in "
+                          "the cgroup.subtree_control above it"
+                : geteuid() == 0 ? "systemd-run --scope -p Delegate=yes nsrun ... gives one"
+                                 : "systemd-run --user --scope -p Delegate=yes nsrun ... gives one");
         _cleanup_outcome_ struct outcome o = {0};
 
         make_cgroup(s, "domain\n", "");

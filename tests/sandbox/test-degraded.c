@@ -418,7 +418,7 @@ static void stage_without_cgroups(nsrun_unused void *data) {
 TEST_IF(geteuid() != 0, processes_bounded_by_an_rlimit_are_a_degradation, site_setup, site_teardown) {
         static const char message[] =
                 "no cgroup can be made to bound the number of processes: RLIMIT_NPROC bounds it",
-                          fix[] = "systemd-run --user --scope -p Delegate=yes nsrun ... gives one",
+                          fix[] = "nsrun doctor tells what gives one",
                           line[] = "--strict: no cgroup can be made to bound the number of processes",
                           plain[] = "\"$0\" run --project \"$1\" $2 -v -- true 2>&1 | grep ^nsrun";
         const struct site *s = *state;
