@@ -19,7 +19,7 @@ enum {
 };
 #define BYTES_MAX ((off_t)1 << 28) /* of one file */
 
-static bool is_at(int parent, const char *name, const struct stat *st) {
+static bool is_draft_there(int parent, const char *name, const struct stat *st) {
         struct stat now;
 
         return fstatat(parent, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_ino == st->st_ino &&
@@ -41,7 +41,7 @@ int carried_draft(int parent, const char *name, char draft[CARRIED_DRAFT_SIZE]) 
                 /* Another run may write here, too: then it gets its name first. */
                 if (fd < 0 || flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0)
                         return -errno;
-                if (st.st_nlink > 0 && is_at(parent, draft, &st))
+                if (st.st_nlink > 0 && is_draft_there(parent, draft, &st))
                         return ftruncate(fd, 0) < 0 ? -errno : TAKE_FD(fd);
         }
 }

@@ -114,10 +114,8 @@ static struct place *appearing_place(struct appearing *a, size_t folder, const c
                 if (a->places[i].folder == folder && strncmp(a->places[i].name, name, length) == 0 &&
                     !a->places[i].name[length])
                         return &a->places[i];
-        if (a->n == PLACES_MAX || ARRAY_GROW(a->places, a->n) < 0 || !(p.name = strndup(name, length))) {
-                begin_polling(a);
+        if (a->n == PLACES_MAX || ARRAY_GROW(a->places, a->n) < 0 || !(p.name = strndup(name, length)))
                 return NULL;
-        }
         a->places[a->n] = p;
         return &a->places[a->n++];
 }
@@ -149,7 +147,7 @@ static bool watch_place(struct appearing *a, struct place *p, int root) {
         /* Another is at its place: there is one watch for each. */
         if (p->wd >= 0 && p->wd != wd)
                 end_place_watch(a, p);
-        if (fd >= 0 && wd < 0)
+        if (fd >= 0 && wd < 0 && errno == ENOSPC)
                 begin_polling(a);
         p->wd = wd;
         p->round = a->round;

@@ -201,7 +201,7 @@ static bool is_same_entry(const struct stat *a, const struct stat *b) {
 }
 
 /* Whether the command has a version of its own of it. */
-static bool is_private(const struct look *l, const char *name) {
+static bool has_own_copy(const struct look *l, const char *name) {
         _cleanup_free_ char *path = str_concat(l->folder->path, "/", name);
 
         return path && strv_contains(l->all->private, path);
@@ -216,7 +216,7 @@ static bool is_made_anew(const struct look *l, const struct protected_name *n, c
 
         if (n->is_gone)
                 return n->fd < 0 || is_other;
-        return is_other && is_blind && !n->link && !(S_ISREG(n->st.st_mode) && is_private(l, n->name));
+        return is_other && is_blind && !n->link && !(S_ISREG(n->st.st_mode) && has_own_copy(l, n->name));
 }
 
 static const struct protected_name *find_name_in(const struct protected_folder *f, const char *name) {
@@ -231,7 +231,7 @@ static const struct protected_name *find_name_in(const struct protected_folder *
 static bool is_written_to(const struct look *l, const char *name) {
         _cleanup_close_ int fd = beneath_open(l->folder->fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 
-        return fd >= 0 && !is_private(l, name) && file_has_writer(fd);
+        return fd >= 0 && !has_own_copy(l, name) && file_has_writer(fd);
 }
 
 static int judge_name(void *data, const char *name, const struct stat *st) {
@@ -276,7 +276,7 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
                 return 0;
         /* Of such the command changes nothing, unless somebody has put another file there meanwhile: then
          * the kernel has taken the link to the version away. */
-        if (was->st.st_ino == st->st_ino && was->st.st_dev == st->st_dev && is_private(l, name))
+        if (was->st.st_ino == st->st_ino && was->st.st_dev == st->st_dev && has_own_copy(l, name))
                 return 0;
         return look_say(l, name, "a protected name was changed while the command ran, by it or by others",
                         NULL);

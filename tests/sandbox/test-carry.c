@@ -399,7 +399,7 @@ TEST_WITH(what_a_command_made_is_taken_over_by_a_person, setup, site_teardown) {
                 RUN(s, &o, "--protect", "s/.idea", "--", "sh", "-c", make[i]);
                 expect_in(
                         o.err,
-                        "nsrun: note: a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): ");
+                        "nsrun: note: a protected name that came to be is kept aside (nsrun review --accept ");
                 expect_in(o.err, count);
         }
         on_host(s, "ls -A . s", &o);

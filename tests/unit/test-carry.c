@@ -68,6 +68,7 @@ static int carry(const char *top, const char *base, const char *inside, size_t n
                                      .n_inside = n};
         int r = git_config_carry(&g, ret_words);
 
+        free(g.remotes);
         free(rundir);
         free(path);
         return r;
