@@ -348,7 +348,7 @@ static int refuse_while_running(const struct kept *k, struct nsrun_error *err) {
 
                 r = ps_row_fill(&row, &known);
                 if (r < 0)
-                        (void)error_oom(err);
+                        r = error_oom(err);
                 else if (row.project && path_is_beneath(k->path, row.project))
                         r = error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EBUSY), k->path,
                                        "wait for its end, or end it: 'nsrun ps' and 'nsrun stop' know it",
