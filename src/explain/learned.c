@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "never.h"
 #include "path.h"
 #include "protect/learn_view.h"
 
@@ -150,6 +151,8 @@ static int not_given(const struct asked *a, const char *why, char ***ret) {
 
 static int use(struct learning *l, const struct asked *a, char ***ret_not_given) {
         bool is_change = a->how == WATCHED_MAKE || a->how == WATCHED_WRITE || a->how == WATCHED_REMOVE;
+        _cleanup_free_ char *key = NULL;
+        int named;
 
         if (path_is_beneath(a->path, "/tmp") && !is_in_view(l, a->path))
                 return 0;
@@ -167,6 +170,12 @@ static int use(struct learning *l, const struct asked *a, char ***ret_not_given)
                                ? r
                                : not_given(a, "nothing of it is shown while learning", ret_not_given);
         }
+        named = l->plan->project && path_is_beneath(a->path, l->plan->project)
+                        ? 0
+                        : explain_repository_names(l->plan, a->path, &key);
+        if (named != 0)
+                return named < 0 ? named
+                                 : not_given(a, "the repository's configuration names it", ret_not_given);
         if (!is_change)
                 return use_read(l, a);
         if (a->how == WATCHED_MAKE && a->is_folder)

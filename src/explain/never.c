@@ -125,20 +125,26 @@ static int note_named(void *data, const struct gitconfig_entry *entry) {
         return 0;
 }
 
-/* Whoever made the repository has chosen the path, and a command of git's asks for it. */
-static int never_repositorys(const struct nsrun_plan *plan, const char *path, char **ret) {
+int explain_repository_names(const struct nsrun_plan *plan, const char *path, char **ret_key) {
         const char *git_dir = plan->git_common_dir ? plan->git_common_dir : plan->git_dir;
         _cleanup_close_ int fd =
                 git_dir ? open(git_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -EBADF;
         struct naming n = {.plan = plan, .path = path};
         int r = fd < 0 ? 0 : gitorders_read(fd, note_named, &n);
 
+        *ret_key = n.key;
+        return r < 0 && r != -ENOMEM ? 0 : r;
+}
+
+static int never_repositorys(const struct nsrun_plan *plan, const char *path, char **ret) {
+        _cleanup_free_ char *key = NULL;
+        int r = explain_repository_names(plan, path, &key);
+
         if (r > 0)
                 *ret = str_format("%s is not exposed by policy, whether it exists or not: the repository's "
                                   "configuration alone names it (%s), which is no reason to",
-                                  path, n.key);
-        free(n.key);
-        return r == -ENOMEM || (r > 0 && !*ret) ? -ENOMEM : 0;
+                                  path, key);
+        return r > 0 && !*ret ? -ENOMEM : r;
 }
 
 int explain_never(const struct nsrun_plan *plan, const char *path, bool to_write, char **ret) {

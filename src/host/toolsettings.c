@@ -441,9 +441,18 @@ int toolsettings_pip(const char *text, struct strbuf *to) {
 /* ----------------------------------------------------------------- the files */
 
 const struct toolsettings_file toolsettings_files[] = {
-        {{{"npm_config_userconfig", ""}, {"NPM_CONFIG_USERCONFIG", ""}}, ".npmrc", toolsettings_npm},
-        {{{"XDG_CONFIG_HOME", "pip/pip.conf"}}, ".config/pip/pip.conf", toolsettings_pip},
-        {{{0}}, ".pip/pip.conf", toolsettings_pip},
+        {{{"npm_config_userconfig", ""}, {"NPM_CONFIG_USERCONFIG", ""}},
+         ".npmrc",
+         .reader = toolsettings_npm},
+        {{{"XDG_CONFIG_HOME", "pip/pip.conf"}}, ".config/pip/pip.conf", .reader = toolsettings_pip},
+        {{{0}}, ".pip/pip.conf", .reader = toolsettings_pip},
+        {{{0}}, ".ssh/config", .reader = toolsettings_ssh, .is_of_ssh = true},
+        /* ssh reads this one, too, and writes to the other. */
+        {{{0}},
+         ".ssh/known_hosts",
+         .reader = toolsettings_known_hosts,
+         .inside = ".ssh/known_hosts2",
+         .is_of_ssh = true},
 };
 const size_t n_toolsettings_files = ARRAY_SIZE(toolsettings_files);
 

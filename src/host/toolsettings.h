@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a sandbox gets of the user's own settings of npm and pip: named keys whose values are
- * yes or no, numbers, a few words, and addresses without a credential.  These files hold tokens, and names
- * of programs and files, too: whatever a reader doesn't know or doesn't understand is left out.  Pure, but
- * for toolsettings_read(). */
+/* What a sandbox gets of the user's own settings of npm and pip, and with the SSH agent of ssh: named keys
+ * whose values are yes or no, numbers, a few words, and addresses without a credential.  These files hold
+ * tokens, and names of programs and files, too: whatever a reader doesn't know or doesn't understand is left
+ * out.  Pure, but for toolsettings_read(). */
 #pragma once
 
 #include "base/str.h"
@@ -23,6 +23,9 @@ bool setting_is_fit(enum setting_kind kind, const char *value);
  * says nothing of that kind.  -EBADMSG: the program would not read it, or this reader gives up; -ENOMEM. */
 int toolsettings_npm(const char *text, struct strbuf *to);
 int toolsettings_pip(const char *text, struct strbuf *to);
+/* sshsettings.c: OpenSSH's. */
+int toolsettings_ssh(const char *text, struct strbuf *to);
+int toolsettings_known_hosts(const char *text, struct strbuf *to);
 
 /* A file of the user's, and who reads it. */
 struct toolsettings_file {
@@ -32,6 +35,8 @@ struct toolsettings_file {
         } moved[2];
         const char *path; /* below the home, where no variable is set */
         int (*reader)(const char *text, struct strbuf *to);
+        const char *inside; /* below the home, the name inside; NULL: the same path */
+        bool is_of_ssh;     /* for --ssh-agent alone */
 };
 extern const struct toolsettings_file toolsettings_files[];
 extern const size_t n_toolsettings_files;

@@ -66,7 +66,7 @@ int instance_add_command(struct resolved *s, struct nsrun_error *err);
 /* Fills s->files.backing and s->files.overlay_size, once all rules are known. */
 int resolve_backing(struct resolved *s, struct nsrun_error *err);
 
-/* ---- tool_settings.c: the user's own settings of npm and pip */
+/* ---- tool_settings.c: the user's own settings of npm, pip and ssh */
 
 /* Fills s->tools.settings: at its own place, for each file of host/toolsettings.c, what stands for it
  * inside.  All rules are known. */

@@ -54,9 +54,13 @@ static int add_settings(const struct resolved *s, struct resolved_tools *tools,
         r = toolsettings_read(file, s->home, path, &text);
         /* What is passed line by line has no credential that credentials_in() knows: this is a second look.
          */
-        if (r < 0 || !text || credentials_in(text))
+        if (r < 0 || !text || (!file->inside && credentials_in(text)))
                 return r;
-        if (ARRAY_GROW(tools->settings, tools->n_settings) < 0)
+        if (file->inside) {
+                free(path);
+                path = path_join(s->home, file->inside);
+        }
+        if (!path || ARRAY_GROW(tools->settings, tools->n_settings) < 0)
                 return -ENOMEM;
         tools->settings[tools->n_settings++] = (struct resolved_settings){TAKE_PTR(path), TAKE_PTR(text)};
         return 0;
@@ -68,7 +72,8 @@ int settings_resolve(const struct resolved *s, struct resolved_tools *tools, str
         if (!s->home || p->clean_env || p->has_workspace)
                 return 0;
         for (size_t i = 0; i < n_toolsettings_files; i++)
-                if (add_settings(s, tools, &toolsettings_files[i]) < 0)
+                if ((!toolsettings_files[i].is_of_ssh || p->grants & (1U << GRANT_SSH_AGENT)) &&
+                    add_settings(s, tools, &toolsettings_files[i]) < 0)
                         return error_oom(err);
         return 0;
 }

@@ -5,7 +5,8 @@
 
 #include "host/toolsettings.h"
 
-static int (*const readers[])(const char *text, struct strbuf *to) = {toolsettings_npm, toolsettings_pip};
+static int (*const readers[])(const char *text, struct strbuf *to) = {
+        toolsettings_npm, toolsettings_pip, toolsettings_ssh, toolsettings_known_hosts};
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n) {
         char *text = input_text(input, n);
@@ -17,12 +18,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n) {
                 CHECK(r == 0 || r == -EBADMSG || r == -ENOMEM);
                 CHECK(r == 0 || to.length == 0);
                 if (to.length > 0) {
-                        CHECK(!strpbrk(to.text, "?$%&;\\{}\r"));
+                        bool is_ssh = i > 1;
+
+                        CHECK(!strpbrk(to.text, is_ssh ? "$&;\\{}\r\"'~" : "?$%&;\\{}\r"));
 #ifndef FUZZ_WITH_LIBFUZZER
                         /* Dealt only where no reader passes it; libFuzzer puts it anywhere. */
                         CHECK(!strstr(to.text, "ecret"));
 #endif
-                        CHECK(!strchr(to.text, '@') || readers[i] == toolsettings_npm);
+                        CHECK(!strchr(to.text, '@') || is_ssh || readers[i] == toolsettings_npm);
                         CHECK(readers[i](to.text, &again) == 0);
                         CHECK(again.length == to.length && memcmp(again.text, to.text, to.length) == 0);
                 }
@@ -49,6 +52,12 @@ static size_t make_input(uint8_t *to, size_t size) {
                 "extra-index-url =\n  https://a/\n",
                 "retries = 3\n",
                 "fund=true\n",
+                "Host a*",
+                "HostName b",
+                "Match exec \"x\"\n",
+                "ProxyCommand x\n",
+                "a ssh-rsa AAAA x\n",
+                "@revoked ",
                 "_auth=Secret\n",
                 "; c\n",
                 "# c\n",

@@ -394,12 +394,14 @@ TEST_WITH(what_a_command_made_is_taken_over_by_a_person, setup, site_teardown) {
 
         on_host(s, "mkdir s", &o);
         for (size_t i = 0; i < ARRAY_SIZE(make); i++) {
-                _cleanup_free_ char *count = text_of("nsrun: note: %zu kept aside: nsrun review\n", i + 1);
+                _cleanup_free_ char *count = text_of("nsrun: note: %zu kept aside: nsrun review\n", i + 1),
+                                    *put_back = text_of(
+                                            "nsrun: note: a protected name that came to be is kept aside "
+                                            "(nsrun review --accept %zu puts it back): ",
+                                            i + 1);
 
                 RUN(s, &o, "--protect", "s/.idea", "--", "sh", "-c", make[i]);
-                expect_in(
-                        o.err,
-                        "nsrun: note: a protected name that came to be is kept aside (nsrun review --accept ");
+                expect_in(o.err, put_back);
                 expect_in(o.err, count);
         }
         on_host(s, "ls -A . s", &o);

@@ -195,6 +195,27 @@ TEST(a_protected_name_that_is_written_to_is_told_and_makes_no_rule) {
         expect_not_in(o.out, "\"overlay\"");
 }
 
+TEST(what_a_repository_names_makes_no_rule) {
+        const struct site *s = *state;
+        _cleanup_free_ char *said = text_of("%s/lib/data: asked for by cat, not given: the repository's "
+                                            "configuration names it",
+                                            s->home),
+                            *git_dir = path_of(s->project, ".git");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_home(s);
+        make_folder(s->project, ".git");
+        make_file(git_dir, "HEAD", "ref: refs/heads/main\n");
+        for (int i = 0; i < 2; i++) {
+                make_file(git_dir, "config", i == 0 ? "" : "[include]\npath = ~/lib/data\n");
+                NSRUN(s, &o, "learn", "--project=.", "--", "sh", "-c", "cat ~/lib/data ~/store/log");
+                expect_status(&o, 0);
+                (i == 0 ? expect_not_in : expect_in)(o.out, said);
+                (i == 0 ? expect_in : expect_not_in)(o.out, "\"~/lib/data\"");
+                expect_in(o.out, "\"~/store/log\"");
+        }
+}
+
 TEST(a_link_that_the_command_turns_does_not_move_the_file) {
         const struct site *s = *state;
         _cleanup_free_ char *link = path_of(s->project, "link"), *file = configuration(s),

@@ -155,6 +155,41 @@ TEST(listed_keys_alone_are_shown_and_sign) {
         assert_string_equal(said, "");
 }
 
+/* Of ssh's own files what says where hosts are and which keys they have; new ones can be added. */
+TEST(hosts_that_the_user_knows_are_known_inside) {
+        static const char config
+                [] = "Host h\nHostName h.example.org\nProxyCommand touch ran\nIdentityFile ~/.ssh/id\n"
+                     "Match exec \"touch ran\"\nUser evil\nInclude more\n",
+          look[] = "cd ~/.ssh && ls -A && cat config known_hosts2 && echo x >>known_hosts && "
+                   "{ ! command -v ssh >/dev/null || ssh -G h | grep -i '^hostname\\|^user \\|^proxyc'; }";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0}, none = {0};
+        _cleanup_free_ char *folder = path_of(s->home, ".ssh"), *said = NULL, *hosts = NULL,
+                            *ran = path_of(s->project, "ran"), *file = path_of(folder, "known_hosts");
+        struct desk d;
+
+        make_folder(s->home, ".ssh");
+        make_file(folder, "config", config);
+        make_file(folder, "more", "Host h\nUser evil\n");
+        make_file(folder, "id", "secret\n");
+        make_file(folder, "known_hosts", "h ssh-ed25519 AAAA me\nevil\n");
+        agent_begin(&d, s, "plain");
+        RUN(s, &o, "--ssh-agent", "one", "--", "sh", "-c", look);
+        expect_status(&o, 0);
+        expect_in(o.out, "config\nknown_hosts2\nHost h\nHostName h.example.org\nh ssh-ed25519 AAAA\n");
+        if (has_program("ssh"))
+                expect_in(o.out, "\nhostname h.example.org\n");
+        expect_not_in(o.out, "evil");
+        expect_not_in(o.out, "ran");
+        RUN(s, &none, "--", "sh", "-c", "ls -A ~/.ssh");
+        expect_out(&none, "");
+        said = agent_end(&d);
+        assert_string_equal(said, "");
+        assert_int_equal(access(ran, F_OK), -1);
+        hosts = file_text(file);
+        assert_string_equal(hosts, "h ssh-ed25519 AAAA me\nevil\n");
+}
+
 /* Keys added and removed, locks, smartcards, extensions as session-bind@openssh.com: none gets to the agent.
  */
 TEST(nothing_else_gets_to_the_agent) {

@@ -141,6 +141,42 @@ TEST(pips_file) {
         expect_all(toolsettings_pip, cases, ARRAY_SIZE(cases));
 }
 
+TEST(sshs_file) {
+        static const struct reading_case cases[] = {
+                {"", "", 0},
+                {"User me\n# c\nHost a *.b !c\n\tHostName %h.example.org\n  Port=22\r\nuser = \tgit\nIdentityFile ~/.ssh/id\n"
+                 "ProxyCommand evil\nLocalCommand evil\nHostKeyAlias x\nIdentityAgent /x\nInclude more\nProxyJump j\n",
+                 "User me\nHost a *.b !c\nHostName %h.example.org\nPort 22\nUser git\nHostKeyAlias x\n", 0},
+                /* For whom it is can't be said: nothing of it is for anybody. */
+                {"Host a\nMatch exec \"x\"\nUser evil\nHost b\nUser b\n", "Host b\nUser b\n", 0},
+                {"Host a\nHost \"b c\"\nUser evil\nhost=d\nUser d\n", "Host d\nUser d\n", 0},
+                {"Host a\n\"Host\" b\nUser evil\nHost c\nHo\"st\" d\nUser evil\n", "", 0},
+                {"Host\nUser evil\nMATCH all\nUser evil\n", "", 0},
+                {"Host a\nHostName -oProxyCommand=x\nHostName `x`\nUser -l\nUser $(x)\nPort 22;x\nPort 123456\nUser a b\n"
+                 "HostNamex y\nUser \"a\"\nUser a # b\n",
+                 "", 0},
+                {"Host a\x1b[2J\nUser evil\n", "", 0},
+        };
+
+        expect_all(toolsettings_ssh, cases, ARRAY_SIZE(cases));
+}
+
+TEST(sshs_known_hosts) {
+        static const struct reading_case cases[] = {
+                {"", "", 0},
+                {"# c\nh,10.0.0.1,[h]:22 ssh-ed25519 AAAA+/= me@host\n|1|a+b=|c/d= ecdsa-sha2-nistp256 AAAA\n"
+                 "@cert-authority *.h ssh-rsa AAAA\r\n@revoked * sk-ssh-ed25519@openssh.com AAAA x y\n",
+                 "h,10.0.0.1,[h]:22 ssh-ed25519 AAAA+/=\n|1|a+b=|c/d= ecdsa-sha2-nistp256 AAAA\n"
+                 "@cert-authority *.h ssh-rsa AAAA\n@revoked * sk-ssh-ed25519@openssh.com AAAA\n",
+                 0},
+                {"h ssh-rsa\nh rsa AAAA\nh\x1b ssh-rsa AAAA\n@x h ssh-rsa AAAA\nh ssh-rsa A\"A\n@revoked h ssh-rsa\n"
+                 "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n",
+                 "", 0},
+        };
+
+        expect_all(toolsettings_known_hosts, cases, ARRAY_SIZE(cases));
+}
+
 /* `head`, then `unit` 200,000 times. */
 static char *repeat(const char *head, const char *unit) {
         struct strbuf b = {0};
@@ -163,6 +199,9 @@ TEST(endless_texts_are_given_up) {
                 {toolsettings_npm, "registry=", "\\"},
                 {toolsettings_pip, "[global]\nextra-index-url=", " https://h/\n"},
                 {toolsettings_pip, "", "["},
+                {toolsettings_ssh, "User ", "x"},
+                {toolsettings_ssh, "Host ", "a "},
+                {toolsettings_known_hosts, "h ssh-rsa ", "A"},
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
