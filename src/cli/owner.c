@@ -93,7 +93,7 @@ static int enter_namespace(uid_t uid, gid_t gid) {
         return r;
 }
 
-static int take_ids(uid_t uid, gid_t gid, struct nsrun_error *err) {
+static int take_owners_ids(uid_t uid, gid_t gid, struct nsrun_error *err) {
         /* By a signal the owner would get the memory of what was root's: 1 is too small for a core file, and
          * keeps it from a handler, too (core(5)). */
         const struct rlimit no_core = {1, 1};
@@ -150,7 +150,7 @@ int owner_become(const char *named, bool is_session, struct nsrun_error *err) {
                 return 0;
         }
         if (r > 0)
-                r = take_ids(st.st_uid, gid, err);
+                r = take_owners_ids(st.st_uid, gid, err);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_IDMAP, r, project,
                                  "root can't take the ids of the project's owner",
