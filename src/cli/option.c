@@ -200,12 +200,13 @@ size_t option_skip(const struct command *command, char *const *argv) {
         return i;
 }
 
-static int find_config(struct nsrun_policy *p, struct nsrun_error *err) {
-        int r = p->session || p->no_project || p->no_sandbox || policy_is_instance(p)
-                        ? 0
-                        : owner_tell(p->project, err);
+/* The caller's own, before root becomes the project's owner. */
+static int find_config(struct nsrun_policy *p, bool is_session, struct nsrun_error *err) {
+        int r = nsrun_policy_find_config(p, err);
 
-        return r < 0 ? r : nsrun_policy_find_config(p, err);
+        return r < 0 || p->session || p->no_project || p->no_sandbox || policy_is_instance(p)
+                       ? r
+                       : owner_become(p->project, is_session, err);
 }
 
 int option_parse(const struct command *command, char **argv, void *const *targets, size_t *ret_first,
@@ -219,7 +220,7 @@ int option_parse(const struct command *command, char **argv, void *const *target
                 if (r == 0)
                         r = parse_pass(command, argv, targets, OPTION_TURN_CONFIG, &first, err);
                 if (r == 0)
-                        r = find_config(targets[0], err);
+                        r = find_config(targets[0], false, err);
         }
         if (r >= 0)
                 return parse_pass(command, argv, targets, OPTION_TURN_LAST, ret_first, err);
@@ -258,7 +259,7 @@ int option_parse_words(const struct command *command, char **argv, void *const *
         if (r == 0 && configured)
                 r = parse_between_words(command, argv, targets, OPTION_TURN_CONFIG, NULL, &word, err);
         if (r == 0 && configured && streq(word, configured))
-                r = find_config(targets[0], err);
+                r = find_config(targets[0], true, err);
         return r < 0 ? r : parse_between_words(command, argv, targets, OPTION_TURN_LAST, words, NULL, err);
 }
 

@@ -3,12 +3,20 @@
 #include "owner.h"
 
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "base/responds.h"
 #include "base/str.h"
+#include "base/sys.h"
+#include "boundary/harden.h"
 #include "host/project.h"
 
-/* The project, as far as it can be told before the configuration is read. */
+#define NOTE "nsrun: note: root has no power over others' files in a sandbox: "
+
 static int find_others_project(const char *named, char **ret, struct nsrun_error *err) {
         _cleanup_free_ char *cwd = getcwd(NULL, 0);
         const char *start = named ? named : cwd;
@@ -27,9 +35,100 @@ static bool is_others_alone(const struct stat *st) {
                !(st->st_gid == getegid() && (st->st_mode & S_IWGRP));
 }
 
-int owner_tell(const char *named, struct nsrun_error *err) {
+/* Whether root may take the owner's id, and the owner gets there. */
+static bool owner_can_write(const char *project, uid_t owner) {
+        int dumpable = sys_prctl(PR_GET_DUMPABLE, 0, 0);
+        bool can;
+
+        if (seteuid(owner) < 0)
+                return false;
+        can = faccessat(AT_FDCWD, project, W_OK | X_OK, AT_EACCESS) == 0;
+        if (seteuid(0) < 0)
+                abort();
+        (void)sys_prctl(PR_SET_DUMPABLE, (unsigned long)dumpable, 0);
+        return can;
+}
+
+/* Only from outside, by who has the capabilities there, may another's id be mapped. */
+static _Noreturn void map_parent(int socket, pid_t parent, uid_t uid, gid_t gid) {
+        const struct {
+                const char *name;
+                unsigned id;
+        } maps[] = {{"uid_map", uid}, {"gid_map", gid}};
+        char byte, path[64], text[64];
+
+        if (sys_read(socket, &byte, 1) != 1)
+                _exit(1);
+        for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
+                int fd, n = snprintf(text, sizeof(text), "%u %u 1\n", maps[i].id, maps[i].id);
+
+                (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)parent, maps[i].name);
+                fd = sys_open(AT_FDCWD, path, O_WRONLY, 0);
+                if (fd < 0 || sys_write(fd, text, (size_t)n) != n)
+                        _exit(1);
+        }
+        _exit(sys_write(socket, "", 1) != 1);
+}
+
+/* 1: this process is in a user namespace of root's that has the owner's ids alone; 0: none can be had. */
+static int enter_namespace(uid_t uid, gid_t gid) {
+        pid_t parent = getpid(), helper;
+        int sockets[2], r;
+        char byte;
+
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
+                return -errno;
+        helper = fork();
+        if (helper == 0) {
+                (void)sys_close(sockets[0]);
+                map_parent(sockets[1], parent, uid, gid);
+        }
+        (void)sys_close(sockets[1]);
+        r = helper < 0 ? -errno : sys_unshare(CLONE_NEWUSER) >= 0;
+        if (r > 0 && (sys_write(sockets[0], "", 1) != 1 || sys_read(sockets[0], &byte, 1) != 1))
+                r = -EPERM;
+        (void)sys_close(sockets[0]);
+        while (helper > 0 && waitpid(helper, NULL, 0) < 0 && errno == EINTR)
+                ;
+        return r;
+}
+
+static int take_owners_ids(uid_t uid, gid_t gid, struct nsrun_error *err) {
+        /* By a signal the owner would get the memory of what was root's: 1 is too small for a core file, and
+         * keeps it from a handler, too (core(5)). */
+        const struct rlimit no_core = {1, 1};
+        int r = setrlimit(RLIMIT_CORE, &no_core) < 0 ? -errno : sys_set_groups(NULL, 0);
+
+        if (r >= 0)
+                r = sys_set_gid(gid);
+        if (r >= 0)
+                r = sys_set_uid(uid);
+        /* Root isn't mapped, so that no change of ids takes them away. */
+        if (r >= 0)
+                r = harden_capabilities(err);
+        /* Who isn't dumpable can't write the maps of its own namespaces. */
+        return r < 0 ? r : sys_prctl(PR_SET_DUMPABLE, 1, 0);
+}
+
+static void leave_others_folders(uid_t owner) {
+        static const char *const folders[] = {"HOME",          "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
+                                              "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+                const char *folder = getenv(folders[i]);
+                struct stat st;
+
+                if (folder && (stat(folder, &st) < 0 || st.st_uid != owner))
+                        (void)unsetenv(folders[i]);
+        }
+        (void)unsetenv("USER");
+        (void)unsetenv("LOGNAME");
+}
+
+int owner_become(const char *named, bool is_session, struct nsrun_error *err) {
         _cleanup_free_ char *project = NULL, *visible = NULL;
         struct stat st;
+        gid_t gid;
         int r;
 
         if (geteuid() != 0)
@@ -40,11 +139,23 @@ int owner_tell(const char *named, struct nsrun_error *err) {
         visible = str_visible(project);
         if (!visible)
                 return error_oom(err);
-        (void)fprintf(
-                stderr,
-                "nsrun: note: root has no power over others' files in a sandbox: the command can't write the "
-                "project, which is %u's: %s; start nsrun as that user: setpriv --reuid=%u --regid=%u "
-                "--clear-groups env -u HOME nsrun\n",
-                (unsigned)st.st_uid, visible, (unsigned)st.st_uid, (unsigned)st.st_uid);
+        gid = st.st_gid > 0 ? st.st_gid : st.st_uid;
+        r = !is_session && owner_can_write(project, st.st_uid) ? enter_namespace(st.st_uid, gid) : 0;
+        if (r == 0) {
+                (void)fprintf(stderr,
+                              NOTE
+                              "the command can't write the project, which is %u's: %s; start nsrun as that "
+                              "user: setpriv --reuid=%u --regid=%u --clear-groups env -u HOME nsrun\n",
+                              (unsigned)st.st_uid, visible, (unsigned)st.st_uid, (unsigned)gid);
+                return 0;
+        }
+        if (r > 0)
+                r = take_owners_ids(st.st_uid, gid, err);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_IDMAP, r, project,
+                                 "root can't take the ids of the project's owner",
+                                 "start nsrun as that user");
+        leave_others_folders(st.st_uid);
+        (void)fprintf(stderr, NOTE "it runs as the project's owner, %u: %s\n", (unsigned)st.st_uid, visible);
         return 0;
 }

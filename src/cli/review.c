@@ -19,6 +19,7 @@
 #include "host/project.h"
 #include "kept/kept.h"
 #include "option.h"
+#include "owner.h"
 #include "ps_row.h"
 #include "session_ps.h"
 
@@ -466,6 +467,8 @@ static int review(struct invocation *i, struct nsrun_error *err) {
 
         if (r >= 0 && o->accepted && o->discarded)
                 return option_usage_error(i->command, "--discard", "it doesn't go with --accept", err);
+        if (r >= 0)
+                r = owner_become(o->project, false, err);
         if (r < 0)
                 return r;
         r = path_canonical(o->project ? o->project : ".", &start, NULL);

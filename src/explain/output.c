@@ -97,7 +97,7 @@ static bool took_cores(const struct nsrun_plan *plan, bool by_asking) {
         struct rlimit own;
 
         return plan->has_own_limits && !plan->limits.rlimits[RLIMIT_CORE].is_set &&
-               getrlimit(RLIMIT_CORE, &own) == 0 && (by_asking ? own.rlim_max : own.rlim_cur) > 0;
+               getrlimit(RLIMIT_CORE, &own) == 0 && (by_asking ? own.rlim_max : own.rlim_cur) > 1;
 }
 
 static int explain_add_path(const struct explained *e, const char *path, enum refused how, char ***ret) {

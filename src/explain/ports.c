@@ -13,19 +13,21 @@
 #define PORT_LOOK_LINES 2048U
 #define OWN_PORTS       "with --net=allow or --net=none the command has ports of its own"
 
-/* Reads the next port that a line names, as ":80", "/80" or "port 80", and moves *at behind it; 0: there is
- * none. */
+/* Reads the next port that a line names, as ":80", "port 80" or bash's "/dev/tcp/HOST/80", and moves *at
+ * behind it; 0: there is none. */
 static unsigned next_port(const char *line, const char **at) {
+        bool is_shells = strstr(line, "/dev/tcp/") || strstr(line, "/dev/udp/");
+
         for (const char *from = *at; *from; from++) {
                 const char *digits = startswith(from, "port "), *host = from;
                 size_t n;
 
-                if (!digits && *from != ':' && *from != '/')
+                if (!digits && *from != ':' && (*from != '/' || !is_shells))
                         continue;
                 digits = digits ? digits : from + 1;
                 n = strspn(digits, "0123456789");
                 if (n == 0 || n > 5 || isalnum((unsigned char)digits[n]) ||
-                    (digits[n] && isdigit((unsigned char)digits[n + 1])))
+                    ((digits[n] == ':' || digits[n] == '.') && isdigit((unsigned char)digits[n + 1])))
                         continue;
                 while (host > line && isdigit((unsigned char)host[-1]))
                         host--;

@@ -134,6 +134,11 @@ static const struct {
          "the variable WORK_API_TOKEN is withheld, since it looks like a secret"},
         {"for i in 1 2 3 4 5 6 7 8; do sleep 0.1 & done; wait; exit 1", "--limit=pids=3",
          "the 3 processes that --limit pids=3 gives were used up: a larger number, as --limit pids=12, allows more"},
+        {"head -c 3000000 /dev/zero >big", "--limit=fsize=1M",
+         "what --limit fsize=1048576 gives was used up: more of it allows more"},
+        {"echo 'git@host: Permission denied (publickey).'; exit 128", NULL,
+         "%H/.ssh is not exposed by policy, whether it exists or not: it is where keys and passwords are kept; "
+         "--ssh-agent KEY lets a key of the agent's sign, which is as much as git over ssh needs"},
         {"cat /dev/full0 /dev/fuse", NULL,
          "/dev/fuse is a device of the host's, which isn't shown: --fuse --seccomp=nested shows it"},
         {REAL("ssh-add", "ssh-add -l",

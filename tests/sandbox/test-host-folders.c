@@ -70,61 +70,107 @@ TEST_IF(!IS_SANITIZED, more_folders_than_can_be_looked_into_are_refused, site_se
         expect_status(&o, 0);
 }
 
-TEST_IF(geteuid() == 0, root_is_told_of_a_project_that_it_can_not_write, site_setup, site_teardown) {
+#define POWERLESS "nsrun: note: root has no power over others' files in a sandbox: "
+#define AS_60999  "setpriv --reuid=60999 --regid=60998 --clear-groups "
+
+/* With its own configuration, and where the owner doesn't get there it says so. */
+TEST_IF(geteuid() == 0, root_runs_anothers_project_as_its_owner, site_setup, site_teardown) {
         const struct site *s = *state;
-        _cleanup_free_ char *
-                project = path_of(s->outside, "theirs"),
-               *made = path_of(project, "made"),
-               *note = text_of("nsrun: note: root has no power over others' files in a sandbox: the command "
-                               "can't write the project, which is 60999's: %s; start nsrun as that user: "
-                               "setpriv --reuid=60999 --regid=60999 --clear-groups env -u HOME nsrun\n",
-                               project);
-        const char *const argv[] = {program(), "run", "--project",      project, "--",
-                                    "sh",      "-c",  "id -u; : >made", NULL};
-        const char *const as_owner[] = {"setpriv",
-                                        "--reuid=60999",
-                                        "--regid=60999",
-                                        "--clear-groups",
-                                        "env",
-                                        "-u",
-                                        "HOME",
-                                        program(),
-                                        "run",
-                                        "--no-config",
-                                        "--project",
-                                        project,
-                                        "--",
-                                        "sh",
-                                        "-c",
-                                        "id -u; : >made",
-                                        NULL};
+        _cleanup_free_ char *project = path_of(s->outside, "theirs"), *made = path_of(project, "made"),
+                            *note = text_of(POWERLESS "it runs as the project's owner, 60999: %s\n",
+                                            project),
+                            *told = text_of(POWERLESS
+                                            "the command can't write the project, which is 60999's: %s; "
+                                            "start nsrun as that user: " AS_60999 "env -u HOME nsrun\n",
+                                            project);
+        const char *const argv[] = {program(), "run", "--project", project,
+                                    "--",      "sh",  "-c",        "id -u; echo $WORD; : >made",
+                                    NULL};
         const char *const doctor[] = {program(), "doctor", "--here", "--project", project, NULL};
+        const char *const session[] = {program(), "session", "start",    "--project",
+                                       project,   "--ro",    "/no/such", NULL};
+        _cleanup_outcome_ struct outcome closed = {0}, o = {0}, looked = {0}, one = {0}, own = {0};
+        struct stat st;
+
+        make_folder(s->outside, "theirs");
+        make_folder(s->home, ".config");
+        make_folder(s->home, ".config/nsrun");
+        make_file(s->home, ".config/nsrun/config.json", "{\"env\": {\"WORD\": \"root's\"}}");
+        assert_int_equal(chown(project, 60999, 60998), 0);
+        assert_int_equal(chmod(s->root, 0700), 0);
+        run(&(struct request){.argv = argv, .cwd = s->root}, &closed);
+        assert_int_not_equal(closed.status, 0);
+        expect_out(&closed, "0\nroot's\n");
+        assert_ptr_equal(startswith(closed.err, told), closed.err + strlen(told));
+        assert_int_not_equal(access(made, F_OK), 0);
+        assert_int_equal(chmod(s->root, 0711), 0);
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_status(&o, 0);
+        expect_out(&o, "60999\nroot's\n");
+        assert_string_equal(o.err, note);
+        assert_int_equal(stat(made, &st), 0);
+        assert_int_equal(st.st_uid, 60999);
+        assert_int_equal(st.st_gid, 60998);
+        run(&(struct request){.argv = doctor, .cwd = s->root}, &looked);
+        expect_status(&looked, 0);
+        expect_not_in(looked.out, "can't write");
+        run(&(struct request){.argv = session, .cwd = s->root}, &one);
+        expect_status(&one, 125);
+        expect_in(one.err, told);
+        /* Its own is nobody else's. */
+        RUN(s, &own, "--", "id", "-u");
+        expect_out(&own, "0\n");
+        assert_string_equal(own.err, "");
+}
+
+/* What was root's: environment, memory, descriptors. */
+TEST_IF(geteuid() == 0, the_owner_traces_nothing_of_what_root_runs_as_it, site_setup, site_teardown) {
+        static const char script[] =
+                "cd '%s' && mkfifo up go && chmod 666 up go || exit\n"
+                "look='for f in environ maps mem cwd/. root/. fd/0 ns/user; do\n"
+                "  head -c 1 /proc/$0/$f 2>&1 | grep -q \"Permission denied\" && echo $f; done'\n"
+                "'%s' run -- sh -c 'echo x >up; read x <go' & p=$!\n"
+                "read x <up; grep -c '^Uid:.60999.60999.60999.60999$' /proc/$p/status\n"
+                "for q in $p $(cat /proc/$p/task/$p/children); do " AS_60999 "sh -c \"$look\" $q; done\n"
+                "grep -c 'core file size  *1  *1 ' /proc/$p/limits; echo x >go; wait $p; echo $?\n" AS_60999
+                "sh -c \"$look\" self";
+        const struct site *s = *state;
+        _cleanup_free_ char *project = path_of(s->outside, "theirs"),
+                            *line = text_of(script, project, program());
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->outside, "theirs");
         assert_int_equal(chown(project, 60999, 60998), 0);
-        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
-        assert_int_not_equal(o.status, 0);
-        expect_out(&o, "0\n");
-        assert_ptr_equal(startswith(o.err, note), o.err + strlen(note));
-        assert_int_not_equal(access(made, F_OK), 0);
-        /* The advice, followed. */
         assert_int_equal(chmod(s->root, 0711), 0);
-        outcome_clear(&o);
-        run(&(struct request){.argv = as_owner, .cwd = s->root}, &o);
-        expect_status(&o, 0);
-        expect_out(&o, "60999\n");
-        assert_int_equal(access(made, F_OK), 0);
-        outcome_clear(&o);
-        run(&(struct request){.argv = doctor, .cwd = s->root}, &o);
-        expect_status(&o, 1);
-        expect_in(o.out,
-                  "no        owner              the command can't write it: it is 60999's; start nsrun as "
-                  "that user\nok        .git");
-        /* Its own is nobody else's. */
-        RUN(s, &o, "--", "id", "-u");
-        expect_out(&o, "0\n");
-        assert_string_equal(o.err, "");
+        run_outside(s, &o, line);
+        expect_out(
+                &o,
+                "1\nenviron\nmaps\nmem\ncwd/.\nroot/.\nfd/0\nns/user\nenviron\nmaps\nmem\ncwd/.\nroot/.\nfd/0\n"
+                "ns/user\n1\n0\n");
+}
+
+/* root's sandbox has no capability over what isn't root's. */
+TEST_IF(geteuid() == 0, a_project_in_another_users_closed_folder_is_named, site_setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *closed = path_of(s->outside, "closed"), *project = path_of(closed, "project"),
+                            *line = text_of(
+                                    "nsrun: the source can't be opened: %s: Permission denied; a folder "
+                                    "above it is another user's, and a sandbox has no capabilities over "
+                                    "it, root's neither: run nsrun as that user, or let others pass "
+                                    "(chmod o+x)",
+                                    project);
+        const char *const argv[] = {program(), "run", "--project", project, "--", "echo", "fine", NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->outside, "closed");
+        make_folder(closed, "project");
+        assert_int_equal(chown(closed, 60999, 60999), 0);
+        assert_int_equal(chmod(closed, 0700), 0);
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_refusal(&o, 125, line);
+        assert_int_equal(chmod(closed, 0701), 0);
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_fine(&o);
 }
 
 int main(void) {

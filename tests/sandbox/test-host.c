@@ -629,30 +629,6 @@ TEST(a_bound_proc_opens_no_host_process) {
         expect_not_in(planned.out, "untold");
 }
 
-/* root's sandbox has no capability over what isn't root's. */
-TEST_IF(geteuid() == 0, a_project_in_another_users_closed_folder_is_named, site_setup, site_teardown) {
-        const struct site *s = *state;
-        _cleanup_free_ char *closed = path_of(s->outside, "closed"), *project = path_of(closed, "project"),
-                            *line = text_of(
-                                    "nsrun: the source can't be opened: %s: Permission denied; a folder "
-                                    "above it is another user's, and a sandbox has no capabilities over "
-                                    "it, root's neither: run nsrun as that user, or let others pass "
-                                    "(chmod o+x)",
-                                    project);
-        const char *const argv[] = {program(), "run", "--project", project, "--", "echo", "fine", NULL};
-        _cleanup_outcome_ struct outcome o = {0};
-
-        make_folder(s->outside, "closed");
-        make_folder(closed, "project");
-        assert_int_equal(chown(closed, 60999, 60999), 0);
-        assert_int_equal(chmod(closed, 0700), 0);
-        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
-        expect_refusal(&o, 125, line);
-        assert_int_equal(chmod(closed, 0701), 0);
-        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
-        expect_fine(&o);
-}
-
 int main(void) {
         return run_all_tests();
 }
