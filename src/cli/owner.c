@@ -7,13 +7,19 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/path.h"
 #include "base/responds.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "boundary/harden.h"
 #include "host/project.h"
+#include "host/user.h"
+
+/* Those of owners who have none. */
+#define HOMES "/var/lib/nsrun"
 
 #define NOTE "nsrun: note: root has no power over others' files in a sandbox: "
 
@@ -49,8 +55,38 @@ static bool owner_can_write(const char *project, uid_t owner) {
         return can;
 }
 
+static bool is_folder_of(const char *path, uid_t owner) {
+        struct stat st;
+
+        return path && stat(path, &st) >= 0 && st.st_uid == owner && S_ISDIR(st.st_mode);
+}
+
+/* Whether neither HOME nor passwd names a home of the owner's. */
+static bool lacks_home(uid_t uid, gid_t gid) {
+        struct user user = {0};
+        bool lacks = !is_folder_of(getenv("HOME"), uid) && user_find(uid, gid, &user) >= 0 &&
+                     !is_folder_of(user.home, uid);
+
+        user_clear(&user);
+        return lacks;
+}
+
+/* In a folder of root's, where nobody can put anything in its place. */
+static void make_owners_home(const char *home, uid_t uid, gid_t gid) {
+        _cleanup_close_ int homes = -EBADF;
+        struct stat st;
+
+        if (mkdir(HOMES, 0755) == 0)
+                (void)chmod(HOMES, 0755);
+        homes = sys_open(AT_FDCWD, HOMES, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+        if (homes < 0 || sys_fstat(homes, &st) < 0 || st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))
+                return;
+        if (mkdirat(homes, path_basename(home), 0700) == 0)
+                (void)fchownat(homes, path_basename(home), uid, gid, AT_SYMLINK_NOFOLLOW);
+}
+
 /* Only from outside, by who has the capabilities there, may another's id be mapped. */
-static _Noreturn void map_parent(int socket, pid_t parent, uid_t uid, gid_t gid) {
+static _Noreturn void map_parent(int socket, pid_t parent, uid_t uid, gid_t gid, const char *home) {
         const struct {
                 const char *name;
                 unsigned id;
@@ -67,11 +103,13 @@ static _Noreturn void map_parent(int socket, pid_t parent, uid_t uid, gid_t gid)
                 if (fd < 0 || sys_write(fd, text, (size_t)n) != n)
                         _exit(1);
         }
+        if (home)
+                make_owners_home(home, uid, gid);
         _exit(sys_write(socket, "", 1) != 1);
 }
 
 /* 1: this process is in a user namespace of root's that has the owner's ids alone; 0: none can be had. */
-static int enter_namespace(uid_t uid, gid_t gid) {
+static int enter_namespace(uid_t uid, gid_t gid, const char *home) {
         pid_t parent = getpid(), helper;
         int sockets[2], r;
         char byte;
@@ -81,7 +119,7 @@ static int enter_namespace(uid_t uid, gid_t gid) {
         helper = fork();
         if (helper == 0) {
                 (void)sys_close(sockets[0]);
-                map_parent(sockets[1], parent, uid, gid);
+                map_parent(sockets[1], parent, uid, gid, home);
         }
         (void)sys_close(sockets[1]);
         r = helper < 0 ? -errno : sys_unshare(CLONE_NEWUSER) >= 0;
@@ -110,24 +148,25 @@ static int take_owners_ids(uid_t uid, gid_t gid, struct nsrun_error *err) {
         return r < 0 ? r : sys_prctl(PR_SET_DUMPABLE, 1, 0);
 }
 
-static void leave_others_folders(uid_t owner) {
+static void leave_others_folders(uid_t owner, const char *home) {
         static const char *const folders[] = {"HOME",          "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
                                               "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"};
 
         for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
-                const char *folder = getenv(folders[i]);
-                struct stat st;
-
-                if (folder && (stat(folder, &st) < 0 || st.st_uid != owner))
+                if (!is_folder_of(getenv(folders[i]), owner))
                         (void)unsetenv(folders[i]);
         }
+        if (home && is_folder_of(home, owner))
+                (void)setenv("HOME", home, 1);
         (void)unsetenv("USER");
         (void)unsetenv("LOGNAME");
 }
 
 int owner_become(const char *named, bool is_session, struct nsrun_error *err) {
         _cleanup_free_ char *project = NULL, *visible = NULL;
+        char home[sizeof(HOMES) + 16];
         struct stat st;
+        bool lacks;
         gid_t gid;
         int r;
 
@@ -140,7 +179,11 @@ int owner_become(const char *named, bool is_session, struct nsrun_error *err) {
         if (!visible)
                 return error_oom(err);
         gid = st.st_gid > 0 ? st.st_gid : st.st_uid;
-        r = !is_session && owner_can_write(project, st.st_uid) ? enter_namespace(st.st_uid, gid) : 0;
+        lacks = lacks_home(st.st_uid, gid);
+        (void)snprintf(home, sizeof(home), HOMES "/%u", (unsigned)st.st_uid);
+        r = !is_session && owner_can_write(project, st.st_uid)
+                    ? enter_namespace(st.st_uid, gid, lacks ? home : NULL)
+                    : 0;
         if (r == 0) {
                 (void)fprintf(stderr,
                               NOTE
@@ -155,7 +198,7 @@ int owner_become(const char *named, bool is_session, struct nsrun_error *err) {
                 return error_set(err, NSRUN_STAGE_IDMAP, r, project,
                                  "root can't take the ids of the project's owner",
                                  "start nsrun as that user");
-        leave_others_folders(st.st_uid);
+        leave_others_folders(st.st_uid, lacks ? home : NULL);
         (void)fprintf(stderr, NOTE "it runs as the project's owner, %u: %s\n", (unsigned)st.st_uid, visible);
         return 0;
 }

@@ -6,9 +6,9 @@
 
 /* In a sandbox root has no capabilities, and so no power over another user's files: for a project that its
  * owner alone may write this process becomes that owner, for good, and says so.  HOME and the folders of the
- * XDG variables that aren't the owner's are unset.  Where it can't become the owner, it says that the
- * command can't write; so it does of a session, which stays root's, since no later process of root's could
- * join it.
+ * XDG variables that aren't the owner's are unset; an owner without a home gets /var/lib/nsrun/UID.  Where
+ * it can't become the owner, it says that the command can't write; so it does of a session, which stays
+ * root's, since no later process of root's could join it.
  *
  * It does so in a user namespace that root makes and that has the owner's ids alone: who isn't in that and
  * isn't its owner, root, needs CAP_SYS_PTRACE there to trace a process of it, or to read its environment,

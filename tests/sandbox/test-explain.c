@@ -417,8 +417,6 @@ TEST(what_a_repository_names_is_not_proposed) {
         _cleanup_free_ char *git_dir = path_of(s->project, ".git");
 
         make_host(s);
-        assert_true(mkdir(git_dir, 0755) == 0 || errno == EEXIST);
-        make_file(git_dir, "HEAD", "ref: refs/heads/main\n");
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 _cleanup_free_ char *config = in_site(s, cases[i].config),
                                     *reason = in_site(s, cases[i].reason);

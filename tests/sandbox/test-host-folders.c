@@ -84,12 +84,16 @@ TEST_IF(geteuid() == 0, root_runs_anothers_project_as_its_owner, site_setup, sit
                                             "start nsrun as that user: " AS_60999 "env -u HOME nsrun\n",
                                             project);
         const char *const argv[] = {program(), "run", "--project", project,
-                                    "--",      "sh",  "-c",        "id -u; echo $WORD; : >made",
+                                    "--",      "sh",  "-c",        "id -u; echo $WORD $HOME; : >made",
                                     NULL};
+        _cleanup_free_ char *closed_out = text_of("0\nroot's %s\n", s->home);
         const char *const doctor[] = {program(), "doctor", "--here", "--project", project, NULL};
         const char *const session[] = {program(), "session", "start",    "--project",
                                        project,   "--ro",    "/no/such", NULL};
-        _cleanup_outcome_ struct outcome closed = {0}, o = {0}, looked = {0}, one = {0}, own = {0};
+        static const char tidy[] =
+                "rm -rf /var/lib/nsrun/60999; rmdir --ignore-fail-on-non-empty /var/lib/nsrun";
+        _cleanup_outcome_ struct outcome tidied = {0}, closed = {0}, o = {0}, looked = {0}, one = {0},
+                                         own = {0};
         struct stat st;
 
         make_folder(s->outside, "theirs");
@@ -100,13 +104,13 @@ TEST_IF(geteuid() == 0, root_runs_anothers_project_as_its_owner, site_setup, sit
         assert_int_equal(chmod(s->root, 0700), 0);
         run(&(struct request){.argv = argv, .cwd = s->root}, &closed);
         assert_int_not_equal(closed.status, 0);
-        expect_out(&closed, "0\nroot's\n");
+        expect_out(&closed, closed_out);
         assert_ptr_equal(startswith(closed.err, told), closed.err + strlen(told));
         assert_int_not_equal(access(made, F_OK), 0);
         assert_int_equal(chmod(s->root, 0711), 0);
         run(&(struct request){.argv = argv, .cwd = s->root}, &o);
         expect_status(&o, 0);
-        expect_out(&o, "60999\nroot's\n");
+        expect_out(&o, "60999\nroot's /var/lib/nsrun/60999\n");
         assert_string_equal(o.err, note);
         assert_int_equal(stat(made, &st), 0);
         assert_int_equal(st.st_uid, 60999);
@@ -117,6 +121,8 @@ TEST_IF(geteuid() == 0, root_runs_anothers_project_as_its_owner, site_setup, sit
         run(&(struct request){.argv = session, .cwd = s->root}, &one);
         expect_status(&one, 125);
         expect_in(one.err, told);
+        run_outside(s, &tidied, tidy);
+        expect_status(&tidied, 0);
         /* Its own is nobody else's. */
         RUN(s, &own, "--", "id", "-u");
         expect_out(&own, "0\n");
@@ -133,7 +139,7 @@ TEST_IF(geteuid() == 0, the_owner_traces_nothing_of_what_root_runs_as_it, site_s
                 "read x <up; grep -c '^Uid:.60999.60999.60999.60999$' /proc/$p/status\n"
                 "for q in $p $(cat /proc/$p/task/$p/children); do " AS_60999 "sh -c \"$look\" $q; done\n"
                 "grep -c 'core file size  *1  *1 ' /proc/$p/limits; echo x >go; wait $p; echo $?\n" AS_60999
-                "sh -c \"$look\" self";
+                "sh -c \"$look\" self; rm -rf /var/lib/nsrun/60999; rmdir --ignore-fail-on-non-empty /var/lib/nsrun";
         const struct site *s = *state;
         _cleanup_free_ char *project = path_of(s->outside, "theirs"),
                             *line = text_of(script, project, program());
