@@ -271,9 +271,12 @@ static int look_in_session(struct versions *versions, size_t k,
         return r < 0 ? r : version_write(rundir, seen_name, f->seen, f->n_seen);
 }
 
-/* Replaces *to, which may be NULL, by all that was said. */
+/* Replaces *to, which may be NULL, by all that was said, once. */
 static int say_more(char **to, const char *separator, char *more) {
-        char *all = !more ? NULL : *to ? str_concat(*to, separator, more) : strdup(more);
+        bool is_new = !*to || !more || !strstr(*to, more);
+        char *all = !more  ? NULL
+                    : !*to ? strdup(more)
+                           : str_concat(*to, is_new ? separator : "", is_new ? more : "");
 
         free(more);
         if (!all)
@@ -313,13 +316,40 @@ static int judge_once(const struct versions *versions, struct version *f) {
         return r;
 }
 
+/* The sandbox is gone, and so is the host's file: in the moment in which a new one lay open the command may
+ * have removed it.  What it was at the start is the user's. */
+static int restore_host(struct version *f) {
+        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), parent = -EBADF, fd = -EBADF;
+        _cleanup_free_ char *folder = path_parent(f->path);
+        int r;
+
+        if (!folder)
+                return -ENOMEM;
+        parent = root < 0 ? -errno : beneath_open(root, folder + 1, O_RDONLY | O_DIRECTORY, 0);
+        if (parent < 0)
+                return 0;
+        fd = openat(parent, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
+        r = fd < 0 ? -errno : write_full(fd, f->base, f->n_base);
+        if (r >= 0 &&
+            linkat(AT_FDCWD, fd_link(fd).path, parent, path_basename(f->path), AT_SYMLINK_FOLLOW) < 0)
+                r = -errno;
+        return say_more(
+                &f->words, "; ",
+                strdup(r < 0 ? "it was removed while the command ran, by it or by others"
+                             : "it was removed while the command ran, by it or by others, and is as it was "
+                               "at the start"));
+}
+
 static int judge_host(const struct versions *versions, struct version *f, bool ends,
                       struct nsrun_error *err) {
         struct stat st;
         int r = -EAGAIN;
 
-        if (!f->seen || lstat(f->path, &st) < 0 ||
-            (st.st_ino == f->host.st_ino && st.st_dev == f->host.st_dev))
+        if (!f->seen)
+                return 0;
+        if (lstat(f->path, &st) < 0)
+                return ends && errno == ENOENT ? restore_host(f) : 0;
+        if (st.st_ino == f->host.st_ino && st.st_dev == f->host.st_dev)
                 return 0;
         /* Others write it, or had it open a moment ago. */
         for (unsigned i = 0; i < JUDGE_TRIES && (r == -EAGAIN || r == -EBUSY || r == -ETXTBSY); i++) {

@@ -323,6 +323,24 @@ TEST(what_the_hosts_configuration_becomes_is_judged_by_what_it_says) {
         }
 }
 
+/* Once the host has written it the command may remove it, too. */
+TEST(a_configuration_that_is_gone_in_the_end_is_as_it_was) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_repository(s, "git init -q . && git config remote.o.url https://o/o");
+        on_host(s, "(until [ -e ready ]; do :; done; rm .git/config; >go) >/dev/null 2>&1 &", &o);
+        RUN(s, &o, "--", "sh", "-c",
+            "echo evil >.envrc; while [ -e .envrc ]; do :; done; >ready; until [ -e go ]; do :; done; echo evil >.git/config");
+        collect_orphans();
+        expect_in(
+                o.err,
+                "nsrun: note: it was removed while the command ran, by it or by others, and is as it was at the "
+                "start: ");
+        on_host(s, "git config remote.o.url; ls .git/config*", &o);
+        expect_out(&o, "https://o/o\n.git/config\n");
+}
+
 /* It was opened under the name that the host's new file had before. */
 TEST(a_descriptor_of_what_the_host_puts_there_is_good_for_nothing) {
         static const char setup[] =
