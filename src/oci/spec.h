@@ -50,7 +50,8 @@ int fields_wrong(struct nsrun_error *err, const char *name, const char *why);
 
 /* process.c: fills spec->plan with who the command is. */
 int process_add(const struct json_value *process, struct spec *spec, struct nsrun_error *err);
-/* HOME, if the environment has none: that of the user in the passwd below `root`, which is the container's. */
+/* HOME, if the environment has none: that of the user in the passwd below `root`, which is the container's.
+ */
 int process_add_home(struct spec *spec, const char *root, struct nsrun_error *err);
 
 /* mounts.c: appends to spec->plan->ops the root, "mounts", the default devices, masks and sysctls. */
