@@ -403,7 +403,7 @@ TEST(what_a_name_leads_to_is_protected) {
                 {"mkdir etc; echo x >etc/npmrc; ln -s etc/npmrc .npmrc", "echo evil >etc/npmrc",
                  "etc/npmrc: Read-only file system"},
                 {"mv .git rg; ln -s rg .git; git status", "echo evil >rg/config", " is kept aside: "},
-                {"mv .git rg; ln -s rg .git", "rm .git; echo 'gitdir: evil' >.git", "/.git\n"},
+                {"mv .git rg; ln -s rg .git", "rm .git; echo 'gitdir: evil' >.git", "/.git"},
                 {"rm -rf .git; mkdir .git", "rmdir .git; echo 'gitdir: evil' >.git", "/.git; "},
                 {"mkfifo .envrc", "rm .envrc; echo evil >.envrc", "/.envrc; "},
                 {"true", "for i in $(seq 0 100); do >.envrc.aside-$i; done; echo evil >.envrc", "/.envrc; "},
