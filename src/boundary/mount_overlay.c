@@ -276,17 +276,23 @@ static bool is_sample(void *data, nsrun_unused int folder, const char *name) {
         return !*has_others;
 }
 
-/* Where the host's folder has nothing but samples, as a repository's hooks mostly, an empty folder does what
- * an overlay would, at a tenth of its price: the layer alone, if nothing of an earlier run is in it.  1, 0
- * or -errno. */
+static bool take_any(void *data, nsrun_unused int folder, nsrun_unused const char *name) {
+        *(bool *)data = true;
+        return false;
+}
+
+/* Where the host's folder has nothing, or is a git dir's and has its hooks' samples alone, an empty folder
+ * does what an overlay would, at a tenth of its price: the layer, if nothing of an earlier run is in it.  1,
+ * 0 or -errno. */
 static int bind_layer(struct mounting *m, const struct plan_op *op, int lower, int target) {
         _cleanup_close_ int names = beneath_open(lower, "", O_RDONLY | O_DIRECTORY, 0), layer = -EBADF;
         _cleanup_close_ int upper = -EBADF;
-        bool has_others = false;
+        bool has_others = false,
+             is_hooks = strstr(op->source, "/.git/") && streq(path_basename(op->source), "hooks");
         struct stat st;
         int r;
 
-        if (names < 0 || names_each(names, is_sample, &has_others) < 0 || has_others)
+        if (names < 0 || names_each(names, is_hooks ? is_sample : take_any, &has_others) < 0 || has_others)
                 return 0;
         r = mount_open_rundir(m);
         if (r >= 0)

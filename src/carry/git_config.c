@@ -281,6 +281,45 @@ static int carry_once(struct git_config_carry *g, const struct git_list *base, c
         return r == -ENOMEM ? r : 0;
 }
 
+static size_t count_values(const struct git_list *list, const char *key,
+                           const struct git_entry **ret_first) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < list->n; i++)
+                if (streq(list->entries[i].key, key) && n++ == 0)
+                        *ret_first = &list->entries[i];
+        return n;
+}
+
+/* The file as it is, its comments too, where what is kept has what it had in the base.  -EBADMSG: git reads
+ * something else of that. */
+static int take_out(const struct git_config_carry *g, const struct git_list *base,
+                    const struct git_change *changes, size_t n, char **ret, size_t *ret_n) {
+        _cleanup_free_ struct git_change *back = calloc(n, sizeof(*back)), *left = NULL;
+        _cleanup_git_list_ struct git_list after = {0};
+        size_t n_left = 0;
+        int r = back ? 0 : -ENOMEM;
+
+        for (size_t i = 0; i < n && r >= 0; i++)
+                if (changes[i].fate != GIT_CARRIED) {
+                        back[i].key = changes[i].key;
+                        back[i].n = count_values(base, back[i].key, &back[i].values);
+                } else
+                        back[i].fate = GIT_KEPT;
+        if (r >= 0)
+                r = change_bytes(g->rundir, g->inside, g->n_inside, back, n, ret, ret_n);
+        if (r >= 0)
+                r = git_list_read(*ret, *ret_n, &after);
+        if (r >= 0)
+                r = git_merge(base, &after, base, &left, &n_left);
+        for (size_t i = 0; i < n_left && r >= 0; i++)
+                if (left[i].n > 0 && left[i].fate != GIT_CARRIED)
+                        r = -EBADMSG;
+        if (r < 0)
+                free(TAKE_PTR(*ret));
+        return r;
+}
+
 int git_config_take(struct git_config_carry *g, char **ret_taken, char **ret_words) {
         _cleanup_git_list_ struct git_list base = {0}, inside = {0};
         _cleanup_free_ struct git_change *changes = NULL;
@@ -301,7 +340,9 @@ int git_config_take(struct git_config_carry *g, char **ret_taken, char **ret_wor
                         changes[i].fate = GIT_CARRIED;
         if (count_fate(changes, n, GIT_CARRIED) == n)
                 return 0;
-        r = change_bytes(g->rundir, g->base, g->n_base, changes, n, &text, &n_text);
+        r = take_out(g, &base, changes, n, &text, &n_text);
+        if (r == -EBADMSG)
+                r = change_bytes(g->rundir, g->base, g->n_base, changes, n, &text, &n_text);
         taken = r < 0 ? NULL : text_to_keep(changes, n);
         if (r < 0 || !taken)
                 return r < 0 ? r : -ENOMEM;
@@ -363,16 +404,6 @@ static int compare_change_keys(const void *a, const void *b) {
         const struct git_change *x = a, *y = b;
 
         return strcmp(x->key, y->key);
-}
-
-static size_t count_values(const struct git_list *list, const char *key,
-                           const struct git_entry **ret_first) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < list->n; i++)
-                if (streq(list->entries[i].key, key) && n++ == 0)
-                        *ret_first = &list->entries[i];
-        return n;
 }
 
 /* A key and its n values, if the host has others. */

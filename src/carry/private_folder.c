@@ -110,7 +110,8 @@ struct pruning {
         const char *path;
         char ***removed;
         unsigned *left, depth;
-        int upper; /* of an opaque folder */
+        int upper;     /* of an opaque folder */
+        bool is_bound; /* there was no overlay: its marks are the command's making */
 };
 
 static bool is_opaque_folder(int fd) {
@@ -147,7 +148,8 @@ static int prune_folder(const struct pruning *p, int folder, const char *name) {
         below.path = path;
         below.depth--;
         below.upper = fd;
-        r = host >= 0 && is_opaque_folder(fd) ? folder_each(host, note_hidden_below, &below) : 0;
+        r = host >= 0 && !p->is_bound && is_opaque_folder(fd) ? folder_each(host, note_hidden_below, &below)
+                                                              : 0;
         if (r >= 0)
                 r = folder_each(fd, prune_entry, &below);
         /* Where nothing in it differs it is the host's. */
@@ -167,7 +169,7 @@ static int prune_entry(void *data, int folder, const struct dirent *entry) {
                 return -EFBIG;
         if (type == DT_CHR) {
                 (void)unlinkat(folder, name, 0);
-                return p->host >= 0 ? add_removed(p, name) : 0;
+                return p->host >= 0 && !p->is_bound ? add_removed(p, name) : 0;
         }
         if ((type != DT_REG && type != DT_LNK) || (p->host >= 0 && is_same_leaf(folder, p->host, name)))
                 return unlinkat(folder, name, 0) < 0 ? -errno : 0;
@@ -320,7 +322,8 @@ static int keep_layer(const struct private_folder *f, int layer, const char *nam
         if (upper < 0)
                 return upper == -ENOENT ? 0 : upper;
         p.host = host = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (host >= 0 && is_opaque_folder(upper)) {
+        p.is_bound = faccessat(layer, "work", F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+        if (host >= 0 && !p.is_bound && is_opaque_folder(upper)) {
                 p.upper = upper;
                 r = folder_each(host, note_hidden_below, &p);
         }

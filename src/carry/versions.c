@@ -31,7 +31,11 @@ struct version {
         char *path; /* on the host */
         char *base, *seen;
         size_t n_base, n_seen;
-        struct stat host;    /* the host's file at the last look */
+        struct stat host; /* the host's file at the last look */
+        int held;         /* it: its inode's number can't be another's */
+        char *judged;     /* what it said when nothing had to be taken out, once it was replaced */
+        size_t n_judged;
+        bool was_replaced;
         char *taken, *words; /* git_config_take()'s, and what is to be said of that */
         bool is_folder;      /* private_folder.h's */
 };
@@ -40,6 +44,8 @@ void versions_clear(struct versions *versions) {
         for (size_t i = 0; versions->files && i < versions->n; i++) {
                 free(versions->files[i].path);
                 free(versions->files[i].base);
+                free(versions->files[i].judged);
+                close_fdp(&versions->files[i].held);
                 free(versions->files[i].seen);
                 free(versions->files[i].taken);
                 free(versions->files[i].words);
@@ -110,6 +116,8 @@ static int versions_name(const struct nsrun_plan *plan, struct versions *version
         if (!versions->files)
                 return -ENOMEM;
         for (size_t i = 0; i < versions->n; i++)
+                versions->files[i].held = -EBADF;
+        for (size_t i = 0; i < versions->n; i++)
                 if (!(versions->files[i].path = strdup(plan->private[i])))
                         return -ENOMEM;
         return 0;
@@ -131,7 +139,10 @@ static int open_versions(struct versions *versions, const struct nsrun_plan *pla
                 struct version *f = &versions->files[k];
                 const struct private_folder folder = {f->path, rundir, k, versions->kept_by};
 
-                f->is_folder = lstat(f->path, &f->host) == 0 && S_ISDIR(f->host.st_mode);
+                f->held = open(f->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+                if (f->held >= 0 && fd_lift(&f->held) < 0)
+                        return -ENOMEM;
+                f->is_folder = f->held >= 0 && fstat(f->held, &f->host) == 0 && S_ISDIR(f->host.st_mode);
                 if (!plan->join)
                         r = f->is_folder ? private_folder_begin(&folder, &versions->has_old)
                                          : make_version(versions, rundir, k);
@@ -305,10 +316,21 @@ static int judge_once(const struct versions *versions, struct version *f) {
         if (r >= 0)
                 r = read_bytes_fd(fd, SIZE_MOST, &now, &g.n_inside);
         g.inside = now;
+        if (r >= 0 && f->judged && g.n_inside == f->n_judged && memcmp(now, f->judged, f->n_judged) == 0)
+                return 0;
         if (r >= 0)
                 r = git_config_take(&g, &taken, &words);
-        if (r >= 0)
+        if (r >= 0) {
                 f->host = st;
+                close_fdp(&f->held);
+                if (fd_lift(&fd) >= 0)
+                        f->held = TAKE_FD(fd);
+                free(TAKE_PTR(f->judged));
+        }
+        if (r >= 0 && !taken) {
+                f->judged = TAKE_PTR(now);
+                f->n_judged = g.n_inside;
+        }
         if (r >= 0 && taken)
                 r = say_more(&f->taken, "", taken);
         if (r >= 0 && words)
@@ -349,7 +371,10 @@ static int judge_host(const struct versions *versions, struct version *f, bool e
                 return 0;
         if (lstat(f->path, &st) < 0)
                 return ends && errno == ENOENT ? restore_host(f) : 0;
-        if (st.st_ino == f->host.st_ino && st.st_dev == f->host.st_dev)
+        /* Once it was, the command may have written to one that lay open, and each look is by what it says.
+         */
+        f->was_replaced |= st.st_ino != f->host.st_ino || st.st_dev != f->host.st_dev;
+        if (!f->was_replaced)
                 return 0;
         /* Others write it, or had it open a moment ago. */
         for (unsigned i = 0; i < JUDGE_TRIES && (r == -EAGAIN || r == -EBUSY || r == -ETXTBSY); i++) {

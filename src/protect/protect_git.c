@@ -65,32 +65,15 @@ static int add_swept(struct resolved *s, const char *folder, const char *name) {
 
 static int protect_modules(struct protecting *p, const char *folder, unsigned depth);
 
-/* Whether the work tree of a linked worktree's git dir lies in the folder around, where no repository is
- * looked for: its .git is the command's to write, and `git worktree remove` must work.  What it makes of
- * both is looked at in the end (sweep/gitdirs.c). */
-static bool has_tree_inside(const struct protecting *p, const char *name) {
-        _cleanup_close_ int fd = beneath_open(p->fd, name, O_PATH | O_DIRECTORY, 0);
-        _cleanup_free_ char *path = str_concat(p->path, "/", name), *spelled = NULL, *dot_git = NULL;
-        const char *below = NULL;
-
-        if (fd >= 0 && path && gitdir_read_pointer(fd, "gitdir", "", path, &spelled) >= 0 &&
-            (dot_git = path_normalise(spelled)))
-                below = path_below(dot_git, p->top);
-        return below && strchr(below, '/') != strrchr(below, '/');
-}
-
 /* And the git dirs of its submodules. */
 static int protect_worktree(void *data, const char *name, const struct stat *st) {
         const struct git_dirs *dirs = data;
         _cleanup_free_ char *folder = glob_escape(name), *modules = NULL;
-        size_t n = ARRAY_SIZE(of_worktrees);
         int r = folder ? 0 : -ENOMEM;
 
         if (!S_ISDIR(st->st_mode))
                 return r;
-        if (has_tree_inside(dirs->protecting, name))
-                n = 1;
-        for (size_t i = 0; i < n && r >= 0; i++) {
+        for (size_t i = 0; i < ARRAY_SIZE(of_worktrees) && r >= 0; i++) {
                 _cleanup_free_ char *glob = join_globs(folder, of_worktrees[i]);
 
                 r = glob ? protect_name(dirs->protecting, glob) : -ENOMEM;

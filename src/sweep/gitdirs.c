@@ -19,6 +19,15 @@
 enum {
         TODO_MAX = 1 << 20,
         LINKS_TOLD = 20,
+        TREES_MAX = 1000,
+};
+
+/* The git dir of a linked worktree. */
+struct swept_tree {
+        char *name;
+        char *dot_git; /* the worktree's .git; NULL: it is none in the folder around the git dir */
+        bool is_led_elsewhere;
+        ino_t config; /* its config.worktree's inode; 0: it has none */
 };
 
 /* A folder that is swept. */
@@ -26,6 +35,8 @@ struct swept_dir {
         char *path; /* for messages */
         int fd;     /* O_PATH, opened before the run: the command may replace the folder at this path */
         bool had_commondir;
+        struct swept_tree *trees; /* that were there before the run */
+        size_t n_trees;
 };
 
 struct sweep {
@@ -38,10 +49,18 @@ struct sweep {
         bool is_cut;      /* the sweep is not complete: there was too much, or something can't be read */
 };
 
+static void clear_tree(struct swept_tree *t) {
+        free(t->name);
+        free(t->dot_git);
+}
+
 void gitdirs_clear(struct gitdirs *g) {
         for (size_t i = 0; i < g->n; i++) {
                 free(g->items[i].path);
                 close_fdp(&g->items[i].fd);
+                for (size_t k = 0; k < g->items[i].n_trees; k++)
+                        clear_tree(&g->items[i].trees[k]);
+                free(g->items[i].trees);
         }
         free(g->items);
         strv_free(g->links);
@@ -102,7 +121,54 @@ static int sweep_link(void *data, int folder, const char *name, const char *path
                         : "a symlink that the command left in a git dir is removed, and so are others");
 }
 
+/* What such a file leads to; NULL: nothing, or no memory. */
+static char *read_way(int folder, const char *name, const char *prefix, const char *base) {
+        _cleanup_free_ char *way = NULL;
+
+        return gitdir_read_pointer(folder, name, prefix, base, &way) < 0 ? NULL : path_normalise(way);
+}
+
+static bool leads_elsewhere(const struct swept_dir *dir, const char *dot_git, const char *path) {
+        _cleanup_free_ char *tree = dot_git ? path_parent(dot_git) : NULL, *top = path_parent(dir->path);
+        const char *below = tree && top ? path_below(tree, top) : NULL;
+        _cleanup_close_ int root = below ? open(top, O_PATH | O_DIRECTORY | O_CLOEXEC) : -EBADF;
+        _cleanup_close_ int fd = root < 0 ? root : beneath_open(root, below, O_PATH | O_DIRECTORY, 0);
+        _cleanup_free_ char *back = fd < 0 ? NULL : read_way(fd, ".git", "gitdir: ", tree);
+
+        return fd >= 0 && faccessat(fd, ".git", F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+               (!back || !streq(back, path));
+}
+
+static int read_tree(const struct swept_dir *dir, int git_dir, const char *path, struct swept_tree *ret) {
+        struct stat st;
+
+        ret->dot_git = read_way(git_dir, "gitdir", "", path);
+        ret->is_led_elsewhere = leads_elsewhere(dir, ret->dot_git, path);
+        if (fstatat(git_dir, "config.worktree", &st, AT_SYMLINK_NOFOLLOW) == 0)
+                ret->config = st.st_ino;
+        return (ret->name = strdup(path_basename(path))) ? 0 : -ENOMEM;
+}
+
+static int add_tree(void *data, int folder, const struct dirent *entry) {
+        struct swept_dir *dir = data;
+        _cleanup_free_ char *path = str_concat(dir->path, "/worktrees/", entry->d_name);
+        _cleanup_close_ int git_dir = beneath_open(folder, entry->d_name, O_PATH | O_DIRECTORY, 0);
+        struct swept_tree t = {0};
+
+        if (!path)
+                return -ENOMEM;
+        if (git_dir < 0 || dir->n_trees == TREES_MAX)
+                return 0;
+        if (read_tree(dir, git_dir, path, &t) < 0 || ARRAY_GROW(dir->trees, dir->n_trees) < 0) {
+                clear_tree(&t);
+                return -ENOMEM;
+        }
+        dir->trees[dir->n_trees++] = t;
+        return 0;
+}
+
 static int add_dir(struct gitdirs *g, const char *path) {
+        _cleanup_close_ int worktrees = -EBADF;
         struct swept_dir dir = {0};
         struct stat st;
         int r;
@@ -117,11 +183,14 @@ static int add_dir(struct gitdirs *g, const char *path) {
                 r = -ENOMEM;
         if (r >= 0 && !(dir.path = strdup(path)))
                 r = -ENOMEM;
-        if (r < 0)
+        if (r < 0) {
                 close_fdp(&dir.fd);
-        else
-                g->items[g->n++] = dir;
-        return r;
+                return r;
+        }
+        g->items[g->n++] = dir;
+        worktrees = beneath_open(dir.fd, "worktrees", O_RDONLY | O_DIRECTORY, 0);
+        r = worktrees < 0 ? 0 : folder_read(worktrees, add_tree, &g->items[g->n - 1]);
+        return r == -ENOMEM ? r : 0;
 }
 
 int gitdirs_begin(const struct nsrun_plan *plan, struct gitdirs *ret) {
@@ -217,57 +286,46 @@ static int look_at_rebase(struct sweep *s, const char *below) {
         return tell_finding(s, path, "git rebase --continue would run commands that the command left");
 }
 
-/* What such a file leads to; NULL: nothing, or no memory. */
-static char *read_way(int folder, const char *name, const char *prefix, const char *base) {
-        _cleanup_free_ char *way = NULL;
-
-        return gitdir_read_pointer(folder, name, prefix, base, &way) < 0 ? NULL : path_normalise(way);
-}
-
-/* Whether the .git of a linked worktree beside the git dir, which is the command's to write there, leads to
- * another git dir. */
-static int look_at_tree(struct sweep *s, int git_dir, const char *path) {
-        _cleanup_free_ char *dot_git = read_way(git_dir, "gitdir", "", path), *back = NULL;
-        _cleanup_free_ char *tree = dot_git ? path_parent(dot_git) : NULL, *top = path_parent(s->dir->path);
-        const char *below = tree && top ? path_below(tree, top) : NULL;
-        _cleanup_close_ int root = below ? open(top, O_PATH | O_DIRECTORY | O_CLOEXEC) : -EBADF;
-        _cleanup_close_ int fd = root < 0 ? root : beneath_open(root, below, O_PATH | O_DIRECTORY, 0);
-        struct stat st;
-
-        if (fd < 0 || fstatat(fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0 || !is_new(s, &st))
-                return 0;
-        back = read_way(fd, ".git", "gitdir: ", tree);
-        if (back && streq(back, path))
-                return 0;
+/* The command may write the .git of a linked worktree beside its git dir. */
+static int tell_led(struct sweep *s, const char *dot_git) {
         return tell_finding(s, dot_git,
                             "the command made this lead to another git dir than the linked worktree's, and "
                             "git obeys that: git worktree repair mends it");
 }
 
-/* What makes a git dir that of a linked worktree is git's, and always the same. */
+/* What makes a git dir that of a linked worktree is git's, and always the same: by no time, since a folder
+ * that is renamed brings old files. */
 static int look_at_worktree(void *data, int folder, const struct dirent *entry) {
         struct sweep *s = data;
         _cleanup_free_ char *below = str_concat("worktrees", "/", entry->d_name), *text = NULL, *path = NULL;
         _cleanup_close_ int git_dir = beneath_open(folder, entry->d_name, O_PATH | O_DIRECTORY, 0);
-        struct stat st;
-        int r = 0;
+        _cleanup_(clear_tree) struct swept_tree is = {0};
+        const struct swept_tree *was = NULL;
+        int r;
 
         path = below ? path_join(s->dir->path, below) : NULL;
         if (!path || git_dir < 0)
                 return path ? 0 : -ENOMEM;
-        if (fstatat(git_dir, "commondir", &st, AT_SYMLINK_NOFOLLOW) == 0 && is_new(s, &st)) {
+        for (size_t i = 0; i < s->dir->n_trees && !was; i++)
+                if (streq(s->dir->trees[i].name, entry->d_name))
+                        was = &s->dir->trees[i];
+        r = read_tree(s->dir, git_dir, path, &is);
+        if (r >= 0 && faccessat(git_dir, "commondir", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
                 r = read_small_file(git_dir, "commondir", O_NOFOLLOW, PATH_MAX, &text);
-                if (r != -ENOMEM && (r < 0 || !streq(text, "../..\n")))
-                        r = move_commondir(s, git_dir, path);
+                if (r != -ENOMEM)
+                        r = r < 0 || !streq(text, "../..\n") ? move_commondir(s, git_dir, path) : 0;
         }
         /* That of a worktree that was there has been a protected name. */
-        if (r >= 0 && fstatat(git_dir, "config.worktree", &st, AT_SYMLINK_NOFOLLOW) == 0 && is_new(s, &st) &&
+        if (r >= 0 && is.config != 0 && (!was || was->config != is.config) &&
             (gitorders_carried(git_dir) & (GITORDERS_PROGRAM | GITORDERS_WORKTREE)))
                 r = move_file(s, git_dir, path, "config.worktree",
                               "a linked worktree's configuration that names a program or a work tree, which "
                               "the command made, is moved aside");
-        if (r >= 0)
-                r = look_at_tree(s, git_dir, path);
+        if (r >= 0 && is.is_led_elsewhere && !(was && was->is_led_elsewhere))
+                r = tell_led(s, is.dot_git);
+        if (r >= 0 && was && was->dot_git && !was->is_led_elsewhere &&
+            !(is.dot_git && streq(is.dot_git, was->dot_git)) && leads_elsewhere(s->dir, was->dot_git, path))
+                r = tell_led(s, was->dot_git);
         return r < 0 ? r : look_at_rebase(s, below);
 }
 

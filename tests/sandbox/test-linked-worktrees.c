@@ -12,44 +12,52 @@ static void on_host(const struct site *s, const char *script, struct outcome *o)
         expect_status(o, 0);
 }
 
-/* One that lies in the project is the command's to remove, in a later run too; what it makes of the pointers
- * that lead git to it is told. */
-TEST(a_linked_worktree_in_the_project_can_be_removed) {
+/* What a command makes of the pointers that lead git to one's git dir and configuration is told, or moved
+ * aside, whenever it was written: a folder that is renamed brings old files. */
+TEST(what_leads_git_to_a_worktrees_git_dir_is_gits) {
+        static const char good[] =
+                "git worktree add -q .trees/b && git -C .trees/b commit -q --allow-empty -m two && git worktree remove .trees/b\n"
+                "git worktree add -q .trees/c && git worktree move .trees/c .trees/d && git worktree list | wc -l\n"
+                "cp -r .git/worktrees/c .git/stage; echo ../../evil >.git/stage/commondir";
+        static const char bad[] =
+                "mv .git/stage .git/worktrees/e; git worktree add -q .trees/f; echo ../../evil >.git/worktrees/f/commondir\n"
+                "rm .trees/a/.git; echo 'gitdir: evil' >.trees/a/.git";
+        static const char own[] =
+                "for n in g h; do git worktree add -q .trees/$n; done; git -C .trees/g config --worktree core.sparseCheckout true\n"
+                "git -C .trees/h config --worktree core.fsmonitor evil";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
-        _cleanup_free_ char *aside = text_of(
+        _cleanup_free_ char *first = text_of(
                 "nsrun: note: a commondir that the command made in a git dir, which git would have obeyed, is "
-                "moved aside: %s/.git/worktrees/b/commondir.aside-0\n",
+                "moved aside: %s/.git/worktrees/e/commondir.aside-0\n",
                 s->project);
+        _cleanup_free_ char *second = replaced(first, "/e/", "/f/");
         _cleanup_free_ char *led = text_of(
                 "nsrun: note: the command made this lead to another git dir than the linked worktree's, and git obeys "
-                "that: git worktree repair mends it: %s/.trees/c/.git\n",
+                "that: git worktree repair mends it: %s/.trees/a/.git\n",
                 s->project);
         _cleanup_free_ char *moved = text_of(
                 "nsrun: note: a linked worktree's configuration that names a program or a work tree, which the "
-                "command made, is moved aside: %s/.git/worktrees/e/config.worktree.aside-0\n",
+                "command made, is moved aside: %s/.git/worktrees/h/config.worktree.aside-0\n",
                 s->project);
 
         on_host(s, "git init -q -b main .; git commit -q --allow-empty -m one; git worktree add -q .trees/a",
                 &o);
-        RUN(s, &o, "--", "sh", "-c",
-            "git worktree remove .trees/a && git branch -qD a && git worktree add -q .trees/b");
+        RUN(s, &o, "--", "sh", "-c", good);
         expect_status(&o, 0);
-        RUN(s, &o, "--", "sh", "-c",
-            "git -C .trees/b commit -q --allow-empty -m two && git worktree move .trees/b .trees/c && git worktree list | wc -l");
-        expect_out(&o, "2\n");
-        RUN(s, &o, "--", "sh", "-c",
-            "git worktree repair; echo ../../../evil >.git/worktrees/b/commondir; echo 'gitdir: evil' >.trees/c/.git");
-        expect_in(o.err, aside);
+        expect_out(&o, "3\n");
+        assert_string_equal(o.err, "");
+        RUN(s, &o, "--", "sh", "-c", bad);
+        expect_in(o.err, first);
+        expect_in(o.err, second);
         expect_in(o.err, led);
-        /* A new one's own configuration stays where it names nothing that git would start. */
-        on_host(s, "git config extensions.worktreeConfig true", &o);
-        RUN(s, &o, "--", "sh", "-c",
-            "for n in d e; do git worktree add -q .trees/$n; done; git -C .trees/d config --worktree core.sparseCheckout true\n"
-            "git -C .trees/e config --worktree core.fsmonitor evil");
+        on_host(s,
+                "rm -r .git/worktrees/e .git/worktrees/f; git worktree repair; git config extensions.worktreeConfig true",
+                &o);
+        RUN(s, &o, "--", "sh", "-c", own);
         assert_string_equal(o.err, moved);
         on_host(s, "ls .git/worktrees/?/config.worktree*", &o);
-        expect_out(&o, ".git/worktrees/d/config.worktree\n.git/worktrees/e/config.worktree.aside-0\n");
+        expect_out(&o, ".git/worktrees/g/config.worktree\n.git/worktrees/h/config.worktree.aside-0\n");
 }
 
 int main(void) {
