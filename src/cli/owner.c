@@ -21,7 +21,8 @@
 /* Those of owners who have none. */
 #define HOMES "/var/lib/nsrun"
 
-#define NOTE "nsrun: note: root has no power over others' files in a sandbox: "
+#define NOGROUP 65534
+#define NOTE    "nsrun: note: root has no power over others' files in a sandbox: "
 
 static int find_others_project(const char *named, char **ret, struct nsrun_error *err) {
         _cleanup_free_ char *cwd = getcwd(NULL, 0);
@@ -166,9 +167,9 @@ int owner_become(const char *named, bool is_session, struct nsrun_error *err) {
         _cleanup_free_ char *project = NULL, *visible = NULL;
         char home[sizeof(HOMES) + 16];
         struct stat st;
+        gid_t gid = NOGROUP;
+        int r, has_group;
         bool lacks;
-        gid_t gid;
-        int r;
 
         if (geteuid() != 0)
                 return 0;
@@ -178,10 +179,14 @@ int owner_become(const char *named, bool is_session, struct nsrun_error *err) {
         visible = str_visible(project);
         if (!visible)
                 return error_oom(err);
-        gid = st.st_gid > 0 ? st.st_gid : st.st_uid;
+        r = has_group = user_find_group(st.st_uid, &gid);
+        if (r < 0)
+                return error_oom(err);
+        if (!has_group)
+                gid = NOGROUP;
         lacks = lacks_home(st.st_uid, gid);
         (void)snprintf(home, sizeof(home), HOMES "/%u", (unsigned)st.st_uid);
-        r = !is_session && owner_can_write(project, st.st_uid)
+        r = !is_session && has_group && owner_can_write(project, st.st_uid)
                     ? enter_namespace(st.st_uid, gid, lacks ? home : NULL)
                     : 0;
         if (r == 0) {

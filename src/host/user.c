@@ -62,6 +62,25 @@ static int find_line(const char *file, unsigned long id, size_t n_fields, char *
         return ferror(f) && errno == ENOMEM ? -ENOMEM : 0;
 }
 
+int user_find_group(uid_t uid, gid_t *ret) {
+        _cleanup_free_ char *line = NULL, *group_line = NULL;
+        char *fields[PASSWD_FIELDS] = {0}, *group[GROUP_FIELDS] = {0};
+        unsigned long gid = uid;
+        char *end = NULL;
+        int r = find_line("/etc/passwd", uid, PASSWD_FIELDS, fields, &line);
+
+        if (r > 0)
+                gid = strtoul(fields[3], &end, 10);
+        else if (r == 0)
+                r = find_line("/etc/group", uid, GROUP_FIELDS, group, &group_line);
+        if (r < 0)
+                return r;
+        /* With a line of passwd that says a group; without one no group may have the number. */
+        r = end ? is_id(fields[3], '\0', gid) : r == 0;
+        *ret = (gid_t)gid;
+        return r && gid > 0 && gid < UINT32_MAX;
+}
+
 /* Whether a text can be a user's name in the passwd file that nsrun writes.  The name may come of a
  * variable, which can say anything; "root" and "nobody", which nsrun writes itself, is_free_name()
  * leaves out. */

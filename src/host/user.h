@@ -23,6 +23,9 @@ int user_find_home(const char *named, char **ret);
  * -ENOENT: there is no home; -ENOMEM. */
 int user_find_folder(const char *variable, const char *below, char **ret);
 int user_find(uid_t uid, gid_t gid, struct user *ret);
+/* 1: the group that a process of the user has by rights: passwd's, and of one who isn't there, or says none,
+ * that with the uid's number where no group has it.  0: none is known; -ENOMEM. */
+int user_find_group(uid_t uid, gid_t *ret);
 void user_clear(struct user *u);
 #define USER_WRITERS_SIZE 64
 /* Who besides its owner and root may write to the file or folder `fd`, which may be O_PATH and of which

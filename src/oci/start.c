@@ -368,6 +368,14 @@ int start_join(const struct container *c, struct spec *spec, const struct start_
                 r = still = container_open_process(c);
         if (r < 0)
                 return start_fail(err, r, c->id, "the container's namespaces can't be looked at");
+        (void)snprintf(root, sizeof(root), "/proc/%d/uid_map", (int)c->process.pid);
+        if (raw->setup.join_namespaces & CLONE_NEWUSER) {
+                char map[4096];
+
+                (void)read_kernel_file(AT_FDCWD, root, map, sizeof(map));
+                if (!(spec->uid_map = strdup(map)))
+                        return error_oom(err);
+        }
         (void)snprintf(root, sizeof(root), "/proc/%d/root", (int)c->process.pid);
         r = process_add_home(spec, root, err);
         if (r < 0)

@@ -71,7 +71,7 @@ TEST_IF(!IS_SANITIZED, more_folders_than_can_be_looked_into_are_refused, site_se
 }
 
 #define POWERLESS "nsrun: note: root has no power over others' files in a sandbox: "
-#define AS_60999  "setpriv --reuid=60999 --regid=60998 --clear-groups "
+#define AS_60999  "setpriv --reuid=60999 --regid=60999 --clear-groups "
 
 /* With its own configuration, and where the owner doesn't get there it says so. */
 TEST_IF(geteuid() == 0, root_runs_anothers_project_as_its_owner, site_setup, site_teardown) {
@@ -114,7 +114,7 @@ TEST_IF(geteuid() == 0, root_runs_anothers_project_as_its_owner, site_setup, sit
         assert_string_equal(o.err, note);
         assert_int_equal(stat(made, &st), 0);
         assert_int_equal(st.st_uid, 60999);
-        assert_int_equal(st.st_gid, 60998);
+        assert_int_equal(st.st_gid, 60999); /* the folder's is none of its own */
         run(&(struct request){.argv = doctor, .cwd = s->root}, &looked);
         expect_status(&looked, 0);
         expect_not_in(looked.out, "can't write");
