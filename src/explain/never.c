@@ -100,6 +100,30 @@ static int never_system(const char *path, const char *home, bool to_write, char 
                        : 0;
 }
 
+/* What is written to a folder of the home's that PATH has, the host runs. */
+static int never_programs(const char *path, const char *home, char **ret) {
+        const char *list = getenv("PATH");
+        bool is_run = false;
+
+        for (size_t n; list && *list; list += n + (list[n] == ':')) {
+                _cleanup_free_ char *named = NULL, *folder = NULL;
+
+                n = strcspn(list, ":");
+                if (*list != '/')
+                        continue;
+                named = strndup(list, n);
+                folder = named ? path_normalise(named) : NULL;
+                if (!folder)
+                        return -ENOMEM;
+                is_run |= home && path_is_beneath(folder, home) &&
+                          (path_is_beneath(path, folder) || path_is_beneath(folder, path));
+        }
+        return is_run && asprintf(ret, "%s is where the host's programs are: %s", path,
+                                  ways[ARRAY_SIZE(ways) - 1].instead) < 0
+                       ? -ENOMEM
+                       : 0;
+}
+
 struct naming {
         const struct nsrun_plan *plan;
         const char *path;
@@ -159,6 +183,8 @@ int explain_never(const struct nsrun_plan *plan, const char *path, bool to_write
                 r = never_repositorys(plan, path, ret);
         if (r >= 0 && !*ret)
                 r = never_system(path, plan->home, to_write, ret);
+        if (r >= 0 && !*ret && to_write)
+                r = never_programs(path, plan->home, ret);
         if (r < 0)
                 *ret = NULL;
         return r;
