@@ -406,16 +406,13 @@ static int review_accept_agents(const char *project, const char *path, struct ns
                                    .run = "",
                                    .is_whole = true};
         const char *name = NULL;
-        _cleanup_close_ int folder = rest_open(project, path, &name), old = kept_find(project, path, NULL),
-                            fd = -EBADF;
+        _cleanup_close_ int folder = rest_open(project, path, &name), fd = -EBADF;
         struct kept k = {0};
         unsigned number = 0;
-        int r = folder < 0 ? folder : old >= 0 ? -EEXIST : kept_put(project, &about, folder, name, &number);
+        int r = folder < 0 ? folder : kept_put(project, &about, folder, name, &number);
 
-        if (r == -ENOENT || r == -EEXIST)
-                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(r), path,
-                                 r == -EEXIST ? "this path is kept aside by its number, too" : NO_AGENTS,
-                                 LISTED);
+        if (r == -ENOENT)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(r), path, NO_AGENTS, LISTED);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_USAGE, r, path, "not all of this can be shown",
                                  "name what is in it");

@@ -204,16 +204,17 @@ int kept_list(const char *project, struct kept **ret, size_t *ret_n) {
         return 0;
 }
 
-/* The one of this path, or else of this number, among a project's. */
-static int find_in(int fd, const char *path, unsigned number, struct kept *ret) {
+/* The last one of this path and reason, or else that of this number, among a project's. */
+static int find_in(int fd, const char *path, const char *reason, unsigned number, struct kept *ret) {
         struct kept_list list = {0};
         int r = list_in(fd, &list);
 
         if (r < 0)
                 return r;
         r = -ENOENT;
-        for (size_t i = 0; i < list.n && r < 0; i++)
-                if (path ? streq(list.items[i].path, path) : list.items[i].number == number) {
+        for (size_t i = list.n; i-- > 0 && r < 0;)
+                if (path ? streq(list.items[i].path, path) && streq(list.items[i].reason, reason)
+                         : list.items[i].number == number) {
                         *ret = list.items[i];
                         list.items[i] = (struct kept){0};
                         r = 0;
@@ -222,11 +223,12 @@ static int find_in(int fd, const char *path, unsigned number, struct kept *ret) 
         return r;
 }
 
-static int open_found(const char *project, const char *path, unsigned number, struct kept *ret) {
+static int open_found(const char *project, const char *path, const char *reason, unsigned number,
+                      struct kept *ret) {
         _cleanup_close_ int fd = open_project(project, false);
         struct kept k = {0};
         char name[16];
-        int r = fd < 0 ? fd : find_in(fd, path, number, &k);
+        int r = fd < 0 ? fd : find_in(fd, path, reason, number, &k);
 
         if (r < 0)
                 return r;
@@ -239,12 +241,12 @@ static int open_found(const char *project, const char *path, unsigned number, st
         return r;
 }
 
-int kept_find(const char *project, const char *path, struct kept *ret) {
-        return open_found(project, path, 0, ret);
+int kept_find(const char *project, const char *path, const char *reason, struct kept *ret) {
+        return open_found(project, path, reason, 0, ret);
 }
 
 int kept_open(const char *project, unsigned number, struct kept *ret) {
-        return open_found(project, NULL, number, ret);
+        return open_found(project, NULL, NULL, number, ret);
 }
 
 static int kept_add_project(void *data, nsrun_unused int folder, const struct dirent *entry) {
@@ -292,8 +294,21 @@ static int write_about(int folder, const struct kept *about, bool is_moved) {
         return r < 0 || fsync(fd) == 0 ? r : -errno;
 }
 
-/* Gives the draft its number: that of an earlier one of the same path, which it replaces, or a new one. */
-static int name_draft(int fd, const char *path, unsigned *ret) {
+/* Whether the draft takes an earlier one's place: what may be the user's own stays, if it is another. */
+static bool is_replaced(int fd, int draft, const struct kept *about, const struct kept *earlier) {
+        _cleanup_close_ int old = -EBADF;
+        char name[16];
+
+        if (!streq(earlier->path, about->path) || !streq(earlier->reason, about->reason))
+                return false;
+        (void)snprintf(name, sizeof(name), "%u", earlier->number);
+        old = about->is_whole ? open_or_make(fd, name, false) : -EBADF;
+        return !about->is_whole || (old >= 0 && kept_is_within(old, KEPT_ENTRY, draft, KEPT_ENTRY) &&
+                                    kept_is_within(draft, KEPT_ENTRY, old, KEPT_ENTRY));
+}
+
+/* Gives the draft its number: that of an earlier one which it replaces, or a new one. */
+static int name_draft(int fd, int draft, const struct kept *about, unsigned *ret) {
         struct kept_list list = {0};
         unsigned number = 1;
         bool is_new = true;
@@ -304,7 +319,7 @@ static int name_draft(int fd, const char *path, unsigned *ret) {
         if (r < 0)
                 return r;
         for (size_t i = 0; i < list.n && is_new; i++) {
-                is_new = !streq(list.items[i].path, path);
+                is_new = !is_replaced(fd, draft, about, &list.items[i]);
                 number = is_new ? list.items[i].number + 1 : list.items[i].number;
         }
         n = list.n;
@@ -326,7 +341,7 @@ static int name_draft(int fd, const char *path, unsigned *ret) {
 /* The draft begins with a copy of the earlier folder, where the new one is to be laid over it. */
 static int begin_draft(int fd, int draft, const struct kept *about) {
         struct kept old = {0};
-        int r = about->adds ? find_in(fd, about->path, 0, &old) : -ENOENT;
+        int r = about->adds ? find_in(fd, about->path, about->reason, 0, &old) : -ENOENT;
         _cleanup_close_ int earlier = -EBADF;
         char name[16];
 
@@ -368,7 +383,7 @@ int kept_put(const char *project, const struct kept *about, int parent, const ch
         if (r >= 0 && fsync(draft) < 0)
                 r = -errno;
         if (r >= 0)
-                r = name_draft(fd, about->path, &number);
+                r = name_draft(fd, draft, about, &number);
         if (r < 0)
                 (void)remove_tree(fd, DRAFT);
         else if (ret)

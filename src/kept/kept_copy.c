@@ -165,3 +165,85 @@ int kept_copy_whole(int from, const char *name, int to, const char *as, mode_t m
 
         return copy_entry(&c, from, name, to, as);
 }
+
+/* -------------------------------------------------------------- what is the same */
+
+struct comparing {
+        int with; /* the folder that is compared */
+        unsigned left, depth;
+};
+
+static bool is_same_bytes(int a, int b) {
+        char x[16 << 10], y[sizeof(x)];
+        size_t n, m;
+
+        do
+                if (read_full(a, x, sizeof(x), &n) < 0 || read_full(b, y, sizeof(y), &m) < 0 || n != m ||
+                    memcmp(x, y, n) != 0)
+                        return false;
+        while (n > 0);
+        return true;
+}
+
+/* Whether two entries are the same plain file or symlink, by contents and by what their owner may do. */
+static bool is_same_leaf(int a, const char *name, int b, const char *as) {
+        char x[PATH_MAX], y[PATH_MAX];
+        _cleanup_close_ int from = -EBADF, with = -EBADF;
+        struct stat s, t;
+        ssize_t n;
+
+        if (fstatat(a, name, &s, AT_SYMLINK_NOFOLLOW) < 0 || fstatat(b, as, &t, AT_SYMLINK_NOFOLLOW) < 0 ||
+            (s.st_mode & (S_IFMT | 0100)) != (t.st_mode & (S_IFMT | 0100)) || s.st_size != t.st_size)
+                return false;
+        if (S_ISLNK(s.st_mode)) {
+                n = readlinkat(a, name, x, sizeof(x));
+                return n >= 0 && readlinkat(b, as, y, sizeof(y)) == n && memcmp(x, y, (size_t)n) == 0;
+        }
+        if (!S_ISREG(s.st_mode) || s.st_size > KEPT_BYTES)
+                return false;
+        from = openat(a, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        with = openat(b, as, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        return from >= 0 && with >= 0 && is_same_bytes(from, with);
+}
+
+static int open_copied(int folder, const char *name) {
+        return openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* 0: all that is in the one folder is in the other. */
+static int compare_kept_entry(void *data, int folder, const struct dirent *entry) {
+        struct comparing *c = data;
+        const char *name = entry->d_name;
+        _cleanup_close_ int fd = -EBADF, with = -EBADF;
+        int saved = c->with, r;
+
+        if (c->left == 0 || c->depth == 0)
+                return 1;
+        c->left--;
+        if (folder_type(folder, entry) == DT_CHR)
+                return 0;
+        if (folder_type(folder, entry) != DT_DIR)
+                return is_same_leaf(folder, name, c->with, name) ? 0 : 1;
+        fd = open_copied(folder, name);
+        with = open_copied(c->with, name);
+        if (fd < 0 || with < 0)
+                return 1;
+        c->with = with;
+        c->depth--;
+        r = folder_read(fd, compare_kept_entry, c);
+        c->depth++;
+        c->with = saved;
+        return r;
+}
+
+static bool is_in_folder(int folder, int with) {
+        struct comparing c = {.with = with, .left = KEPT_FILES, .depth = KEPT_DEPTH};
+
+        return folder_each(folder, compare_kept_entry, &c) == 0;
+}
+
+bool kept_is_within(int from, const char *name, int with, const char *as) {
+        _cleanup_close_ int folder = open_copied(from, name), other = open_copied(with, as);
+
+        return folder < 0 ? is_same_leaf(from, name, with, as) : other >= 0 && is_in_folder(folder, other);
+}
