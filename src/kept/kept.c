@@ -151,6 +151,7 @@ static unsigned number_of(const char *name) {
 struct kept_list {
         struct kept *items;
         size_t n;
+        unsigned last; /* the greatest number, be it of a damaged one */
 };
 
 static int list_kept_entry(void *data, int folder, const struct dirent *entry) {
@@ -160,6 +161,8 @@ static int list_kept_entry(void *data, int folder, const struct dirent *entry) {
         unsigned number = k.number;
         int r = fd < 0 ? -ENOENT : read_about(fd, &k);
 
+        if (number > list->last)
+                list->last = number;
         /* What is damaged is nothing that was kept. */
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
@@ -271,7 +274,7 @@ int kept_projects(char ***ret) {
 
 /* --------------------------------------------------------------------- writing */
 
-static int write_about(int folder, const struct kept *about, bool is_moved) {
+static int write_about(int folder, const struct kept *about, char **removed, bool is_moved) {
         _cleanup_json_ struct json_document d = {0};
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *text = NULL;
@@ -285,8 +288,11 @@ static int write_about(int folder, const struct kept *about, bool is_moved) {
         json_add_string(&d, d.root, "session", about->run ? about->run : "");
         json_add_number(&d, d.root, "time", (uint64_t)time(NULL));
         json_add_bool(&d, d.root, "moved", is_moved);
-        json_add_strings(&d, d.root, "removed", about->removed);
+        json_add_strings(&d, d.root, "removed", removed);
         r = d.is_other ? -EILSEQ : json_finish(&d, true, &text, NULL);
+        /* Nobody would read it. */
+        if (r >= 0 && strlen(text) > ABOUT_SIZE)
+                r = -EFBIG;
         if (r < 0)
                 return r;
         fd = openat(folder, ABOUT, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -310,7 +316,7 @@ static bool is_replaced(int fd, int draft, const struct kept *about, const struc
 /* Gives the draft its number: that of an earlier one which it replaces, or a new one. */
 static int name_draft(int fd, int draft, const struct kept *about, unsigned *ret) {
         struct kept_list list = {0};
-        unsigned number = 1;
+        unsigned number = 0;
         bool is_new = true;
         char name[16];
         size_t n;
@@ -320,20 +326,16 @@ static int name_draft(int fd, int draft, const struct kept *about, unsigned *ret
                 return r;
         for (size_t i = 0; i < list.n && is_new; i++) {
                 is_new = !is_replaced(fd, draft, about, &list.items[i]);
-                number = is_new ? list.items[i].number + 1 : list.items[i].number;
+                number = list.items[i].number;
         }
+        number = is_new ? list.last + 1 : number;
         n = list.n;
         kept_free(list.items, n);
         if (is_new && n >= KEPT_MOST)
                 return -ENOSPC;
         (void)snprintf(name, sizeof(name), "%u", number);
-        /* What is damaged has its number, too. */
-        if (is_new)
-                r = remove_tree(fd, name);
-        if (r >= 0 && syscall(SYS_renameat2, fd, DRAFT, fd, name, is_new ? 0 : RENAME_EXCHANGE) < 0)
-                r = -errno;
-        if (r < 0)
-                return r;
+        if (syscall(SYS_renameat2, fd, DRAFT, fd, name, is_new ? RENAME_NOREPLACE : RENAME_EXCHANGE) < 0)
+                return -errno;
         *ret = number;
         return fsync(fd) < 0 ? -errno : is_new ? 0 : remove_tree(fd, DRAFT);
 }
@@ -355,7 +357,6 @@ static int begin_draft(int fd, int draft, const struct kept *about) {
 static int fill_draft(int fd, int draft, const struct kept *about, int parent, const char *name) {
         int (*const copy)(int from, const char *name, int to, const char *as, mode_t mode) =
                 about->is_whole ? kept_copy_whole : kept_copy;
-        bool is_moved = false;
         int r = begin_draft(fd, draft, about);
 
         if (r >= 0)
@@ -364,11 +365,12 @@ static int fill_draft(int fd, int draft, const struct kept *about, int parent, c
                 r = remove_tree(draft, KEPT_ENTRY);
                 r = r < 0 ? r : copy(parent, name, draft, KEPT_ENTRY, 0700);
         }
-        if (r == -EFBIG && !about->is_whole && remove_tree(draft, KEPT_ENTRY) >= 0) {
-                is_moved = renameat(parent, name, draft, KEPT_ENTRY) >= 0;
-                r = is_moved ? 0 : r;
-        }
-        return r < 0 ? r : write_about(draft, about, is_moved);
+        if (r >= 0)
+                r = write_about(draft, about, about->removed, false);
+        if (r == -EFBIG && !about->is_whole && remove_tree(draft, KEPT_ENTRY) >= 0 &&
+            write_about(draft, about, NULL, true) >= 0 && renameat(parent, name, draft, KEPT_ENTRY) >= 0)
+                r = 0;
+        return r;
 }
 
 int kept_put(const char *project, const struct kept *about, int parent, const char *name, unsigned *ret) {

@@ -40,9 +40,10 @@ int kept_find_base(char **ret);
  * there stays what the owner may.  An earlier one of the same path and
  * reason is replaced, or with `adds` a folder laid over an earlier folder.  *ret (may be NULL): its
  * number.  All is written under a hidden name first; what is known of it, and a single file, is on disk when
- * it gets its own.  What is more than the bounds is moved there, as it is.  -EFBIG: it lies on another file
- * system; -ENOSPC: as many are kept already; -EINVAL: it is nothing that can be kept; -EILSEQ: the path is
- * no UTF-8; -EACCES and its like: this user has no such folder. */
+ * it gets its own.  What is more than the bounds, or has more removed names than
+ * can be noted, is moved there, as it is.  -EFBIG: it lies on another file system; -ENOSPC: as many are kept
+ * already; -EINVAL: it is nothing that can be kept; -EILSEQ: the path is no UTF-8; -EACCES and its like:
+ * this user has no such folder. */
 int kept_put(const char *project, const struct kept *about, int parent, const char *name, unsigned *ret);
 
 /* Puts an entry, whose open folder is `fd`, on the host, as kept_copy.h says, through no symlink; `mode` is

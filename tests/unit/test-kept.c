@@ -6,6 +6,7 @@
 #include <sys/file.h>
 
 #include "base/file.h"
+#include "base/str.h"
 #include "scratch.h"
 
 static int make_state(void **state) {
@@ -175,6 +176,39 @@ static void what_is_more_than_the_bounds_is_not_kept_in_part(void **state) {
         free(path);
 }
 
+static void names_that_are_too_many_to_be_noted_leave_it_moved(void **state) {
+        const char *top = *state;
+        struct kept how = {.reason = (char *)"test"}, k = {0};
+        _cleanup_close_ int fd = -EBADF;
+        char name[129];
+
+        scratch_file(top, "p/d/f", "text");
+        memset(name, 'x', sizeof(name) - 1);
+        name[sizeof(name) - 1] = '\0';
+        for (unsigned i = 0; i < 1500; i++)
+                assert_int_equal(strv_add(&how.removed, name), 0);
+        /* What can be noted is. */
+        assert_int_equal(put_as(top, "d", ".few", &how), 1);
+        for (unsigned i = 0; i < 1000; i++)
+                assert_int_equal(strv_add(&how.removed, name), 0);
+        assert_int_equal(put_as(top, "d", ".husky", &how), 2);
+        assert_false(scratch_has(top, "p/d"));
+        fd = kept_open("/p", 1, &k);
+        assert_true(fd >= 0 && !k.is_moved);
+        assert_int_equal(strv_length(k.removed), 1500);
+        kept_clear(&k);
+        close_fdp(&fd);
+        fd = kept_open("/p", 2, &k);
+        assert_true(fd >= 0 && k.is_moved);
+        kept_clear(&k);
+        assert_number(2, KEPT_ENTRY "/f", "text");
+        scratch_file(top, "p/a", "more");
+        how.is_whole = true;
+        assert_int_equal(put_as(top, "a", ".envrc", &how), -EFBIG);
+        assert_true(scratch_has(top, "p/a"));
+        strv_free(how.removed);
+}
+
 /* What a killed one has begun is in nobody's way. */
 static void what_was_begun_and_not_ended_is_not_there(void **state) {
         const char *top = *state;
@@ -183,7 +217,8 @@ static void what_was_begun_and_not_ended_is_not_there(void **state) {
         scratch_file(top, "nsrun/kept/p/.new/entry", "half");
         scratch_file(top, "nsrun/kept/p/3/entry", "without a word");
         assert_int_equal(count_kept(), 0);
-        assert_int_equal(put(top, "a", ".envrc"), 1);
+        assert_int_equal(put(top, "a", ".envrc"), 4);
+        assert_true(scratch_has(top, "nsrun/kept/p/3/entry"));
         assert_false(scratch_has(top, "nsrun/kept/p/.new"));
         assert_kept("/p/.envrc", KEPT_ENTRY, "text");
 }
@@ -222,6 +257,8 @@ int main(void) {
                                                 make_state, remove_state),
                 cmocka_unit_test_setup_teardown(what_is_more_than_the_bounds_is_not_kept_in_part, make_state,
                                                 remove_state),
+                cmocka_unit_test_setup_teardown(names_that_are_too_many_to_be_noted_leave_it_moved,
+                                                make_state, remove_state),
                 cmocka_unit_test_setup_teardown(what_was_begun_and_not_ended_is_not_there, make_state,
                                                 remove_state),
                 cmocka_unit_test_setup_teardown(after_thirty_days_it_is_dropped_and_said, make_state,
