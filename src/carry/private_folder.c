@@ -172,7 +172,7 @@ int private_folder_begin(const struct private_folder *f, bool *ret_is_old) {
                 return 0;
         }
         layer = open_layer_of(f, true);
-        r = layer < 0 ? -errno : kept_copy(kept, KEPT_ENTRY, layer, UPPER, 0755);
+        r = layer < 0 ? -errno : kept_copy(kept, KEPT_ENTRY, layer, UPPER, 0777);
         upper = r < 0 ? r : open_below(layer, UPPER);
         host = r < 0 ? r : open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         STRV_FOREACH (path, k.removed)
@@ -267,7 +267,7 @@ int private_folder_look(const struct private_folder *f) {
         int r = layer < 0 ? -errno : remove_tree(layer, LOOK);
 
         if (r >= 0)
-                r = kept_copy(layer, UPPER, layer, LOOK, 0700);
+                r = kept_copy(layer, UPPER, layer, LOOK, 0777);
         if (r >= 0)
                 r = keep_layer(f, layer, LOOK);
         return r == -ENOENT ? 0 : r;

@@ -140,6 +140,14 @@ static void print_diff(const char *text) {
         }
 }
 
+static void print_link(const char *before, const char *path) {
+        char link[PATH_MAX];
+        ssize_t n = readlink(path, link, sizeof(link) - 1);
+
+        link[n < 0 ? 0 : n] = '\0';
+        review_print(before, link, "\n");
+}
+
 static int show_file(const struct shown_folder *f, const char *name, const char *path,
                      const struct stat *st) {
         _cleanup_free_ char *after = path_join(f->store, name), *text = NULL;
@@ -158,12 +166,10 @@ static int show_file(const struct shown_folder *f, const char *name, const char 
                 return 0;
         }
         review_print(is_new ? "    + " : "    ~ ", path, can_run ? "    (a program)\n" : "\n");
+        if (!is_new && S_ISLNK(was.st_mode))
+                print_link("      replaces a link to ", path);
         if (S_ISLNK(st->st_mode)) {
-                char link[PATH_MAX];
-                ssize_t n = readlink(after, link, sizeof(link) - 1);
-
-                link[n < 0 ? 0 : n] = '\0';
-                review_print("      leads to ", link, "\n");
+                print_link("      leads to ", after);
                 return 0;
         }
         if ((*f->n_diffs)++ < DIFFS_MOST)

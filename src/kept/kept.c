@@ -303,14 +303,18 @@ static int write_about(int folder, const struct kept *about, char **removed, boo
 /* Whether the draft takes an earlier one's place: what may be the user's own stays, if it is another. */
 static bool is_replaced(int fd, int draft, const struct kept *about, const struct kept *earlier) {
         _cleanup_close_ int old = -EBADF;
+        struct stat a, b;
         char name[16];
 
         if (!streq(earlier->path, about->path) || !streq(earlier->reason, about->reason))
                 return false;
         (void)snprintf(name, sizeof(name), "%u", earlier->number);
         old = about->is_whole ? open_or_make(fd, name, false) : -EBADF;
-        return !about->is_whole || (old >= 0 && kept_is_within(old, KEPT_ENTRY, draft, KEPT_ENTRY) &&
-                                    kept_is_within(draft, KEPT_ENTRY, old, KEPT_ENTRY));
+        return !about->is_whole ||
+               (fstatat(old, KEPT_ENTRY, &a, AT_SYMLINK_NOFOLLOW) >= 0 &&
+                fstatat(draft, KEPT_ENTRY, &b, AT_SYMLINK_NOFOLLOW) >= 0 && a.st_mode == b.st_mode &&
+                kept_is_within(old, KEPT_ENTRY, draft, KEPT_ENTRY) &&
+                kept_is_within(draft, KEPT_ENTRY, old, KEPT_ENTRY));
 }
 
 /* Gives the draft its number: that of an earlier one which it replaces, or a new one. */
@@ -351,7 +355,7 @@ static int begin_draft(int fd, int draft, const struct kept *about) {
         if (r >= 0 && !old.is_moved)
                 earlier = open_or_make(fd, name, false);
         kept_clear(&old);
-        return earlier < 0 ? 0 : kept_copy(earlier, KEPT_ENTRY, draft, KEPT_ENTRY, 0700);
+        return earlier < 0 ? 0 : kept_copy(earlier, KEPT_ENTRY, draft, KEPT_ENTRY, 0777);
 }
 
 static int fill_draft(int fd, int draft, const struct kept *about, int parent, const char *name) {
@@ -360,10 +364,10 @@ static int fill_draft(int fd, int draft, const struct kept *about, int parent, c
         int r = begin_draft(fd, draft, about);
 
         if (r >= 0)
-                r = copy(parent, name, draft, KEPT_ENTRY, 0700);
+                r = copy(parent, name, draft, KEPT_ENTRY, 0777);
         if (r == -EISDIR || r == -ENOTDIR || r == -ELOOP) {
                 r = remove_tree(draft, KEPT_ENTRY);
-                r = r < 0 ? r : copy(parent, name, draft, KEPT_ENTRY, 0700);
+                r = r < 0 ? r : copy(parent, name, draft, KEPT_ENTRY, 0777);
         }
         if (r >= 0)
                 r = write_about(draft, about, about->removed, false);

@@ -36,8 +36,8 @@ struct kept {
 int kept_find_base(char **ret);
 
 /* Copies the entry `name` of the folder `parent` into the store, as about->path, ->reason, ->command and
- * ->run say: a plain file, a symlink, or a folder with such in it; others in it are left out, and of modes
- * there stays what the owner may.  An earlier one of the same path and
+ * ->run say: a plain file, a symlink, or a folder with such in it; others in it are left out, and the owner
+ * may read and write.  An earlier one of the same path and
  * reason is replaced, or with `adds` a folder laid over an earlier folder.  *ret (may be NULL): its
  * number.  All is written under a hidden name first; what is known of it, and a single file, is on disk when
  * it gets its own.  What is more than the bounds, or has more removed names than
@@ -46,8 +46,8 @@ int kept_find_base(char **ret);
  * this user has no such folder. */
 int kept_put(const char *project, const struct kept *about, int parent, const char *name, unsigned *ret);
 
-/* Puts an entry, whose open folder is `fd`, on the host, as kept_copy.h says, through no symlink; `mode` is
- * what it has there. */
+/* Puts an entry, whose open folder is `fd`, on the host, as kept_copy.h says, through no symlink; Of modes
+ * there stays what is in `mode`. */
 int kept_give(int fd, const struct kept *kept, mode_t mode);
 
 /* All of a project, by their numbers; *ret_n of them, for kept_free().  None is no failure. */

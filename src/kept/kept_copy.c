@@ -19,7 +19,7 @@ struct copying {
         size_t bytes;
         unsigned depth;
         bool is_whole; /* nothing may be left out */
-        mode_t mode;   /* of folders; files have what of it a file has, "x" where their owner has it */
+        mode_t mode;   /* what anything may have of the bits that it has */
 };
 
 static int copy_entry(struct copying *c, int from, const char *name, int to, const char *as);
@@ -60,6 +60,16 @@ static int open_to_copy(int from, const char *name, int flags) {
         return fd < 0 ? -errno : fd;
 }
 
+/* "x" is nobody's without the owner, and others get no more than they have of the file that is replaced. */
+static mode_t mode_of_copy(const struct copying *c, int to, const char *as, mode_t mode) {
+        struct stat st;
+
+        mode &= c->mode & (mode & 0100 ? 0777 : 0666);
+        if (fstatat(to, as, &st, AT_SYMLINK_NOFOLLOW) >= 0 && S_ISREG(st.st_mode))
+                mode &= 0700 | st.st_mode | (st.st_mode & 0044) >> 2;
+        return mode | 0600;
+}
+
 static int copy_file(struct copying *c, int from, const char *name, int to, const char *as) {
         _cleanup_close_ int source = open_to_copy(from, name, 0), copy = -EBADF;
         struct stat st;
@@ -76,7 +86,7 @@ static int copy_file(struct copying *c, int from, const char *name, int to, cons
         if (copy < 0)
                 return -errno;
         r = kept_copy_bytes(c, source, copy);
-        if (r >= 0 && (fchmod(copy, c->mode & (st.st_mode & 0100 ? 0777 : 0666)) < 0 ||
+        if (r >= 0 && (fchmod(copy, mode_of_copy(c, to, as, st.st_mode)) < 0 ||
                        (c->depth == KEPT_DEPTH && fsync(copy) < 0) || renameat(to, DRAFT, to, as) < 0))
                 r = -errno;
         if (r < 0)
@@ -118,13 +128,15 @@ static int copy_folder(struct copying *c, int from, const char *name, int to, co
         _cleanup_close_ int source = open_to_copy(from, name, O_DIRECTORY);
         struct copied_folder f = {.copying = c};
         _cleanup_close_ int copy = -EBADF;
+        struct stat st;
         int r;
 
         if (source < 0)
                 return source;
         if (c->depth == 0)
                 return -EFBIG;
-        if (mkdirat(to, as, c->mode) < 0 && errno != EEXIST)
+        if (fstat(source, &st) < 0 ||
+            (mkdirat(to, as, (st.st_mode & c->mode & 0777) | 0700) < 0 && errno != EEXIST))
                 return -errno;
         copy = openat(to, as, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (copy < 0)

@@ -258,7 +258,7 @@ TEST_WITH(a_protected_folder_is_the_commands_own, setup, site_teardown) {
         expect_out(&o,
                    ".claude d 755\n.claude/new f 644\n.claude/skills d 755\n.claude/skills/c f 644\n"
                    ".git/hooks/pre-commit f 755\n.husky d 755\n.husky/_ d 755\n.husky/_/pre-commit f 755\n"
-                   ".husky/l l 777\n.husky/s f 755\n.husky/x f 644\n.husky/z d 755\n");
+                   ".husky/l l 777\n.husky/s f 755\n.husky/x f 644\n.husky/z d 700\n");
 }
 
 /* Who changed nothing drops nothing; what is dropped for its age is told. */
@@ -376,6 +376,29 @@ TEST_WITH(what_an_agent_wrote_is_taken_over_by_a_person, setup, site_teardown) {
         on_host(s, "rm -r \"$XDG_CACHE_HOME/nsrun/agents\"", &o);
 }
 
+/* With the modes that it had, and for others no wider than what is there. */
+TEST_WITH(what_is_taken_over_has_its_modes, setup, site_teardown) {
+        static const char make[] =
+                "umask 22; echo token >.npmrc; chmod 600 .npmrc; mkdir -m 700 .vscode; echo x >.vscode/f; echo y >.envrc\n"
+                "chmod 755 .envrc; echo z >.yarnrc.yml";
+        const struct site *s = *state;
+        _cleanup_free_ char *review = text_of("'%s' review", program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--", "sh", "-c", make);
+        expect_in(o.err, "nsrun: note: 4 kept aside: nsrun review\n");
+        on_host(s, "echo mine >.envrc; chmod 600 .envrc; echo mine >mine; ln -s mine .yarnrc.yml", &o);
+        on_host(s, review, &o);
+        expect_in(o.out, "/.yarnrc.yml\n      replaces a link to mine\n      @@");
+        for (unsigned i = 1; i <= 4; i++) {
+                _cleanup_free_ char *number = text_of("%u", i);
+
+                assert_int_equal(accept_number(s, number, "yes\n"), 0);
+        }
+        on_host(s, "stat -c '%n %a' .npmrc .vscode .vscode/f .envrc .yarnrc.yml; cat .envrc mine", &o);
+        expect_out(&o, ".npmrc 600\n.vscode 700\n.vscode/f 644\n.envrc 700\n.yarnrc.yml 644\ny\nmine\n");
+}
+
 /* Protected names that a command made: a folder with all that a folder can have, and one that is too large.
  */
 TEST_WITH(what_a_command_made_is_taken_over_by_a_person, setup, site_teardown) {
@@ -425,7 +448,7 @@ TEST_WITH(what_a_command_made_is_taken_over_by_a_person, setup, site_teardown) {
         on_host(s, "umask; find .vscode .zed s -printf '%p %y %m %l\n' 2>/dev/null | LC_ALL=C sort", &o);
         expect_out(
                 &o,
-                "0022\n.vscode d 755 \n.vscode/d d 755 \n.vscode/d/f f 644 \n.vscode/f f 644 \n.vscode/l l 777 /etc\n"
+                "0022\n.vscode d 755 \n.vscode/d d 700 \n.vscode/d/f f 600 \n.vscode/f f 644 \n.vscode/l l 777 /etc\n"
                 ".vscode/run f 755 \ns d 755 \ns/.idea d 755 \ns/.idea/f f 644 \n");
         for (size_t i = 0; i < ARRAY_SIZE(large); i++) {
                 on_host(s, "rm -rf .zed.aside-0 src; mkdir src; echo mine >src/mine", &o);

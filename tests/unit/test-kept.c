@@ -97,7 +97,7 @@ static void a_tree_is_kept_without_what_is_special(void **state) {
         kept_clear(&k);
         assert_kept("/p/.git/hooks", KEPT_ENTRY "/pre-commit", "#!/bin/sh\n");
         assert_int_equal(fstatat(fd, KEPT_ENTRY "/pre-commit", &st, 0), 0);
-        assert_int_equal(st.st_mode & 07777, 0700);
+        assert_int_equal(st.st_mode & 07777, 0755);
         assert_int_equal(fstatat(fd, KEPT_ENTRY "/link", &st, AT_SYMLINK_NOFOLLOW), 0);
         assert_true(S_ISLNK(st.st_mode));
         assert_int_equal(fstatat(fd, KEPT_ENTRY "/fifo", &st, AT_SYMLINK_NOFOLLOW), -1);
