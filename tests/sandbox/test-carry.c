@@ -399,6 +399,35 @@ TEST_WITH(what_is_taken_over_has_its_modes, setup, site_teardown) {
         expect_out(&o, ".npmrc 600\n.vscode 700\n.vscode/f 644\n.envrc 700\n.yarnrc.yml 644\ny\nmine\n");
 }
 
+/* A NUL hides nothing, and what can't be shown at all is put nowhere. */
+TEST_WITH(what_was_not_shown_is_not_taken_over, setup, site_teardown) {
+        static const char *const make[] = {
+                "printf '#!/bin/sh\\necho \\0evil\\n' >.envrc",
+                "mkdir d; for i in $(seq 257); do echo $i >d/$i; done; mv d .vscode",
+                "head -c 4200000 /dev/zero | tr '\\0' x >.npmrc"};
+        const struct site *s = *state;
+        _cleanup_free_ char *review = text_of("'%s' review", program()),
+                            *accept = text_of("! '%s' review --accept 2 && ! '%s' review --accept 3 >&2",
+                                              program(), program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(make); i++)
+                RUN(s, &o, "--", "sh", "-c", make[i]);
+        expect_in(o.err, "nsrun: note: 3 kept aside: nsrun review\n");
+        on_host(s, review, &o);
+        expect_in(o.out, "/.envrc\n      @@ -0,0 +1,2 @@\n      +#!/bin/sh\n      +echo \\x00evil\n");
+        expect_in(o.out, "      (not compared)\n");
+        on_host(s, accept, &o);
+        expect_status(&o, 0);
+        expect_in(o.err, "nsrun: what can't be shown isn't put on the host: ");
+        expect_in(o.err, "/3/entry; look at it there, and copy it by hand\n");
+        expect_in(o.err, "/2/entry/");
+        expect_not_in(o.err, "[y/N]");
+        assert_int_equal(accept_number(s, "1", "yes\n"), 0);
+        on_host(s, "cat .envrc | tr '\\0' 0; [ ! -e .npmrc ] && [ ! -e .vscode ]", &o);
+        expect_out(&o, "#!/bin/sh\necho 0evil\n");
+}
+
 /* Protected names that a command made: a folder with all that a folder can have, and one that is too large.
  */
 TEST_WITH(what_a_command_made_is_taken_over_by_a_person, setup, site_teardown) {
