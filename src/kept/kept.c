@@ -397,23 +397,28 @@ int kept_put(const char *project, const struct kept *about, int parent, const ch
         return r;
 }
 
-static int open_on_host(const char *path) {
-        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+/* The folder in which a path is; `makes`: and those on the way that are missing, for the user alone. */
+static int open_on_host(const char *path, bool makes) {
+        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), above = -EBADF;
         _cleanup_free_ char *parent = path_parent(path);
+        int r = !parent    ? -ENOMEM
+                : root < 0 ? -errno
+                           : beneath_open(root, parent + 1, O_RDONLY | O_DIRECTORY, 0);
 
-        return !parent    ? -ENOMEM
-               : root < 0 ? -errno
-                          : beneath_open(root, parent + 1, O_RDONLY | O_DIRECTORY, 0);
+        if (r != -ENOENT || !makes)
+                return r;
+        above = open_on_host(parent, true);
+        return above < 0 ? above : open_or_make(above, path_basename(parent), true);
 }
 
 int kept_give(int fd, const struct kept *kept, mode_t mode) {
-        _cleanup_close_ int parent = open_on_host(kept->path);
+        _cleanup_close_ int parent = open_on_host(kept->path, true);
         /* What can't be put there takes nothing away. */
         int r = parent < 0 ? parent : kept_copy(fd, KEPT_ENTRY, parent, path_basename(kept->path), mode);
 
         STRV_FOREACH (name, kept->removed) {
                 _cleanup_free_ char *path = str_concat(kept->path, "/", *name);
-                _cleanup_close_ int folder = path ? open_on_host(path) : -ENOMEM;
+                _cleanup_close_ int folder = path ? open_on_host(path, false) : -ENOMEM;
 
                 if (r >= 0 && folder != -ENOENT)
                         r = folder < 0 ? folder : remove_tree(folder, path_basename(path));

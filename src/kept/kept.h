@@ -46,8 +46,8 @@ int kept_find_base(char **ret);
  * this user has no such folder. */
 int kept_put(const char *project, const struct kept *about, int parent, const char *name, unsigned *ret);
 
-/* Puts an entry, whose open folder is `fd`, on the host, as kept_copy.h says, through no symlink; Of modes
- * there stays what is in `mode`. */
+/* Puts an entry, whose open folder is `fd`, on the host, as kept_copy.h says, through no symlink, with the
+ * folders that are missing on the way; Of modes there stays what is in `mode`. */
 int kept_give(int fd, const struct kept *kept, mode_t mode);
 
 /* All of a project, by their numbers; *ret_n of them, for kept_free().  None is no failure. */

@@ -337,17 +337,20 @@ TEST_WITH(what_a_session_has_kept_aside_so_far_is_shown, setup, site_teardown) {
 TEST_WITH(what_an_agent_wrote_is_taken_over_by_a_person, setup, site_teardown) {
         static const char script[] =
                 "echo '{\"hooks\":1}' >~/.claude/settings.json; mkdir -p ~/.claude/skills/x; echo a >~/.claude/skills/x/s\n"
-                "rm ~/.claude/CLAUDE.md; echo '{\"mcpServers\":{\"a\":1}}' >~/.claude.json";
+                "mkdir -p ~/.claude/deep/a; echo b >~/.claude/deep/a/b; rm ~/.claude/CLAUDE.md; echo '{\"mcpServers\":{\"a\":1}}' >~/.claude.json";
         const struct site *s = *state;
-        _cleanup_free_ char *home = path_of(s->home, ".claude"), *settings = path_of(home, "settings.json"),
-                            *skills = path_of(home, "skills"), *project = path_of(s->project, "none"),
-                            *review = text_of("'%s' review | sed \"s,$HOME,H,\"", program()),
-                            *silent = text_of("! '%s' review --accept ~/.claude/settings.json", program()),
-                            *gone = text_of("! '%s' review --accept %s && ! '%s' review --discard ~/.ssh",
-                                            program(), project, program()),
-                            *discard = text_of("'%s' review --discard ~/.claude/settings.json && %s",
-                                               program(), review),
-                            *text = NULL;
+        _cleanup_free_ char *
+                home = path_of(s->home, ".claude"),
+               *settings = path_of(home, "settings.json"), *skills = path_of(home, "skills"),
+               *deep = path_of(home, "deep/a/b"), *project = path_of(s->project, "none"),
+               *review = text_of("'%s' review | sed \"s,$HOME,H,\"", program()),
+               *silent = text_of("! '%s' review --accept ~/.claude/settings.json", program()),
+               *gone = text_of("! '%s' review --accept %s && ! '%s' review --discard ~/.ssh", program(),
+                               project, program()),
+               *discard = text_of(
+                       "'%s' review --discard ~/.claude/settings.json && '%s' review --discard ~/.claude/deep && %s",
+                       program(), program(), review),
+               *text = NULL;
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->home, ".claude");
@@ -357,7 +360,7 @@ TEST_WITH(what_an_agent_wrote_is_taken_over_by_a_person, setup, site_teardown) {
         expect_status(&o, 0);
         on_host(s, review, &o);
         expect_out(&o, "of agents, here alone; --accept PATH shows one, and asks:\n"
-                       "    H/.claude/settings.json\n    H/.claude/skills\n");
+                       "    H/.claude/deep\n    H/.claude/settings.json\n    H/.claude/skills\n");
         on_host(s, silent, &o);
         expect_in(o.out, "      -{}\n      +{\"hooks\":1}\n");
         expect_in(o.err, "nobody can be asked");
@@ -369,6 +372,16 @@ TEST_WITH(what_an_agent_wrote_is_taken_over_by_a_person, setup, site_teardown) {
         assert_int_equal(accept_number(s, skills, "yes\n"), 0);
         on_host(s, "cat ~/.claude/skills/x/s", &o);
         expect_out(&o, "a\n");
+        /* The folders on the way are made, and lead nowhere else. */
+        on_host(s, "mkdir elsewhere; ln -s \"$PWD/elsewhere\" ~/.claude/deep", &o);
+        assert_int_equal(accept_number(s, deep, "yes\n"), 125);
+        on_host(s, "ls elsewhere; rm ~/.claude/deep; rmdir elsewhere", &o);
+        expect_out(&o, "");
+        assert_int_equal(accept_number(s, deep, "yes\n"), 0);
+        on_host(s,
+                "cat ~/.claude/deep/a/b; stat -c %a ~/.claude/deep ~/.claude/deep/a; rm -r ~/.claude/deep",
+                &o);
+        expect_out(&o, "b\n700\n700\n");
         on_host(s, discard, &o);
         expect_out(&o, "nothing is kept aside\n");
         RUN(s, &o, "--agent", "claude", "--", "sh", "-c", "cat ~/.claude/settings.json");
