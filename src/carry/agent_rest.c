@@ -13,8 +13,8 @@
 #include "base/str.h"
 #include "disk/remove_tree.h"
 #include "disk/rundir.h"
+#include "kept/kept_copy.h"
 #include "policy/agents.h"
-#include "private_folder.h"
 
 enum {
         REST_DEPTH = 64,
@@ -178,7 +178,7 @@ static int list_rest_entry(void *data, int layer, const struct dirent *entry) {
         unsigned char type = folder_type(layer, entry);
 
         if ((type != DT_REG && type != DT_DIR && type != DT_LNK) || is_of_home(entry->d_name) ||
-            (l->host >= 0 && private_is_within(layer, entry->d_name, l->host)))
+            (l->host >= 0 && kept_is_within(layer, entry->d_name, l->host, entry->d_name)))
                 return 0;
         return strv_consume(l->ret, path_join(l->folder, entry->d_name));
 }

@@ -153,7 +153,7 @@ static char *text_to_keep(const struct git_change *changes, size_t n) {
 static int keep_text(struct git_config_carry *g, const char *text) {
         const char *project = g->kept_by->project;
         struct kept old = {0};
-        _cleanup_close_ int found = kept_find(project, g->path, &old);
+        _cleanup_close_ int found = kept_find(project, g->path, GIT_CONFIG_REASON, &old);
         _cleanup_free_ char *before = NULL;
         _cleanup_draft_ char *draft = NULL;
         unsigned number = old.number;
@@ -349,7 +349,7 @@ int git_config_take(struct git_config_carry *g, char **ret_taken, char **ret_wor
         r = in_place_replace(g->path, g->inside, g->n_inside, text, n_text);
         if (r < 0)
                 return r;
-        kept = kept_find(g->kept_by->project, g->path, NULL);
+        kept = kept_find(g->kept_by->project, g->path, GIT_CONFIG_REASON, NULL);
         if (kept >= 0)
                 (void)read_small_file(kept, KEPT_ENTRY, O_NOFOLLOW, INT32_MAX, &before);
         r = keep_with(g, before, taken);

@@ -143,19 +143,19 @@ int git_list_read(const char *bytes, size_t n, struct git_list *ret) {
         return 0;
 }
 
-int git_diff(const char *before, const char *after, char **ret) {
+int git_diff(const char *before, const char *after, char **ret, size_t *ret_n) {
         char *const argv[] = {(char *)"git",
                               (char *)"diff",
                               (char *)"--no-index",
                               (char *)"--no-color",
                               (char *)"--no-ext-diff",
                               (char *)"--no-textconv",
+                              (char *)"--text",
                               (char *)"--",
                               (char *)(uintptr_t)before,
                               (char *)(uintptr_t)after,
                               NULL};
-        size_t n;
-        int r = git_read(argv, -1, ret, &n);
+        int r = git_read(argv, -1, ret, ret_n);
 
         return r < 0 ? r : r > 1 ? -EBADMSG : 0;
 }

@@ -24,9 +24,9 @@ int git_list_read(const char *bytes, size_t n, struct git_list *ret);
 void git_list_clear(struct git_list *list);
 #define _cleanup_git_list_ _cleanup_(git_list_clear)
 
-/* What git says of two files or symlinks, by their paths; "/dev/null" is none.  -E2BIG, -EBADMSG, -ENOENT,
- * -ENOMEM. */
-int git_diff(const char *before, const char *after, char **ret);
+/* What git says of two files or symlinks, by their paths, as of text; "/dev/null" is none.  -E2BIG,
+ * -EBADMSG, -ENOENT, -ENOMEM. */
+int git_diff(const char *before, const char *after, char **ret, size_t *ret_n);
 
 /* Gives a key of the file at `path` these n values in place of those that it has; 0: takes it out.
  * -EBADMSG: git won't. */

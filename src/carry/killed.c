@@ -65,7 +65,6 @@ static int keep_killed_aside(struct keeping_killed *x, const char *aside, const 
         r = kept_by_put(&x->kept_by,
                         &(struct kept){.path = (char *)(uintptr_t)path,
                                        .reason = (char *)(uintptr_t)KEPT_PROTECTED,
-                                       .adds = true,
                                        .is_whole = true},
                         parent, aside);
         return r < 0 ? r : remove_tree(parent, aside) < 0 ? -EIO : 1;

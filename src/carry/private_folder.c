@@ -4,7 +4,6 @@
 #include "private_folder.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
@@ -21,86 +20,8 @@
 #define SEEDED "seeded-%ju-%jd.%ld"
 #define REASON "folder"
 
-/* -------------------------------------------------------------- what is the same */
-
-struct comparing {
-        int with; /* the folder that is compared */
-        unsigned left, depth;
-};
-
-static bool is_same_bytes(int a, int b) {
-        char x[16 << 10], y[sizeof(x)];
-        size_t n, m;
-
-        do
-                if (read_full(a, x, sizeof(x), &n) < 0 || read_full(b, y, sizeof(y), &m) < 0 || n != m ||
-                    memcmp(x, y, n) != 0)
-                        return false;
-        while (n > 0);
-        return true;
-}
-
-/* Whether two entries are the same plain file or symlink, by contents and by what their owner may do. */
-static bool is_same_leaf(int a, int b, const char *name) {
-        char x[PATH_MAX], y[PATH_MAX];
-        _cleanup_close_ int from = -EBADF, with = -EBADF;
-        struct stat s, t;
-        ssize_t n;
-
-        if (fstatat(a, name, &s, AT_SYMLINK_NOFOLLOW) < 0 || fstatat(b, name, &t, AT_SYMLINK_NOFOLLOW) < 0 ||
-            (s.st_mode & (S_IFMT | 0100)) != (t.st_mode & (S_IFMT | 0100)) || s.st_size != t.st_size)
-                return false;
-        if (S_ISLNK(s.st_mode)) {
-                n = readlinkat(a, name, x, sizeof(x));
-                return n >= 0 && readlinkat(b, name, y, sizeof(y)) == n && memcmp(x, y, (size_t)n) == 0;
-        }
-        if (!S_ISREG(s.st_mode) || s.st_size > KEPT_BYTES)
-                return false;
-        from = openat(a, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        with = openat(b, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        return from >= 0 && with >= 0 && is_same_bytes(from, with);
-}
-
 static int open_below(int folder, const char *name) {
         return openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-/* 0: all that is in the one folder is in the other. */
-static int compare_private(void *data, int folder, const struct dirent *entry) {
-        struct comparing *c = data;
-        const char *name = entry->d_name;
-        _cleanup_close_ int fd = -EBADF, with = -EBADF;
-        int saved = c->with, r;
-
-        if (c->left == 0 || c->depth == 0)
-                return 1;
-        c->left--;
-        if (folder_type(folder, entry) == DT_CHR)
-                return 0;
-        if (folder_type(folder, entry) != DT_DIR)
-                return is_same_leaf(folder, c->with, name) ? 0 : 1;
-        fd = open_below(folder, name);
-        with = open_below(c->with, name);
-        if (fd < 0 || with < 0)
-                return 1;
-        c->with = with;
-        c->depth--;
-        r = folder_read(fd, compare_private, c);
-        c->depth++;
-        c->with = saved;
-        return r;
-}
-
-static bool is_within(int folder, int with) {
-        struct comparing c = {.with = with, .left = KEPT_FILES, .depth = KEPT_DEPTH};
-
-        return folder_each(folder, compare_private, &c) == 0;
-}
-
-bool private_is_within(int from, const char *name, int with) {
-        _cleanup_close_ int folder = open_below(from, name), other = open_below(with, name);
-
-        return folder < 0 ? is_same_leaf(from, with, name) : other >= 0 && is_within(folder, other);
 }
 
 /* ------------------------------------------------------------ what differs from the host */
@@ -171,7 +92,8 @@ static int prune_entry(void *data, int folder, const struct dirent *entry) {
                 (void)unlinkat(folder, name, 0);
                 return p->host >= 0 && !p->is_bound ? add_removed(p, name) : 0;
         }
-        if ((type != DT_REG && type != DT_LNK) || (p->host >= 0 && is_same_leaf(folder, p->host, name)))
+        if ((type != DT_REG && type != DT_LNK) ||
+            (p->host >= 0 && kept_is_within(folder, name, p->host, name)))
                 return unlinkat(folder, name, 0) < 0 ? -errno : 0;
         return 0;
 }
@@ -190,7 +112,7 @@ static int open_layer_of(const struct private_folder *f, bool makes) {
 /* kept_find(), of a folder that was copied: a file that was kept when the host had none of that name is no
  * part of it. */
 static int find_kept_folder(const struct private_folder *f, struct kept *ret) {
-        int kept = kept_find(f->kept_by->project, f->path, ret);
+        int kept = kept_find(f->kept_by->project, f->path, REASON, ret);
         struct stat st;
 
         if (kept >= 0 && (ret->is_moved || fstatat(kept, KEPT_ENTRY, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
@@ -250,7 +172,7 @@ int private_folder_begin(const struct private_folder *f, bool *ret_is_old) {
                 return 0;
         }
         layer = open_layer_of(f, true);
-        r = layer < 0 ? -errno : kept_copy(kept, KEPT_ENTRY, layer, UPPER, 0755);
+        r = layer < 0 ? -errno : kept_copy(kept, KEPT_ENTRY, layer, UPPER, 0777);
         upper = r < 0 ? r : open_below(layer, UPPER);
         host = r < 0 ? r : open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         STRV_FOREACH (path, k.removed)
@@ -263,14 +185,15 @@ int private_folder_begin(const struct private_folder *f, bool *ret_is_old) {
         return r < 0 || !name_seed(kept, seed) ? r : mkdirat(layer, seed, 0700) < 0 ? -errno : 0;
 }
 
-static bool is_kept_already(int kept, const struct kept *k, int upper, char *const *removed) {
-        _cleanup_close_ int entry = kept < 0 ? -EBADF : open_below(kept, KEPT_ENTRY);
+static bool is_kept_already(int kept, const struct kept *k, int layer, const char *name,
+                            char *const *removed) {
         size_t n = strv_length(removed);
         bool is = kept >= 0 && n == strv_length(k->removed);
 
         for (size_t i = 0; i < n && is; i++)
                 is = strv_contains(k->removed, removed[i]);
-        return is && entry >= 0 && is_within(upper, entry) && is_within(entry, upper);
+        return is && kept_is_within(layer, name, kept, KEPT_ENTRY) &&
+               kept_is_within(kept, KEPT_ENTRY, layer, name);
 }
 
 static int stop_at_any(nsrun_unused void *data, nsrun_unused int folder,
@@ -283,7 +206,7 @@ static int keep_upper(const struct private_folder *f, int layer, const char *nam
                       bool is_too_much, char **removed) {
         struct kept k = {0};
         _cleanup_close_ int kept = find_kept_folder(f, &k);
-        bool is_same = !is_too_much && is_kept_already(kept, &k, upper, removed), is_seeded;
+        bool is_same = !is_too_much && is_kept_already(kept, &k, layer, name, removed), is_seeded;
         unsigned number = k.number;
         char seed[64];
         int r;
@@ -306,7 +229,7 @@ static int keep_upper(const struct private_folder *f, int layer, const char *nam
                 return r < 0 ? r : 1;
         close_fdp(&kept);
         kept = find_kept_folder(f, &k);
-        if (name_seed(kept, seed) && is_kept_already(kept, &k, upper, removed))
+        if (name_seed(kept, seed) && is_kept_already(kept, &k, layer, name, removed))
                 (void)mkdirat(layer, seed, 0700);
         kept_clear(&k);
         return 1;
@@ -344,7 +267,7 @@ int private_folder_look(const struct private_folder *f) {
         int r = layer < 0 ? -errno : remove_tree(layer, LOOK);
 
         if (r >= 0)
-                r = kept_copy(layer, UPPER, layer, LOOK, 0700);
+                r = kept_copy(layer, UPPER, layer, LOOK, 0777);
         if (r >= 0)
                 r = keep_layer(f, layer, LOOK);
         return r == -ENOENT ? 0 : r;

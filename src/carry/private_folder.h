@@ -12,8 +12,6 @@ struct private_folder {
         struct kept_by *kept_by;
 };
 
-/* Whether the folder `with` has all that the entry `name` of the folder `from` is. */
-bool private_is_within(int from, const char *name, int with);
 /* Fills the upper folder with what is kept, if that was copied as a folder; *ret_is_old: that was too old.
  * -errno. */
 int private_folder_begin(const struct private_folder *f, bool *ret_is_old);

@@ -72,7 +72,7 @@ int version_read_host(const char *path, char **ret, size_t *ret_n) {
 /* The host's file, and what was kept aside of it. */
 static int make_given(struct versions *versions, struct version *f) {
         struct kept about = {0};
-        _cleanup_close_ int kept = kept_find(versions->kept_by->project, f->path, &about);
+        _cleanup_close_ int kept = kept_find(versions->kept_by->project, f->path, GIT_CONFIG_REASON, &about);
         _cleanup_free_ char *more = NULL;
 
         if (kept == -ENOMEM)

@@ -56,6 +56,7 @@ struct reviewing {
         struct json_document d;
         struct json_value *rows;
         size_t n;
+        char *uncompared; /* one that wasn't shown, in the store */
 };
 
 /* What the host's git would do at a key's word. */
@@ -126,24 +127,41 @@ static int show_one_of(void *data, int folder, const struct dirent *entry) {
 }
 
 /* git's words, without those that name the files. */
-static void print_diff(const char *text) {
+static int print_diff(const char *text, size_t n) {
         bool is_begun = false;
 
-        for (const char *at = text, *end; *at; at = end + (*end == '\n')) {
-                _cleanup_free_ char *line = NULL;
+        for (const char *at = text, *end; at < text + n; at = end + 1) {
+                end = memchr(at, '\n', (size_t)(text + n - at));
+                end = end ? end : text + n;
+                is_begun |= *at == '@';
+                for (const char *part = at; is_begun && part <= end; part += strlen(part) + 1) {
+                        size_t length = strnlen(part, (size_t)(end - part));
+                        _cleanup_free_ char *line = strndup(part, length);
 
-                end = strchrnul(at, '\n');
-                is_begun |= *at == '@' || startswith(at, "Binary ");
-                line = is_begun ? strndup(at, (size_t)(end - at)) : NULL;
-                if (line)
-                        review_print("      ", *at == 'B' ? "(no text)" : line, "\n");
+                        if (!line)
+                                return -ENOMEM;
+                        review_print(part == at ? "      " : "\\x00", line,
+                                     part + length == end ? "\n" : "");
+                        if (part + length == end)
+                                break;
+                }
         }
+        return 0;
+}
+
+static void print_link(const char *before, const char *path) {
+        char link[PATH_MAX];
+        ssize_t n = readlink(path, link, sizeof(link) - 1);
+
+        link[n < 0 ? 0 : n] = '\0';
+        review_print(before, link, "\n");
 }
 
 static int show_file(const struct shown_folder *f, const char *name, const char *path,
                      const struct stat *st) {
         _cleanup_free_ char *after = path_join(f->store, name), *text = NULL;
         struct stat was;
+        size_t n = 0;
         bool is_new = lstat(path, &was) < 0, can_run = S_ISREG(st->st_mode) && (st->st_mode & 0100);
         int r = 0;
 
@@ -158,20 +176,19 @@ static int show_file(const struct shown_folder *f, const char *name, const char 
                 return 0;
         }
         review_print(is_new ? "    + " : "    ~ ", path, can_run ? "    (a program)\n" : "\n");
+        if (!is_new && S_ISLNK(was.st_mode))
+                print_link("      replaces a link to ", path);
         if (S_ISLNK(st->st_mode)) {
-                char link[PATH_MAX];
-                ssize_t n = readlink(after, link, sizeof(link) - 1);
-
-                link[n < 0 ? 0 : n] = '\0';
-                review_print("      leads to ", link, "\n");
+                print_link("      leads to ", after);
                 return 0;
         }
         if ((*f->n_diffs)++ < DIFFS_MOST)
-                r = git_diff(!is_new && S_ISREG(was.st_mode) ? path : "/dev/null", after, &text);
+                r = git_diff(!is_new && S_ISREG(was.st_mode) ? path : "/dev/null", after, &text, &n);
         if (r >= 0 && text)
-                print_diff(text);
-        else
-                (void)printf("      (not compared)\n");
+                return print_diff(text, n);
+        (void)printf("      (not compared)\n");
+        if (!f->v->uncompared)
+                f->v->uncompared = TAKE_PTR(after);
         return r == -ENOMEM ? r : 0;
 }
 
@@ -249,7 +266,7 @@ static int review_one(struct reviewing *v, const char *project, const struct kep
                 review_print("    by ", k->command, "\n");
         print_changes(&review);
         r = is_config || fd < 0 ? 0 : show_files(v, k, fd, NULL);
-        return r == -ENOMEM ? r : 0;
+        return r == -ENOMEM || kept >= 0 ? r : 0;
 }
 
 /* What agents wrote to their own folders, and is there again in the project's next run alone. */
@@ -301,6 +318,7 @@ static int print_review(const struct review_options *o, const char *project, str
         STRV_FOREACH (one, projects)
                 if (r >= 0)
                         r = review_project(&v, *one, o->is_json);
+        free(v.uncompared);
         if (r >= 0 && !o->is_all)
                 r = review_agents(&v, project, o->is_json);
         if (r < 0)
@@ -373,8 +391,15 @@ static int review_accept(const char *project, const struct kept *k, int fd, stru
                                  "this is too large for a look at all of it",
                                  "move it by hand from where 'nsrun review' says it is");
         r = review_one(&v, project, k, fd, false);
+        if (r >= 0 && v.uncompared)
+                r = error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EFBIG), v.uncompared,
+                              "what can't be shown isn't put on the host",
+                              "look at it there, and copy it by hand");
+        else if (r < 0)
+                r = review_fail(r, k->path, err);
+        free(v.uncompared);
         if (r < 0)
-                return review_fail(r, k->path, err);
+                return r;
         (void)fflush(stdout);
         r = confirm_on_terminal("Put this on the host? [y/N] ");
         if (r < 0)
@@ -406,22 +431,20 @@ static int review_accept_agents(const char *project, const char *path, struct ns
                                    .run = "",
                                    .is_whole = true};
         const char *name = NULL;
-        _cleanup_close_ int folder = rest_open(project, path, &name), old = kept_find(project, path, NULL),
-                            fd = -EBADF;
+        _cleanup_close_ int folder = rest_open(project, path, &name), fd = -EBADF;
         struct kept k = {0};
         unsigned number = 0;
-        int r = folder < 0 ? folder : old >= 0 ? -EEXIST : kept_put(project, &about, folder, name, &number);
+        int r = folder < 0 ? folder : kept_put(project, &about, folder, name, &number);
 
-        if (r == -ENOENT || r == -EEXIST)
-                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(r), path,
-                                 r == -EEXIST ? "this path is kept aside by its number, too" : NO_AGENTS,
-                                 LISTED);
+        if (r == -ENOENT)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(r), path, NO_AGENTS, LISTED);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_USAGE, r, path, "not all of this can be shown",
                                  "name what is in it");
         r = fd = kept_open(project, number, &k);
         r = r < 0 ? review_fail(r, path, err) : review_accept(project, &k, fd, err);
-        if (r < 0)
+        /* What can't be shown is looked at in the store. */
+        if (r < 0 && r != -EFBIG)
                 (void)kept_drop(project, number);
         kept_clear(&k);
         return r;

@@ -151,6 +151,7 @@ static unsigned number_of(const char *name) {
 struct kept_list {
         struct kept *items;
         size_t n;
+        unsigned last; /* the greatest number, be it of a damaged one */
 };
 
 static int list_kept_entry(void *data, int folder, const struct dirent *entry) {
@@ -160,6 +161,8 @@ static int list_kept_entry(void *data, int folder, const struct dirent *entry) {
         unsigned number = k.number;
         int r = fd < 0 ? -ENOENT : read_about(fd, &k);
 
+        if (number > list->last)
+                list->last = number;
         /* What is damaged is nothing that was kept. */
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
@@ -204,16 +207,17 @@ int kept_list(const char *project, struct kept **ret, size_t *ret_n) {
         return 0;
 }
 
-/* The one of this path, or else of this number, among a project's. */
-static int find_in(int fd, const char *path, unsigned number, struct kept *ret) {
+/* The last one of this path and reason, or else that of this number, among a project's. */
+static int find_in(int fd, const char *path, const char *reason, unsigned number, struct kept *ret) {
         struct kept_list list = {0};
         int r = list_in(fd, &list);
 
         if (r < 0)
                 return r;
         r = -ENOENT;
-        for (size_t i = 0; i < list.n && r < 0; i++)
-                if (path ? streq(list.items[i].path, path) : list.items[i].number == number) {
+        for (size_t i = list.n; i-- > 0 && r < 0;)
+                if (path ? streq(list.items[i].path, path) && streq(list.items[i].reason, reason)
+                         : list.items[i].number == number) {
                         *ret = list.items[i];
                         list.items[i] = (struct kept){0};
                         r = 0;
@@ -222,11 +226,12 @@ static int find_in(int fd, const char *path, unsigned number, struct kept *ret) 
         return r;
 }
 
-static int open_found(const char *project, const char *path, unsigned number, struct kept *ret) {
+static int open_found(const char *project, const char *path, const char *reason, unsigned number,
+                      struct kept *ret) {
         _cleanup_close_ int fd = open_project(project, false);
         struct kept k = {0};
         char name[16];
-        int r = fd < 0 ? fd : find_in(fd, path, number, &k);
+        int r = fd < 0 ? fd : find_in(fd, path, reason, number, &k);
 
         if (r < 0)
                 return r;
@@ -239,12 +244,12 @@ static int open_found(const char *project, const char *path, unsigned number, st
         return r;
 }
 
-int kept_find(const char *project, const char *path, struct kept *ret) {
-        return open_found(project, path, 0, ret);
+int kept_find(const char *project, const char *path, const char *reason, struct kept *ret) {
+        return open_found(project, path, reason, 0, ret);
 }
 
 int kept_open(const char *project, unsigned number, struct kept *ret) {
-        return open_found(project, NULL, number, ret);
+        return open_found(project, NULL, NULL, number, ret);
 }
 
 static int kept_add_project(void *data, nsrun_unused int folder, const struct dirent *entry) {
@@ -269,7 +274,7 @@ int kept_projects(char ***ret) {
 
 /* --------------------------------------------------------------------- writing */
 
-static int write_about(int folder, const struct kept *about, bool is_moved) {
+static int write_about(int folder, const struct kept *about, char **removed, bool is_moved) {
         _cleanup_json_ struct json_document d = {0};
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *text = NULL;
@@ -283,8 +288,11 @@ static int write_about(int folder, const struct kept *about, bool is_moved) {
         json_add_string(&d, d.root, "session", about->run ? about->run : "");
         json_add_number(&d, d.root, "time", (uint64_t)time(NULL));
         json_add_bool(&d, d.root, "moved", is_moved);
-        json_add_strings(&d, d.root, "removed", about->removed);
+        json_add_strings(&d, d.root, "removed", removed);
         r = d.is_other ? -EILSEQ : json_finish(&d, true, &text, NULL);
+        /* Nobody would read it. */
+        if (r >= 0 && strlen(text) > ABOUT_SIZE)
+                r = -EFBIG;
         if (r < 0)
                 return r;
         fd = openat(folder, ABOUT, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -292,10 +300,27 @@ static int write_about(int folder, const struct kept *about, bool is_moved) {
         return r < 0 || fsync(fd) == 0 ? r : -errno;
 }
 
-/* Gives the draft its number: that of an earlier one of the same path, which it replaces, or a new one. */
-static int name_draft(int fd, const char *path, unsigned *ret) {
+/* Whether the draft takes an earlier one's place: what may be the user's own stays, if it is another. */
+static bool is_replaced(int fd, int draft, const struct kept *about, const struct kept *earlier) {
+        _cleanup_close_ int old = -EBADF;
+        struct stat a, b;
+        char name[16];
+
+        if (!streq(earlier->path, about->path) || !streq(earlier->reason, about->reason))
+                return false;
+        (void)snprintf(name, sizeof(name), "%u", earlier->number);
+        old = about->is_whole ? open_or_make(fd, name, false) : -EBADF;
+        return !about->is_whole ||
+               (fstatat(old, KEPT_ENTRY, &a, AT_SYMLINK_NOFOLLOW) >= 0 &&
+                fstatat(draft, KEPT_ENTRY, &b, AT_SYMLINK_NOFOLLOW) >= 0 && a.st_mode == b.st_mode &&
+                kept_is_within(old, KEPT_ENTRY, draft, KEPT_ENTRY) &&
+                kept_is_within(draft, KEPT_ENTRY, old, KEPT_ENTRY));
+}
+
+/* Gives the draft its number: that of an earlier one which it replaces, or a new one. */
+static int name_draft(int fd, int draft, const struct kept *about, unsigned *ret) {
         struct kept_list list = {0};
-        unsigned number = 1;
+        unsigned number = 0;
         bool is_new = true;
         char name[16];
         size_t n;
@@ -304,21 +329,17 @@ static int name_draft(int fd, const char *path, unsigned *ret) {
         if (r < 0)
                 return r;
         for (size_t i = 0; i < list.n && is_new; i++) {
-                is_new = !streq(list.items[i].path, path);
-                number = is_new ? list.items[i].number + 1 : list.items[i].number;
+                is_new = !is_replaced(fd, draft, about, &list.items[i]);
+                number = list.items[i].number;
         }
+        number = is_new ? list.last + 1 : number;
         n = list.n;
         kept_free(list.items, n);
         if (is_new && n >= KEPT_MOST)
                 return -ENOSPC;
         (void)snprintf(name, sizeof(name), "%u", number);
-        /* What is damaged has its number, too. */
-        if (is_new)
-                r = remove_tree(fd, name);
-        if (r >= 0 && syscall(SYS_renameat2, fd, DRAFT, fd, name, is_new ? 0 : RENAME_EXCHANGE) < 0)
-                r = -errno;
-        if (r < 0)
-                return r;
+        if (syscall(SYS_renameat2, fd, DRAFT, fd, name, is_new ? RENAME_NOREPLACE : RENAME_EXCHANGE) < 0)
+                return -errno;
         *ret = number;
         return fsync(fd) < 0 ? -errno : is_new ? 0 : remove_tree(fd, DRAFT);
 }
@@ -326,7 +347,7 @@ static int name_draft(int fd, const char *path, unsigned *ret) {
 /* The draft begins with a copy of the earlier folder, where the new one is to be laid over it. */
 static int begin_draft(int fd, int draft, const struct kept *about) {
         struct kept old = {0};
-        int r = about->adds ? find_in(fd, about->path, 0, &old) : -ENOENT;
+        int r = about->adds ? find_in(fd, about->path, about->reason, 0, &old) : -ENOENT;
         _cleanup_close_ int earlier = -EBADF;
         char name[16];
 
@@ -334,26 +355,26 @@ static int begin_draft(int fd, int draft, const struct kept *about) {
         if (r >= 0 && !old.is_moved)
                 earlier = open_or_make(fd, name, false);
         kept_clear(&old);
-        return earlier < 0 ? 0 : kept_copy(earlier, KEPT_ENTRY, draft, KEPT_ENTRY, 0700);
+        return earlier < 0 ? 0 : kept_copy(earlier, KEPT_ENTRY, draft, KEPT_ENTRY, 0777);
 }
 
 static int fill_draft(int fd, int draft, const struct kept *about, int parent, const char *name) {
         int (*const copy)(int from, const char *name, int to, const char *as, mode_t mode) =
                 about->is_whole ? kept_copy_whole : kept_copy;
-        bool is_moved = false;
         int r = begin_draft(fd, draft, about);
 
         if (r >= 0)
-                r = copy(parent, name, draft, KEPT_ENTRY, 0700);
+                r = copy(parent, name, draft, KEPT_ENTRY, 0777);
         if (r == -EISDIR || r == -ENOTDIR || r == -ELOOP) {
                 r = remove_tree(draft, KEPT_ENTRY);
-                r = r < 0 ? r : copy(parent, name, draft, KEPT_ENTRY, 0700);
+                r = r < 0 ? r : copy(parent, name, draft, KEPT_ENTRY, 0777);
         }
-        if (r == -EFBIG && !about->is_whole && remove_tree(draft, KEPT_ENTRY) >= 0) {
-                is_moved = renameat(parent, name, draft, KEPT_ENTRY) >= 0;
-                r = is_moved ? 0 : r;
-        }
-        return r < 0 ? r : write_about(draft, about, is_moved);
+        if (r >= 0)
+                r = write_about(draft, about, about->removed, false);
+        if (r == -EFBIG && !about->is_whole && remove_tree(draft, KEPT_ENTRY) >= 0 &&
+            write_about(draft, about, NULL, true) >= 0 && renameat(parent, name, draft, KEPT_ENTRY) >= 0)
+                r = 0;
+        return r;
 }
 
 int kept_put(const char *project, const struct kept *about, int parent, const char *name, unsigned *ret) {
@@ -368,7 +389,7 @@ int kept_put(const char *project, const struct kept *about, int parent, const ch
         if (r >= 0 && fsync(draft) < 0)
                 r = -errno;
         if (r >= 0)
-                r = name_draft(fd, about->path, &number);
+                r = name_draft(fd, draft, about, &number);
         if (r < 0)
                 (void)remove_tree(fd, DRAFT);
         else if (ret)
@@ -376,23 +397,28 @@ int kept_put(const char *project, const struct kept *about, int parent, const ch
         return r;
 }
 
-static int open_on_host(const char *path) {
-        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+/* The folder in which a path is; `makes`: and those on the way that are missing, for the user alone. */
+static int open_on_host(const char *path, bool makes) {
+        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), above = -EBADF;
         _cleanup_free_ char *parent = path_parent(path);
+        int r = !parent    ? -ENOMEM
+                : root < 0 ? -errno
+                           : beneath_open(root, parent + 1, O_RDONLY | O_DIRECTORY, 0);
 
-        return !parent    ? -ENOMEM
-               : root < 0 ? -errno
-                          : beneath_open(root, parent + 1, O_RDONLY | O_DIRECTORY, 0);
+        if (r != -ENOENT || !makes)
+                return r;
+        above = open_on_host(parent, true);
+        return above < 0 ? above : open_or_make(above, path_basename(parent), true);
 }
 
 int kept_give(int fd, const struct kept *kept, mode_t mode) {
-        _cleanup_close_ int parent = open_on_host(kept->path);
+        _cleanup_close_ int parent = open_on_host(kept->path, true);
         /* What can't be put there takes nothing away. */
         int r = parent < 0 ? parent : kept_copy(fd, KEPT_ENTRY, parent, path_basename(kept->path), mode);
 
         STRV_FOREACH (name, kept->removed) {
                 _cleanup_free_ char *path = str_concat(kept->path, "/", *name);
-                _cleanup_close_ int folder = path ? open_on_host(path) : -ENOMEM;
+                _cleanup_close_ int folder = path ? open_on_host(path, false) : -ENOMEM;
 
                 if (r >= 0 && folder != -ENOENT)
                         r = folder < 0 ? folder : remove_tree(folder, path_basename(path));

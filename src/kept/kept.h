@@ -26,7 +26,8 @@ struct kept {
         time_t time;
         char **removed; /* of a folder: paths in it that are taken away */
         bool adds;      /* kept_put()'s */
-        bool is_whole;  /* likewise: what a copy would leave out, or is too large, is left where it is */
+        bool is_whole;  /* likewise: it may be the user's own; what a copy would leave out, or is too large,
+                           is  left where it is, and no other one of the path is replaced */
         bool is_moved;  /* more than the bounds: no copy, and nobody's to take over but by hand */
 };
 
@@ -35,26 +36,27 @@ struct kept {
 int kept_find_base(char **ret);
 
 /* Copies the entry `name` of the folder `parent` into the store, as about->path, ->reason, ->command and
- * ->run say: a plain file, a symlink, or a folder with such in it; others in it are left out, and of modes
- * there stays what the owner may.  An earlier one of the same path is replaced,
- * or with `adds` a folder laid over an earlier folder.  *ret (may be NULL): its
+ * ->run say: a plain file, a symlink, or a folder with such in it; others in it are left out, and the owner
+ * may read and write.  An earlier one of the same path and
+ * reason is replaced, or with `adds` a folder laid over an earlier folder.  *ret (may be NULL): its
  * number.  All is written under a hidden name first; what is known of it, and a single file, is on disk when
- * it gets its own.  What is more than the bounds is moved there, as it is.  -EFBIG: it lies on another file
- * system; -ENOSPC: as many are kept already; -EINVAL: it is nothing that can be kept; -EILSEQ: the path is
- * no UTF-8; -EACCES and its like: this user has no such folder. */
+ * it gets its own.  What is more than the bounds, or has more removed names than
+ * can be noted, is moved there, as it is.  -EFBIG: it lies on another file system; -ENOSPC: as many are kept
+ * already; -EINVAL: it is nothing that can be kept; -EILSEQ: the path is no UTF-8; -EACCES and its like:
+ * this user has no such folder. */
 int kept_put(const char *project, const struct kept *about, int parent, const char *name, unsigned *ret);
 
-/* Puts an entry, whose open folder is `fd`, on the host, as kept_copy.h says, through no symlink; `mode` is
- * what it has there. */
+/* Puts an entry, whose open folder is `fd`, on the host, as kept_copy.h says, through no symlink, with the
+ * folders that are missing on the way; Of modes there stays what is in `mode`. */
 int kept_give(int fd, const struct kept *kept, mode_t mode);
 
 /* All of a project, by their numbers; *ret_n of them, for kept_free().  None is no failure. */
 int kept_list(const char *project, struct kept **ret, size_t *ret_n);
 void kept_free(struct kept *list, size_t n);
 
-/* The folder of the entry of a path, open for reading, in which KEPT_ENTRY is; *ret (may be NULL) for
- * kept_clear().  -ENOENT: none is kept. */
-int kept_find(const char *project, const char *path, struct kept *ret);
+/* The folder of the last entry of a path and reason, open for reading, in which KEPT_ENTRY is; *ret (may be
+ * NULL) for kept_clear().  -ENOENT: none is kept. */
+int kept_find(const char *project, const char *path, const char *reason, struct kept *ret);
 /* The same by its number. */
 int kept_open(const char *project, unsigned number, struct kept *ret);
 void kept_clear(struct kept *k);

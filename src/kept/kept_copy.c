@@ -19,7 +19,7 @@ struct copying {
         size_t bytes;
         unsigned depth;
         bool is_whole; /* nothing may be left out */
-        mode_t mode;   /* of folders; files have what of it a file has, "x" where their owner has it */
+        mode_t mode;   /* what anything may have of the bits that it has */
 };
 
 static int copy_entry(struct copying *c, int from, const char *name, int to, const char *as);
@@ -60,6 +60,16 @@ static int open_to_copy(int from, const char *name, int flags) {
         return fd < 0 ? -errno : fd;
 }
 
+/* "x" is nobody's without the owner, and others get no more than they have of the file that is replaced. */
+static mode_t mode_of_copy(const struct copying *c, int to, const char *as, mode_t mode) {
+        struct stat st;
+
+        mode &= c->mode & (mode & 0100 ? 0777 : 0666);
+        if (fstatat(to, as, &st, AT_SYMLINK_NOFOLLOW) >= 0 && S_ISREG(st.st_mode))
+                mode &= 0700 | st.st_mode | (st.st_mode & 0044) >> 2;
+        return mode | 0600;
+}
+
 static int copy_file(struct copying *c, int from, const char *name, int to, const char *as) {
         _cleanup_close_ int source = open_to_copy(from, name, 0), copy = -EBADF;
         struct stat st;
@@ -76,7 +86,7 @@ static int copy_file(struct copying *c, int from, const char *name, int to, cons
         if (copy < 0)
                 return -errno;
         r = kept_copy_bytes(c, source, copy);
-        if (r >= 0 && (fchmod(copy, c->mode & (st.st_mode & 0100 ? 0777 : 0666)) < 0 ||
+        if (r >= 0 && (fchmod(copy, mode_of_copy(c, to, as, st.st_mode)) < 0 ||
                        (c->depth == KEPT_DEPTH && fsync(copy) < 0) || renameat(to, DRAFT, to, as) < 0))
                 r = -errno;
         if (r < 0)
@@ -118,13 +128,15 @@ static int copy_folder(struct copying *c, int from, const char *name, int to, co
         _cleanup_close_ int source = open_to_copy(from, name, O_DIRECTORY);
         struct copied_folder f = {.copying = c};
         _cleanup_close_ int copy = -EBADF;
+        struct stat st;
         int r;
 
         if (source < 0)
                 return source;
         if (c->depth == 0)
                 return -EFBIG;
-        if (mkdirat(to, as, c->mode) < 0 && errno != EEXIST)
+        if (fstat(source, &st) < 0 ||
+            (mkdirat(to, as, (st.st_mode & c->mode & 0777) | 0700) < 0 && errno != EEXIST))
                 return -errno;
         copy = openat(to, as, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (copy < 0)
@@ -164,4 +176,86 @@ int kept_copy_whole(int from, const char *name, int to, const char *as, mode_t m
                             .is_whole = true};
 
         return copy_entry(&c, from, name, to, as);
+}
+
+/* -------------------------------------------------------------- what is the same */
+
+struct comparing {
+        int with; /* the folder that is compared */
+        unsigned left, depth;
+};
+
+static bool is_same_bytes(int a, int b) {
+        char x[16 << 10], y[sizeof(x)];
+        size_t n, m;
+
+        do
+                if (read_full(a, x, sizeof(x), &n) < 0 || read_full(b, y, sizeof(y), &m) < 0 || n != m ||
+                    memcmp(x, y, n) != 0)
+                        return false;
+        while (n > 0);
+        return true;
+}
+
+/* Whether two entries are the same plain file or symlink, by contents and by what their owner may do. */
+static bool is_same_leaf(int a, const char *name, int b, const char *as) {
+        char x[PATH_MAX], y[PATH_MAX];
+        _cleanup_close_ int from = -EBADF, with = -EBADF;
+        struct stat s, t;
+        ssize_t n;
+
+        if (fstatat(a, name, &s, AT_SYMLINK_NOFOLLOW) < 0 || fstatat(b, as, &t, AT_SYMLINK_NOFOLLOW) < 0 ||
+            (s.st_mode & (S_IFMT | 0100)) != (t.st_mode & (S_IFMT | 0100)) || s.st_size != t.st_size)
+                return false;
+        if (S_ISLNK(s.st_mode)) {
+                n = readlinkat(a, name, x, sizeof(x));
+                return n >= 0 && readlinkat(b, as, y, sizeof(y)) == n && memcmp(x, y, (size_t)n) == 0;
+        }
+        if (!S_ISREG(s.st_mode) || s.st_size > KEPT_BYTES)
+                return false;
+        from = openat(a, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        with = openat(b, as, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        return from >= 0 && with >= 0 && is_same_bytes(from, with);
+}
+
+static int open_copied(int folder, const char *name) {
+        return openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* 0: all that is in the one folder is in the other. */
+static int compare_kept_entry(void *data, int folder, const struct dirent *entry) {
+        struct comparing *c = data;
+        const char *name = entry->d_name;
+        _cleanup_close_ int fd = -EBADF, with = -EBADF;
+        int saved = c->with, r;
+
+        if (c->left == 0 || c->depth == 0)
+                return 1;
+        c->left--;
+        if (folder_type(folder, entry) == DT_CHR)
+                return 0;
+        if (folder_type(folder, entry) != DT_DIR)
+                return is_same_leaf(folder, name, c->with, name) ? 0 : 1;
+        fd = open_copied(folder, name);
+        with = open_copied(c->with, name);
+        if (fd < 0 || with < 0)
+                return 1;
+        c->with = with;
+        c->depth--;
+        r = folder_read(fd, compare_kept_entry, c);
+        c->depth++;
+        c->with = saved;
+        return r;
+}
+
+static bool is_in_folder(int folder, int with) {
+        struct comparing c = {.with = with, .left = KEPT_FILES, .depth = KEPT_DEPTH};
+
+        return folder_each(folder, compare_kept_entry, &c) == 0;
+}
+
+bool kept_is_within(int from, const char *name, int with, const char *as) {
+        _cleanup_close_ int folder = open_copied(from, name), other = open_copied(with, as);
+
+        return folder < 0 ? is_same_leaf(from, name, with, as) : other >= 0 && is_in_folder(folder, other);
 }

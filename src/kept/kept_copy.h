@@ -7,9 +7,14 @@
 #include "base/macro.h"
 
 /* Copies the entry `name` of the folder `from` to the name `as` in the folder `to`: a file in place of the
- * one that is there, whole or not at all, a folder's entries into the one that is there.  `mode` is new
- * folders', and files have of it "rw", and "x" where their owner had it.  kept_put()'s promises and errors,
- * -EISDIR, -ENOTDIR and -ELOOP: there is something of another kind.  After a failure a part may be there. */
+ * one that is there, whole or not at all, a folder's entries into the one that is there.  What is new has
+ * the bits of `mode` that it had, "rw" for its owner, and a file that replaces one no more for others than
+ * that has. kept_put()'s promises and errors, -EISDIR, -ENOTDIR and -ELOOP: there is something of another
+ * kind.  After a failure a part may be there. */
 int kept_copy(int from, const char *name, int to, const char *as, mode_t mode);
 /* The same of all that is there.  -EINVAL: it has what is no file, folder or symlink, or a hard link. */
 int kept_copy_whole(int from, const char *name, int to, const char *as, mode_t mode);
+
+/* Whether an entry of the folder `from`, with all in it, is in the entry `as` of `with` too, within the
+ * bounds: by contents and by what the owner may.  Devices are nothing. */
+bool kept_is_within(int from, const char *name, int with, const char *as);

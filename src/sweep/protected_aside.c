@@ -94,7 +94,6 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
                           : kept_by_put(kept_by,
                                         &(struct kept){.path = path,
                                                        .reason = (char *)(uintptr_t)KEPT_PROTECTED,
-                                                       .adds = true,
                                                        .is_whole = true},
                                         parent, aside);
         }

@@ -258,7 +258,7 @@ TEST_WITH(a_protected_folder_is_the_commands_own, setup, site_teardown) {
         expect_out(&o,
                    ".claude d 755\n.claude/new f 644\n.claude/skills d 755\n.claude/skills/c f 644\n"
                    ".git/hooks/pre-commit f 755\n.husky d 755\n.husky/_ d 755\n.husky/_/pre-commit f 755\n"
-                   ".husky/l l 777\n.husky/s f 755\n.husky/x f 644\n.husky/z d 755\n");
+                   ".husky/l l 777\n.husky/s f 755\n.husky/x f 644\n.husky/z d 700\n");
 }
 
 /* Who changed nothing drops nothing; what is dropped for its age is told. */
@@ -337,17 +337,20 @@ TEST_WITH(what_a_session_has_kept_aside_so_far_is_shown, setup, site_teardown) {
 TEST_WITH(what_an_agent_wrote_is_taken_over_by_a_person, setup, site_teardown) {
         static const char script[] =
                 "echo '{\"hooks\":1}' >~/.claude/settings.json; mkdir -p ~/.claude/skills/x; echo a >~/.claude/skills/x/s\n"
-                "rm ~/.claude/CLAUDE.md; echo '{\"mcpServers\":{\"a\":1}}' >~/.claude.json";
+                "mkdir -p ~/.claude/deep/a; echo b >~/.claude/deep/a/b; rm ~/.claude/CLAUDE.md; echo '{\"mcpServers\":{\"a\":1}}' >~/.claude.json";
         const struct site *s = *state;
-        _cleanup_free_ char *home = path_of(s->home, ".claude"), *settings = path_of(home, "settings.json"),
-                            *skills = path_of(home, "skills"), *project = path_of(s->project, "none"),
-                            *review = text_of("'%s' review | sed \"s,$HOME,H,\"", program()),
-                            *silent = text_of("! '%s' review --accept ~/.claude/settings.json", program()),
-                            *gone = text_of("! '%s' review --accept %s && ! '%s' review --discard ~/.ssh",
-                                            program(), project, program()),
-                            *discard = text_of("'%s' review --discard ~/.claude/settings.json && %s",
-                                               program(), review),
-                            *text = NULL;
+        _cleanup_free_ char *
+                home = path_of(s->home, ".claude"),
+               *settings = path_of(home, "settings.json"), *skills = path_of(home, "skills"),
+               *deep = path_of(home, "deep/a/b"), *project = path_of(s->project, "none"),
+               *review = text_of("'%s' review | sed \"s,$HOME,H,\"", program()),
+               *silent = text_of("! '%s' review --accept ~/.claude/settings.json", program()),
+               *gone = text_of("! '%s' review --accept %s && ! '%s' review --discard ~/.ssh", program(),
+                               project, program()),
+               *discard = text_of(
+                       "'%s' review --discard ~/.claude/settings.json && '%s' review --discard ~/.claude/deep && %s",
+                       program(), program(), review),
+               *text = NULL;
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->home, ".claude");
@@ -357,7 +360,7 @@ TEST_WITH(what_an_agent_wrote_is_taken_over_by_a_person, setup, site_teardown) {
         expect_status(&o, 0);
         on_host(s, review, &o);
         expect_out(&o, "of agents, here alone; --accept PATH shows one, and asks:\n"
-                       "    H/.claude/settings.json\n    H/.claude/skills\n");
+                       "    H/.claude/deep\n    H/.claude/settings.json\n    H/.claude/skills\n");
         on_host(s, silent, &o);
         expect_in(o.out, "      -{}\n      +{\"hooks\":1}\n");
         expect_in(o.err, "nobody can be asked");
@@ -369,11 +372,73 @@ TEST_WITH(what_an_agent_wrote_is_taken_over_by_a_person, setup, site_teardown) {
         assert_int_equal(accept_number(s, skills, "yes\n"), 0);
         on_host(s, "cat ~/.claude/skills/x/s", &o);
         expect_out(&o, "a\n");
+        /* The folders on the way are made, and lead nowhere else. */
+        on_host(s, "mkdir elsewhere; ln -s \"$PWD/elsewhere\" ~/.claude/deep", &o);
+        assert_int_equal(accept_number(s, deep, "yes\n"), 125);
+        on_host(s, "ls elsewhere; rm ~/.claude/deep; rmdir elsewhere", &o);
+        expect_out(&o, "");
+        assert_int_equal(accept_number(s, deep, "yes\n"), 0);
+        on_host(s,
+                "cat ~/.claude/deep/a/b; stat -c %a ~/.claude/deep ~/.claude/deep/a; rm -r ~/.claude/deep",
+                &o);
+        expect_out(&o, "b\n700\n700\n");
         on_host(s, discard, &o);
         expect_out(&o, "nothing is kept aside\n");
         RUN(s, &o, "--agent", "claude", "--", "sh", "-c", "cat ~/.claude/settings.json");
         expect_out(&o, "{}\n");
         on_host(s, "rm -r \"$XDG_CACHE_HOME/nsrun/agents\"", &o);
+}
+
+/* With the modes that it had, and for others no wider than what is there. */
+TEST_WITH(what_is_taken_over_has_its_modes, setup, site_teardown) {
+        static const char make[] =
+                "umask 22; echo token >.npmrc; chmod 600 .npmrc; mkdir -m 700 .vscode; echo x >.vscode/f; echo y >.envrc\n"
+                "chmod 755 .envrc; echo z >.yarnrc.yml";
+        const struct site *s = *state;
+        _cleanup_free_ char *review = text_of("'%s' review", program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--", "sh", "-c", make);
+        expect_in(o.err, "nsrun: note: 4 kept aside: nsrun review\n");
+        on_host(s, "echo mine >.envrc; chmod 600 .envrc; echo mine >mine; ln -s mine .yarnrc.yml", &o);
+        on_host(s, review, &o);
+        expect_in(o.out, "/.yarnrc.yml\n      replaces a link to mine\n      @@");
+        for (unsigned i = 1; i <= 4; i++) {
+                _cleanup_free_ char *number = text_of("%u", i);
+
+                assert_int_equal(accept_number(s, number, "yes\n"), 0);
+        }
+        on_host(s, "stat -c '%n %a' .npmrc .vscode .vscode/f .envrc .yarnrc.yml; cat .envrc mine", &o);
+        expect_out(&o, ".npmrc 600\n.vscode 700\n.vscode/f 644\n.envrc 700\n.yarnrc.yml 644\ny\nmine\n");
+}
+
+/* A NUL hides nothing, and what can't be shown at all is put nowhere. */
+TEST_WITH(what_was_not_shown_is_not_taken_over, setup, site_teardown) {
+        static const char *const make[] = {
+                "printf '#!/bin/sh\\necho \\0evil\\n' >.envrc",
+                "mkdir d; for i in $(seq 257); do echo $i >d/$i; done; mv d .vscode",
+                "head -c 4200000 /dev/zero | tr '\\0' x >.npmrc"};
+        const struct site *s = *state;
+        _cleanup_free_ char *review = text_of("'%s' review", program()),
+                            *accept = text_of("! '%s' review --accept 2 && ! '%s' review --accept 3 >&2",
+                                              program(), program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(make); i++)
+                RUN(s, &o, "--", "sh", "-c", make[i]);
+        expect_in(o.err, "nsrun: note: 3 kept aside: nsrun review\n");
+        on_host(s, review, &o);
+        expect_in(o.out, "/.envrc\n      @@ -0,0 +1,2 @@\n      +#!/bin/sh\n      +echo \\x00evil\n");
+        expect_in(o.out, "      (not compared)\n");
+        on_host(s, accept, &o);
+        expect_status(&o, 0);
+        expect_in(o.err, "nsrun: what can't be shown isn't put on the host: ");
+        expect_in(o.err, "/3/entry; look at it there, and copy it by hand\n");
+        expect_in(o.err, "/2/entry/");
+        expect_not_in(o.err, "[y/N]");
+        assert_int_equal(accept_number(s, "1", "yes\n"), 0);
+        on_host(s, "cat .envrc | tr '\\0' 0; [ ! -e .npmrc ] && [ ! -e .vscode ]", &o);
+        expect_out(&o, "#!/bin/sh\necho 0evil\n");
 }
 
 /* Protected names that a command made: a folder with all that a folder can have, and one that is too large.
@@ -425,7 +490,7 @@ TEST_WITH(what_a_command_made_is_taken_over_by_a_person, setup, site_teardown) {
         on_host(s, "umask; find .vscode .zed s -printf '%p %y %m %l\n' 2>/dev/null | LC_ALL=C sort", &o);
         expect_out(
                 &o,
-                "0022\n.vscode d 755 \n.vscode/d d 755 \n.vscode/d/f f 644 \n.vscode/f f 644 \n.vscode/l l 777 /etc\n"
+                "0022\n.vscode d 755 \n.vscode/d d 700 \n.vscode/d/f f 600 \n.vscode/f f 644 \n.vscode/l l 777 /etc\n"
                 ".vscode/run f 755 \ns d 755 \ns/.idea d 755 \ns/.idea/f f 644 \n");
         for (size_t i = 0; i < ARRAY_SIZE(large); i++) {
                 on_host(s, "rm -rf .zed.aside-0 src; mkdir src; echo mine >src/mine", &o);

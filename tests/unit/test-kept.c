@@ -6,6 +6,7 @@
 #include <sys/file.h>
 
 #include "base/file.h"
+#include "base/str.h"
 #include "scratch.h"
 
 static int make_state(void **state) {
@@ -22,23 +23,29 @@ static int remove_state(void **state) {
         return 0;
 }
 
-/* Keeps p/NAME as /p/PATH: the number, or -errno. */
-static int put(const char *top, const char *name, const char *path) {
+/* Keeps p/NAME as /p/PATH, as `how` says: the number, or -errno. */
+static int put_as(const char *top, const char *name, const char *path, const struct kept *how) {
         char *folder = scratch_path(top, "p");
         _cleanup_close_ int parent = scratch_open(folder);
         char where[64];
-        struct kept about = {.path = where, .reason = (char *)"test", .command = (char *)"make"};
+        struct kept about = *how;
         unsigned number = 0;
         int r;
 
+        about.path = where;
+        about.command = (char *)"make";
         (void)snprintf(where, sizeof(where), "/p/%s", path);
         r = kept_put("/p", &about, parent, name, &number);
         free(folder);
         return r < 0 ? r : (int)number;
 }
 
+static int put(const char *top, const char *name, const char *path) {
+        return put_as(top, name, path, &(struct kept){.reason = (char *)"test"});
+}
+
 static char *kept_text(const char *path, const char *below) {
-        _cleanup_close_ int fd = kept_find("/p", path, NULL);
+        _cleanup_close_ int fd = kept_find("/p", path, "test", NULL);
         char *text = NULL;
 
         if (fd >= 0)
@@ -50,6 +57,14 @@ static void assert_kept(const char *path, const char *below, const char *expecte
         _cleanup_free_ char *text = kept_text(path, below);
 
         assert_non_null(text);
+        assert_string_equal(text, expected);
+}
+
+static void assert_number(unsigned number, const char *below, const char *expected) {
+        _cleanup_close_ int fd = kept_open("/p", number, NULL);
+        _cleanup_free_ char *text = NULL;
+
+        assert_int_equal(read_small_file(fd, below, O_NOFOLLOW, 4096, &text), 0);
         assert_string_equal(text, expected);
 }
 
@@ -74,7 +89,7 @@ static void a_tree_is_kept_without_what_is_special(void **state) {
         assert_int_equal(chmod(program, 06755), 0);
         assert_int_equal(mkfifo(fifo, 0600), 0);
         assert_int_equal(put(top, "hooks", ".git/hooks"), 1);
-        fd = kept_find("/p", "/p/.git/hooks", &k);
+        fd = kept_find("/p", "/p/.git/hooks", "test", &k);
         assert_true(fd >= 0);
         assert_string_equal(k.command, "make");
         assert_string_equal(k.reason, "test");
@@ -82,13 +97,13 @@ static void a_tree_is_kept_without_what_is_special(void **state) {
         kept_clear(&k);
         assert_kept("/p/.git/hooks", KEPT_ENTRY "/pre-commit", "#!/bin/sh\n");
         assert_int_equal(fstatat(fd, KEPT_ENTRY "/pre-commit", &st, 0), 0);
-        assert_int_equal(st.st_mode & 07777, 0700);
+        assert_int_equal(st.st_mode & 07777, 0755);
         assert_int_equal(fstatat(fd, KEPT_ENTRY "/link", &st, AT_SYMLINK_NOFOLLOW), 0);
         assert_true(S_ISLNK(st.st_mode));
         assert_int_equal(fstatat(fd, KEPT_ENTRY "/fifo", &st, AT_SYMLINK_NOFOLLOW), -1);
         /* By itself it is nothing that can be kept. */
         assert_int_equal(put(top, "hooks/fifo", ".envrc"), -EINVAL);
-        assert_int_equal(kept_find("/p", "/p/.envrc", NULL), -ENOENT);
+        assert_int_equal(kept_find("/p", "/p/.envrc", "test", NULL), -ENOENT);
         free(program);
         free(fifo);
 }
@@ -105,9 +120,35 @@ static void a_later_one_of_the_same_path_takes_its_place(void **state) {
         assert_kept("/p/.other", KEPT_ENTRY, "first");
         assert_int_equal(count_kept(), 2);
         assert_int_equal(kept_drop("/p", 1), 0);
-        assert_int_equal(kept_find("/p", "/p/.envrc", NULL), -ENOENT);
+        assert_int_equal(kept_find("/p", "/p/.envrc", "test", NULL), -ENOENT);
         assert_int_equal(count_kept(), 1);
         assert_int_equal(kept_drop("/p", 1), 0);
+}
+
+/* Nor is one that was kept for another reason. */
+static void what_may_be_the_users_is_replaced_by_the_same_alone(void **state) {
+        const struct kept protected = {.reason = (char *)(uintptr_t)KEPT_PROTECTED, .is_whole = true};
+        const char *top = *state;
+
+        scratch_file(top, "p/a", "first");
+        scratch_file(top, "p/b", "other");
+        scratch_file(top, "p/d/x/f", "first");
+        scratch_file(top, "p/e/x/f", "other");
+        assert_int_equal(put(top, "b", ".envrc"), 1);
+        assert_int_equal(put_as(top, "a", ".envrc", &protected), 2);
+        assert_int_equal(put_as(top, "b", ".envrc", &protected), 3);
+        assert_int_equal(put_as(top, "d", ".envrc", &protected), 4);
+        assert_int_equal(put_as(top, "e", ".envrc", &protected), 5);
+        assert_int_equal(put_as(top, "a", ".envrc", &protected), 2);
+        assert_int_equal(put_as(top, "d", ".envrc", &protected), 4);
+        scratch_file(top, "p/d/more", "");
+        assert_int_equal(put_as(top, "d", ".envrc", &protected), 6);
+        assert_int_equal(count_kept(), 6);
+        assert_number(1, KEPT_ENTRY, "other");
+        assert_number(2, KEPT_ENTRY, "first");
+        assert_number(3, KEPT_ENTRY, "other");
+        assert_number(4, KEPT_ENTRY "/x/f", "first");
+        assert_number(5, KEPT_ENTRY "/x/f", "other");
 }
 
 /* It is moved there whole, or not at all. */
@@ -123,16 +164,49 @@ static void what_is_more_than_the_bounds_is_not_kept_in_part(void **state) {
         assert_int_equal(truncate(path, KEPT_BYTES + 1), 0);
         assert_int_equal(put(top, "a", ".huge"), 3);
         assert_int_equal(access(path, F_OK), -1);
-        assert_int_equal(kept_find("/p", "/p/.big", &k) < 0, 0);
+        assert_int_equal(kept_find("/p", "/p/.big", "test", &k) < 0, 0);
         assert_false(k.is_moved);
         kept_clear(&k);
-        assert_int_equal(kept_find("/p", "/p/.huge", &k) < 0, 0);
+        assert_int_equal(kept_find("/p", "/p/.huge", "test", &k) < 0, 0);
         assert_true(k.is_moved);
         kept_clear(&k);
         assert_kept("/p/.envrc", KEPT_ENTRY, "small");
         assert_int_equal(put(top, "b", ".none"), -ENOENT);
         assert_int_equal(count_kept(), 3);
         free(path);
+}
+
+static void names_that_are_too_many_to_be_noted_leave_it_moved(void **state) {
+        const char *top = *state;
+        struct kept how = {.reason = (char *)"test"}, k = {0};
+        _cleanup_close_ int fd = -EBADF;
+        char name[129];
+
+        scratch_file(top, "p/d/f", "text");
+        memset(name, 'x', sizeof(name) - 1);
+        name[sizeof(name) - 1] = '\0';
+        for (unsigned i = 0; i < 1500; i++)
+                assert_int_equal(strv_add(&how.removed, name), 0);
+        /* What can be noted is. */
+        assert_int_equal(put_as(top, "d", ".few", &how), 1);
+        for (unsigned i = 0; i < 1000; i++)
+                assert_int_equal(strv_add(&how.removed, name), 0);
+        assert_int_equal(put_as(top, "d", ".husky", &how), 2);
+        assert_false(scratch_has(top, "p/d"));
+        fd = kept_open("/p", 1, &k);
+        assert_true(fd >= 0 && !k.is_moved);
+        assert_int_equal(strv_length(k.removed), 1500);
+        kept_clear(&k);
+        close_fdp(&fd);
+        fd = kept_open("/p", 2, &k);
+        assert_true(fd >= 0 && k.is_moved);
+        kept_clear(&k);
+        assert_number(2, KEPT_ENTRY "/f", "text");
+        scratch_file(top, "p/a", "more");
+        how.is_whole = true;
+        assert_int_equal(put_as(top, "a", ".envrc", &how), -EFBIG);
+        assert_true(scratch_has(top, "p/a"));
+        strv_free(how.removed);
 }
 
 /* What a killed one has begun is in nobody's way. */
@@ -143,7 +217,8 @@ static void what_was_begun_and_not_ended_is_not_there(void **state) {
         scratch_file(top, "nsrun/kept/p/.new/entry", "half");
         scratch_file(top, "nsrun/kept/p/3/entry", "without a word");
         assert_int_equal(count_kept(), 0);
-        assert_int_equal(put(top, "a", ".envrc"), 1);
+        assert_int_equal(put(top, "a", ".envrc"), 4);
+        assert_true(scratch_has(top, "nsrun/kept/p/3/entry"));
         assert_false(scratch_has(top, "nsrun/kept/p/.new"));
         assert_kept("/p/.envrc", KEPT_ENTRY, "text");
 }
@@ -178,8 +253,12 @@ int main(void) {
                                                 remove_state),
                 cmocka_unit_test_setup_teardown(a_later_one_of_the_same_path_takes_its_place, make_state,
                                                 remove_state),
+                cmocka_unit_test_setup_teardown(what_may_be_the_users_is_replaced_by_the_same_alone,
+                                                make_state, remove_state),
                 cmocka_unit_test_setup_teardown(what_is_more_than_the_bounds_is_not_kept_in_part, make_state,
                                                 remove_state),
+                cmocka_unit_test_setup_teardown(names_that_are_too_many_to_be_noted_leave_it_moved,
+                                                make_state, remove_state),
                 cmocka_unit_test_setup_teardown(what_was_begun_and_not_ended_is_not_there, make_state,
                                                 remove_state),
                 cmocka_unit_test_setup_teardown(after_thirty_days_it_is_dropped_and_said, make_state,
