@@ -187,17 +187,16 @@ TEST_IF(geteuid() == 0, of_the_systems_own_state_nothing_is_proposed, site_setup
 TEST(to_write_where_path_leads_is_not_proposed) {
         const struct site *s = *state;
         const char *path = getenv("PATH");
-        _cleanup_free_ char *bin = path_of(s->home, "own/bin"), *longer = text_of("%s:%s", path, bin);
+        _cleanup_free_ char *bin = path_of(s->home, "bin"), *longer = text_of("%s:%s", path, bin);
         _cleanup_free_ char *reason = in_site(
                 s,
-                "nsrun: reason: %H/own/bin/x is where the host's programs are: what needs that runs outside\n");
+                "nsrun: reason: %H/bin/x is where the host's programs are: what needs that runs outside\n");
         _cleanup_outcome_ struct outcome o = {0};
 
         make_host(s);
-        make_folder(s->home, "own");
-        make_folder(s->home, "own/bin");
+        make_folder(s->home, "bin");
         assert_int_equal(setenv("PATH", longer, 1), 0);
-        explained(s, &o, NULL, "touch %H/own/bin/x");
+        explained(s, &o, NULL, "touch %H/bin/x");
         longer[strlen(path)] = '\0';
         assert_int_equal(setenv("PATH", longer, 1), 0);
         expect_in(o.err, reason);
