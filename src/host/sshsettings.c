@@ -81,7 +81,7 @@ static char *next_argument(char **at) {
 }
 
 /* Whether it is known for which hosts the lines after "Host" are: *host, as " PATTERN PATTERN". */
-static bool read_patterns(char *at, char host[LINE_MOST]) {
+static bool read_host_patterns(char *at, char host[LINE_MOST]) {
         size_t n = 0;
 
         for (char *word; (word = next_argument(&at));) {
@@ -109,7 +109,7 @@ int toolsettings_ssh(const char *text, struct strbuf *to) {
                 }
                 line[n] = '\0';
                 if (strcasecmp(line, "Host") == 0 || strcasecmp(line, "Match") == 0) {
-                        is_in = strcasecmp(line, "Host") == 0 && read_patterns(at, host);
+                        is_in = strcasecmp(line, "Host") == 0 && read_host_patterns(at, host);
                         is_said = false;
                         continue;
                 }
