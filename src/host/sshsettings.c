@@ -57,33 +57,71 @@ static bool next_line(const char **at, char line[LINE_MOST]) {
         return true;
 }
 
+/* The next argument of *at as OpenSSH's argv_split() has it, in place; NULL: there is none, or a comment.
+ * One with a quote that isn't closed is "\"". */
+static char *next_argument(char **at) {
+        char *begin = *at + strspn(*at, BLANK), *from = begin, *to = begin, quote = '\0';
+
+        if (!*from || *from == '#')
+                return NULL;
+        for (; *from && (quote || !strchr(BLANK, *from)); from++)
+                if (*from == '\\' && from[1] && strchr(quote ? "'\"\\" : "'\"\\ ", from[1]))
+                        *to++ = *++from;
+                else if (quote ? *from == quote : *from == '"' || *from == '\'')
+                        quote = quote ? '\0' : *from;
+                else
+                        *to++ = *from;
+        *at = from + (*from != '\0');
+        if (quote) {
+                to = begin;
+                *to++ = '"';
+        }
+        *to = '\0';
+        return begin;
+}
+
+/* Whether it is known for which hosts the lines after "Host" are: *host, as " PATTERN PATTERN". */
+static bool read_host_patterns(char *at, char host[LINE_MOST]) {
+        size_t n = 0;
+
+        for (char *word; (word = next_argument(&at));) {
+                if (!*word || strspn(word, ALPHANUMERIC "._:*?![]-") != strlen(word))
+                        return false;
+                n += (size_t)snprintf(host + n, LINE_MOST - n, " %s", word);
+        }
+        return n > 0;
+}
+
 int toolsettings_ssh(const char *text, struct strbuf *to) {
         char line[LINE_MOST], host[LINE_MOST] = "";
-        bool is_in = true, is_said = true;
+        /* The first value counts: where it isn't told, a later one of the key would take its place. */
+        bool is_in = true, is_said = true, is_lost[ARRAY_SIZE(ssh_keys)] = {false};
 
         while (to->length < OUTPUT_MOST && next_line(&text, line)) {
                 size_t n = strspn(line, ALPHANUMERIC);
-                const char *value = line + n + strspn(line + n, BLANK);
+                char *at = line + n + strspn(line + n, BLANK), *value;
 
-                value += *value == '=' ? 1 + strspn(value + 1, BLANK) : 0;
-                if (*line && *line != '#' && (n == 0 || !strchr(BLANK "=", line[n])))
+                at += *at == '=';
+                if (*line && *line != '#' && (n == 0 || !strchr(BLANK "=", line[n]))) {
                         is_in = false;
-                else
-                        line[n] = '\0';
-                /* Until the next such line nothing counts that is for hosts of which this can't say which.
-                 */
-                if (strcasecmp(line, "Host") == 0 || strcasecmp(line, "Match") == 0) {
-                        is_in = strcasecmp(line, "Host") == 0 && *value &&
-                                strspn(value, ALPHANUMERIC "._:*?![]- \t") == strlen(value);
-                        is_said = false;
-                        (void)snprintf(host, sizeof(host), "%s", value);
+                        memset(is_lost, true, sizeof(is_lost));
                         continue;
                 }
-                for (size_t i = 0; i < ARRAY_SIZE(ssh_keys) && is_in; i++) {
-                        if (strcasecmp(line, ssh_keys[i].key) != 0 || !ssh_keys[i].takes(value))
+                line[n] = '\0';
+                if (strcasecmp(line, "Host") == 0 || strcasecmp(line, "Match") == 0) {
+                        is_in = strcasecmp(line, "Host") == 0 && read_host_patterns(at, host);
+                        is_said = false;
+                        continue;
+                }
+                value = next_argument(&at);
+                for (size_t i = 0; i < ARRAY_SIZE(ssh_keys); i++) {
+                        if (strcasecmp(line, ssh_keys[i].key) != 0)
+                                continue;
+                        is_lost[i] |= !is_in || !value || next_argument(&at) || !ssh_keys[i].takes(value);
+                        if (is_lost[i])
                                 continue;
                         if (!is_said)
-                                strbuf_addf(to, "Host %s\n", host);
+                                strbuf_addf(to, "Host%s\n", host);
                         is_said = true;
                         strbuf_addf(to, "%s %s\n", ssh_keys[i].key, value);
                 }

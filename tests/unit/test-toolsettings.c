@@ -148,14 +148,24 @@ TEST(sshs_file) {
                  "ProxyCommand evil\nLocalCommand evil\nHostKeyAlias x\nIdentityAgent /x\nInclude more\nProxyJump j\n",
                  "User me\nHost a *.b !c\nHostName %h.example.org\nPort 22\nUser git\nHostKeyAlias x\n", 0},
                 /* For whom it is can't be said: nothing of it is for anybody. */
-                {"Host a\nMatch exec \"x\"\nUser evil\nHost b\nUser b\n", "Host b\nUser b\n", 0},
-                {"Host a\nHost \"b c\"\nUser evil\nhost=d\nUser d\n", "Host d\nUser d\n", 0},
+                {"Host a\nMatch exec \"x\"\nUser evil\nHost b\nUser b\nPort 1\n", "Host b\nPort 1\n", 0},
+                {"Host a\nHost \"b c\"\nUser evil\nhost=d\nUser d\nPort=1\n", "Host d\nPort 1\n", 0},
                 {"Host a\n\"Host\" b\nUser evil\nHost c\nHo\"st\" d\nUser evil\n", "", 0},
                 {"Host\nUser evil\nMATCH all\nUser evil\n", "", 0},
                 {"Host a\nHostName -oProxyCommand=x\nHostName `x`\nUser -l\nUser $(x)\nPort 22;x\nPort 123456\nUser a b\n"
                  "HostNamex y\nUser \"a\"\nUser a # b\n",
                  "", 0},
                 {"Host a\x1b[2J\nUser evil\n", "", 0},
+                /* Quotes and comments are OpenSSH's. */
+                {"Host prod \"b\"'*' # main\nUser \"bob\" # x\nPort=\"2\"\nHost *\nUser alice\n",
+                 "Host prod b*\nUser bob\nPort 2\nHost *\nUser alice\n", 0},
+                /* What can't be told has no weaker one in its place. */
+                {"Host prod\nUser b$b\nPort 1\nHost *\nUser alice\nPort 2\n",
+                 "Host prod\nPort 1\nHost *\nPort 2\n", 0},
+                {"User \"bob\nPort 1 2\nHost *\nUser alice\nPort 2\nHostName h\n", "Host *\nHostName h\n",
+                 0},
+                {"User bob#x\nHostName \"\"\nHost *\nUser alice\nHostName h\nPort 1\n", "Host *\nPort 1\n",
+                 0},
         };
 
         expect_all(toolsettings_ssh, cases, ARRAY_SIZE(cases));
