@@ -150,13 +150,13 @@ bool sys_is_local(int fd) {
                (st.attributes_mask & KERNEL_ATTR_IMMUTABLE);
 }
 
-int sys_birth(const char *path, uint64_t *ret_inode, uint64_t *ret_born) {
+int sys_birth(int dir, const char *path, uint64_t *ret_inode, uint64_t *ret_born) {
         struct kernel_statx st = {0};
         int r;
 
         SYS_FAULT("statx");
-        r = result(syscall(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW,
-                           KERNEL_STATX_INO | KERNEL_STATX_BTIME, &st));
+        r = result(syscall(SYS_statx, dir, path, AT_SYMLINK_NOFOLLOW, KERNEL_STATX_INO | KERNEL_STATX_BTIME,
+                           &st));
         if (r < 0)
                 return r;
         *ret_inode = st.inode;

@@ -125,7 +125,7 @@ int sys_statx(int dir, const char *path, struct sys_file *ret);
 bool sys_is_local(int fd);
 /* A file's inode, and when it was made, in nanoseconds (0 where the file system doesn't know).  A symlink
  * isn't followed. */
-int sys_birth(const char *path, uint64_t *ret_inode, uint64_t *ret_born);
+int sys_birth(int dir, const char *path, uint64_t *ret_inode, uint64_t *ret_born);
 /* The MS_* flags of the mount that `fd` lies on, as a remount wants them. */
 int sys_mount_flags(int fd, unsigned long *ret);
 /* Whether it is a plain file that the caller may execute: 0, -EACCES, or why it can't be told. */

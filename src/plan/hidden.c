@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Hidden names: whatever shows one shows an empty folder or an unreadable file in its place. */
+#include <fcntl.h>
+
 #include "base/path.h"
 #include "base/sys.h"
 #include "build.h"
@@ -8,7 +10,7 @@
 char *hidden_identity(const char *path, uint64_t inode) {
         uint64_t own = 0, born = 0;
 
-        (void)sys_birth(path, &own, &born);
+        (void)sys_birth(AT_FDCWD, path, &own, &born);
         return str_format("%ju:%ju:%s", (uintmax_t)(inode != 0 ? inode : own), (uintmax_t)born, path);
 }
 

@@ -17,9 +17,9 @@
 #include "base/str.h"
 
 enum {
-        PLACES_MAX = 64, /* of a repository with many submodules not all is watched */
+        PLACES_MAX = 1024, /* with more submodules who waits looks by itself */
         DELAY_NS = 100 * 1000 * 1000,
-        READS_MAX = 16, /* at once: who floods the queue doesn't keep the caller */
+        READS_MAX = 288, /* at once: a full queue; who floods it doesn't keep the caller */
 };
 
 struct place {
@@ -57,7 +57,8 @@ struct appearing *appearing_new(void) {
         return a->timer < 0 || fd_lift(&a->timer) < 0 || set_delay(a, false) < 0 ? appearing_free(a) : a;
 }
 
-/* The user's instances or watches are used up, maybe by commands. */
+/* For good.  Something can't be watched, or was missed: the user's instances or watches are used up, or the
+ * queue is full, maybe by commands. */
 static void begin_polling(struct appearing *a) {
         a->polls = a->polls || set_delay(a, true) >= 0;
 }
@@ -83,7 +84,7 @@ void appearing_again(const struct appearing *a) {
 }
 
 bool appearing_polls(const struct appearing *a) {
-        return a && a->polls;
+        return !a || !a->has_begun || a->polls;
 }
 
 void appearing_also(struct appearing *a, int fd, uint32_t events) {
@@ -114,8 +115,10 @@ static struct place *appearing_place(struct appearing *a, size_t folder, const c
                 if (a->places[i].folder == folder && strncmp(a->places[i].name, name, length) == 0 &&
                     !a->places[i].name[length])
                         return &a->places[i];
-        if (a->n == PLACES_MAX || ARRAY_GROW(a->places, a->n) < 0 || !(p.name = strndup(name, length)))
+        if (a->n == PLACES_MAX || ARRAY_GROW(a->places, a->n) < 0 || !(p.name = strndup(name, length))) {
+                begin_polling(a);
                 return NULL;
+        }
         a->places[a->n] = p;
         return &a->places[a->n++];
 }
@@ -147,7 +150,7 @@ static bool watch_place(struct appearing *a, struct place *p, int root) {
         /* Another is at its place: there is one watch for each. */
         if (p->wd >= 0 && p->wd != wd)
                 end_place_watch(a, p);
-        if (fd >= 0 && wd < 0 && errno == ENOSPC)
+        if (fd >= 0 && wd < 0)
                 begin_polling(a);
         p->wd = wd;
         p->round = a->round;
@@ -202,11 +205,13 @@ bool appearing_while_empty(struct appearing *a, size_t number, int root, const c
         return folder >= 0 && folder_read(folder, stop_at_entry, NULL) == 0;
 }
 
-static void take_event(const struct appearing *a, const struct inotify_event *event,
+static void take_event(struct appearing *a, const struct inotify_event *event,
                        void (*found)(void *data, size_t folder, const char *path, bool is_gone),
                        void *data) {
-        if (event->mask & IN_Q_OVERFLOW)
+        if (event->mask & IN_Q_OVERFLOW) {
+                begin_polling(a);
                 found(data, SIZE_MAX, "", false);
+        }
         /* An entry that is watched itself says no name. */
         for (size_t i = 0; i < a->n && (event->len > 0 || (event->mask & IN_MODIFY)); i++) {
                 const struct place *p = &a->places[i];
@@ -238,4 +243,5 @@ void appearing_read(struct appearing *a,
                         at += sizeof(*event) + event->len;
                 }
         }
+        begin_polling(a);
 }

@@ -20,7 +20,7 @@ int appearing_fd(const struct appearing *a);
 bool appearing_begins(struct appearing *a);
 /* Has it be readable in a tenth of a second. */
 void appearing_again(const struct appearing *a);
-/* Whether nothing is known of what has gone and come between two looks. */
+/* Whether nothing is known of what has gone and come since the start, or between two looks. */
 bool appearing_polls(const struct appearing *a);
 /* Has it be readable by another descriptor, too, by epoll's events. */
 void appearing_also(struct appearing *a, int fd, uint32_t events);

@@ -120,33 +120,65 @@ static int add_glob(struct protected_names *names, const char *entry) {
         return r < 0 ? r : strv_add(&f->globs, cut + 2);
 }
 
-/* Another file that came to be where a held one lies has another inode. */
-static void hold_name(const struct protected_folder *f, struct protected_name *n) {
+/* Whether the command has a version of its own of it. */
+static bool has_own_copy(const struct look *l, const char *name) {
+        _cleanup_free_ char *path = l->all->private ? str_concat(l->folder->path, "/", name) : NULL;
+
+        return path && strv_contains(l->all->private, path);
+}
+
+/* Whether two looks saw one file with the same contents, as far as the time of its last change tells. */
+static bool is_same_entry(const struct stat *a, const struct stat *b) {
+        return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+               a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* Whether another file lies there than at the start.  One that came to be where a held one lies has another
+ * inode; what nobody holds may have left its inode to one that was made since. */
+static bool is_other_file(const struct look *l, const struct protected_name *n, const struct stat *st) {
+        const struct timespec *since = &l->all->since;
+        uint64_t inode, born;
+
+        if (n->fd >= 0 || n->st.st_ino != st->st_ino || n->st.st_dev != st->st_dev)
+                return n->st.st_ino != st->st_ino || n->st.st_dev != st->st_dev;
+        return !is_same_entry(&n->st, st) && sys_birth(l->folder->fd, n->name, &inode, &born) >= 0 &&
+               born >= (uint64_t)since->tv_sec * 1000000000U + (uint64_t)since->tv_nsec;
+}
+
+/* Whether another file lies there, of which nobody knows who made it.  Of a repository repositories.h tells.
+ */
+static bool is_replaced_unseen(const struct look *l, const struct protected_name *n, const struct stat *st) {
+        return !n->link && !streq(n->name, ".git") && is_other_file(l, n, st) &&
+               !(S_ISREG(n->st.st_mode) && has_own_copy(l, n->name));
+}
+
+static void hold_name(const struct look *l, struct protected_name *n) {
+        _cleanup_close_ int fd = openat(l->folder->fd, n->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
         struct stat st;
 
-        n->fd = openat(f->fd, n->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-        n->is_gone |= n->fd < 0 && errno == ENOENT;
-        if (n->fd >= 0 && (fd_lift(&n->fd) < 0 || fstat(n->fd, &st) < 0 || st.st_ino != n->st.st_ino ||
-                           st.st_dev != n->st.st_dev))
-                close_fdp(&n->fd);
+        n->is_gone |= fd < 0 && errno == ENOENT;
+        if (fd < 0 || fd_lift(&fd) < 0 || fstat(fd, &st) < 0)
+                return;
+        n->is_gone |= is_replaced_unseen(l, n, &st);
+        if (!is_other_file(l, n, &st))
+                n->fd = TAKE_FD(fd);
 }
 
 /* What was there when the policy was resolved, in a session when that began: what came to be since is no
  * more the user's than what this command makes. */
-static int add_present(struct protected_names *names, const char *entry, char *const *private) {
+static int add_present(struct protected_names *names, const char *entry) {
         const char *cut = strstr(entry, "//");
         struct protected_folder *f = find_folder(names, entry, (size_t)(cut - entry));
-        _cleanup_free_ char *path = NULL;
+        const struct look look = {.folder = f, .all = names};
         struct stat st;
         int r;
 
         if (!f || f->fd < 0 || fstatat(f->fd, cut + 2, &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return 0;
         r = remember(f, cut + 2, &st);
-        path = r < 0 || !private ? NULL : str_concat(f->path, "/", cut + 2);
-        if (path && strv_contains(private, path))
-                hold_name(f, &f->names[f->n_names - 1]);
-        return r < 0 || !private || path ? r : -ENOMEM;
+        if (r >= 0 && has_own_copy(&look, cut + 2))
+                hold_name(&look, &f->names[f->n_names - 1]);
+        return r;
 }
 
 int protected_begin(const struct nsrun_plan *plan, struct kept_by *kept_by, struct protected_names *ret) {
@@ -156,16 +188,16 @@ int protected_begin(const struct nsrun_plan *plan, struct kept_by *kept_by, stru
 
         /* The coarse clock is the one by which the kernel stamps files. */
         (void)clock_gettime(CLOCK_REALTIME_COARSE, &names.since);
+        if (r >= 0)
+                r = strv_copy(plan->private, &names.private);
         STRV_FOREACH (entry, plan->protected)
                 if (r >= 0)
                         r = add_glob(&names, *entry);
         STRV_FOREACH (entry, plan->present)
                 if (r >= 0)
-                        r = add_present(&names, *entry, plan->private);
+                        r = add_present(&names, *entry);
         if (r >= 0)
                 r = strv_copy(plan->git_dirs, &names.git_dirs);
-        if (r >= 0)
-                r = strv_copy(plan->private, &names.private);
         if (r >= 0 && plan->project && !(names.project = strdup(plan->project)))
                 r = -ENOMEM;
         if (r < 0) {
@@ -194,29 +226,13 @@ static int remove_link(const struct look *l, const char *name) {
                        : 0;
 }
 
-/* Whether two looks saw one file with the same contents, as far as the time of its last change tells. */
-static bool is_same_entry(const struct stat *a, const struct stat *b) {
-        return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
-               a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
-}
-
-/* Whether the command has a version of its own of it. */
-static bool has_own_copy(const struct look *l, const char *name) {
-        _cleanup_free_ char *path = str_concat(l->folder->path, "/", name);
-
-        return path && strv_contains(l->all->private, path);
-}
-
 /* Of a name that has gone, be it for a moment, nobody knows who has made it anew: the command tries all the
  * time, if it likes.  Where that isn't told, or nothing covers what the host has put there, it holds of
  * every other file; but git's configuration is judged by what it says. */
 static bool is_made_anew(const struct look *l, const struct protected_name *n, const struct stat *st) {
-        bool is_other = n->st.st_ino != st->st_ino || n->st.st_dev != st->st_dev,
-             is_blind = appearing_polls(l->all->appearing) || (l->all->lacks_covers && !l->is_early);
+        bool is_blind = appearing_polls(l->all->appearing) || (l->all->lacks_covers && !l->is_early);
 
-        if (n->is_gone)
-                return n->fd < 0 || is_other;
-        return is_other && is_blind && !n->link && !(S_ISREG(n->st.st_mode) && has_own_copy(l, n->name));
+        return n->is_gone ? n->fd < 0 || is_other_file(l, n, st) : is_blind && is_replaced_unseen(l, n, st);
 }
 
 static const struct protected_name *find_name_in(const struct protected_folder *f, const char *name) {
@@ -451,14 +467,6 @@ int protected_fd(const struct protected_names *names) {
         return appearing_fd(names->appearing);
 }
 
-/* Once they are watched. */
-static void hold_names(struct protected_folder *f) {
-        for (size_t i = 0; i < f->n_names && i < HELD_MOST && !f->is_held; i++)
-                if (f->names[i].fd < 0 && !f->names[i].link)
-                        hold_name(f, &f->names[i]);
-        f->is_held = true;
-}
-
 /* Whether the path, which has come to be, is what a glob without wildcards names, or leads to it, or may
  * make the folder a bare repository. */
 static bool is_of_interest(const struct protected_folder *f, const char *path) {
@@ -493,6 +501,21 @@ static void note_new(void *data, size_t folder, const char *path, bool is_gone) 
                         names->folders[i].has_new = names->folders[i].fd >= 0;
 }
 
+/* The watch comes first, so that who replaces one meanwhile is told. */
+static void watch_all(struct protected_names *names) {
+        note_new(names, SIZE_MAX, "", false);
+        for (size_t i = 0; i < names->n; i++) {
+                struct protected_folder *f = &names->folders[i];
+                const struct look look = {.folder = f, .all = names};
+
+                if (f->fd >= 0)
+                        appearing_watch(names->appearing, i, f->fd, f->globs);
+                for (size_t j = 0; j < f->n_names && j < HELD_MOST; j++)
+                        if (f->names[j].fd < 0 && !f->names[j].link)
+                                hold_name(&look, &f->names[j]);
+        }
+}
+
 /* What can't be covered again ends the sandbox. */
 static int cover_again(struct protected_names *names) {
         return covers_put_back(names->covers, &names->uncovered);
@@ -506,7 +529,7 @@ int protected_cover(struct protected_names *names, pid_t init, bool has_changed)
         int fd = covers_watch(names->covers, init);
 
         if (appearing_begins(names->appearing))
-                note_new(names, SIZE_MAX, "", false);
+                watch_all(names);
         names->lacks_covers = fd == -EACCES;
         if (names->lacks_covers)
                 appearing_again(names->appearing);
@@ -529,7 +552,6 @@ int protected_take(struct protected_names *names, pid_t init) {
                 f->has_new = false;
                 /* First, so that what comes to be meanwhile in a new folder is told. */
                 appearing_watch(names->appearing, i, f->fd, f->globs);
-                hold_names(f);
                 (void)look_through(&look);
                 if (look.has_replaced)
                         r = cover_again(names);

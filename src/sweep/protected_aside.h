@@ -23,7 +23,6 @@ struct protected_folder {
         struct protected_name *names;
         size_t n_names;
         bool has_new; /* something has appeared */
-        bool is_held; /* hold_names() */
 };
 
 /* What has another name until the command has ended: it may write there still. */

@@ -244,7 +244,8 @@ TEST(what_the_host_replaces_is_covered_again) {
                 "git config branch.b.description host; for f in .npmrc ro; do echo new >n; mv n $f; done\n"
                 "mv .vscode v; mkdir .vscode; rm -r .git/hooks; mkdir .git/hooks\n";
         static const char script[] =
-                ">ready; until [ -e go ]; do :; done; until [ -L .git/config ]; do :; done\n"
+                "echo evil >.envrc; while [ -e .envrc ]; do :; done; >ready\n"
+                "until [ -e go ]; do :; done; until [ -L .git/config ]; do :; done\n"
                 "git config core.fsmonitor evil; git config branch.c.description inside\n"
                 "for f in .npmrc ro .vscode .git/hooks; do while [ -w $f ]; do :; done; done\n"
                 "while grep -q new .env 2>/dev/null; do :; done\n"
@@ -273,6 +274,8 @@ TEST(what_the_host_replaces_is_covered_again) {
 
                         /* Between the session's commands. */
                         if (way == 3) {
+                                make_repository(s,
+                                                "echo x >.envrc; while [ -e .envrc ]; do sleep 0.01; done");
                                 make_repository(s, replace);
                                 make_repository(s, ">go");
                         }
@@ -417,6 +420,73 @@ TEST(what_the_host_removes_and_the_command_makes_is_kept_aside) {
         expect_not_in(o.err, "/.yarnrc; ");
         on_host(s, look, &o);
         expect_out(&o, "mine\nnew\n3evil\n");
+}
+
+/* Of some all is watched; of many who waits looks by itself. */
+TEST(what_the_host_removes_in_nested_repositories_is_kept_aside) {
+        static const char setup[] =
+                "rm -rf * .[a-z]*; git init -q .; for i in $(seq $n); do cp -r .git t; mkdir s$i; mv t s$i/.git\n"
+                "echo mine >s$i/.envrc; done; echo good >s1/.envrc\n"
+                "(until [ -e ready ]; do :; done; rm s$n/.envrc) >/dev/null 2>&1 &";
+        static const char script[] = "echo evil >.profile; while [ -e .profile ]; do :; done; >ready\n"
+                                     "until (set -C; echo evil >s$0/.envrc) 2>/dev/null; do :; done";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (unsigned way = 0; way < 2; way++) {
+                const char *n = way == 0 ? "8" : "150";
+                _cleanup_free_ char *made = replaced(setup, "$n", n);
+
+                make_repository(s, made);
+                RUN(s, &o, "--", "sh", "-c", script, n);
+                collect_orphans();
+                expect_status(&o, 0);
+                expect_in(o.err, "/.envrc lets it stay\n");
+                on_host(s, "cat s*/.envrc | sort -u", &o);
+                expect_out(&o, "good\nmine\n");
+        }
+}
+
+/* Before anything is watched: the command ends at once, or stays until something is. */
+TEST(what_the_host_removes_at_the_start_is_kept_aside) {
+        static const char setup[] =
+                "rm -rf * .[a-z]*; for f in .envrc .npmrc .yarnrc; do echo mine >$f; done\n"
+                "(until [ -e ready ]; do :; done; rm .envrc; echo more >>.npmrc) >/dev/null 2>&1 &";
+        static const char script[] =
+                ">ready; until (set -C; echo evil >.envrc) 2>/dev/null; do :; done\n"
+                "[ $0 = 0 ] || { echo evil >.profile; while [ -e .profile ]; do :; done; }";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (unsigned way = 0; way < 2; way++) {
+                make_repository(s, setup);
+                RUN(s, &o, "--", "sh", "-c", script, way == 0 ? "0" : "1");
+                collect_orphans();
+                expect_status(&o, 0);
+                expect_in(o.err, "/.envrc; --no-protect .envrc lets it stay\n");
+                on_host(s, "[ ! -e .envrc ] && cat .npmrc .yarnrc", &o);
+                expect_out(&o, "mine\nmore\nmine\n");
+        }
+}
+
+/* The kernel tells so much at once, and then that it has lost count. */
+TEST(what_the_host_removes_is_known_when_the_queue_is_full) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script = text_of(
+                "for f in .envrc .npmrc; do echo mine >$f; done\n"
+                "%s run -- sh -c 'echo evil >.profile; while [ -e .profile ]; do :; done; >ready\n"
+                "until (set -C; echo evil >.envrc) 2>/dev/null; do :; done; >made' 2>err & p=$!\n"
+                "until [ -e ready ]; do :; done; kill -STOP $p\n"
+                "seq -f x%%.0f $(cat /proc/sys/fs/inotify/max_queued_events) | xargs touch; rm .envrc\n"
+                "until [ -e made ]; do :; done; kill -CONT $p; wait $p; rm x*; cat .npmrc err; ! [ -e .envrc ]",
+                program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, script, &o);
+        collect_orphans();
+        expect_status(&o, 0);
+        expect_in(o.out, "mine\n");
+        expect_in(o.out, "/.envrc; --no-protect .envrc lets it stay\n");
 }
 
 #define MOVED                                                                                \
