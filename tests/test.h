@@ -4,6 +4,7 @@
 #pragma once
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -88,6 +89,9 @@ static inline int run_all_tests_in(CMFixtureFunction set_up, CMFixtureFunction t
                 print_message("no test has this name\n");
                 return EXIT_FAILURE;
         }
+        /* nohup(1) ignores one for all that it starts. */
+        for (int signal_number = 1; signal_number < NSIG; signal_number++)
+                (void)signal(signal_number, SIG_DFL);
         if (set_up && set_up(&shared_state) != 0)
                 return EXIT_FAILURE;
         failed = _cmocka_run_group_tests("tests", tests, n_listed_tests, NULL, NULL);
