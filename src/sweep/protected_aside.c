@@ -97,9 +97,13 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
                                                        .is_whole = true},
                                         parent, aside);
         }
-        /* The command has moved it once more, or removed it. */
-        if (r == -ENOENT || r == -ENOTDIR || r == -ENOMEM)
-                return r == -ENOMEM ? r : 0;
+        if (r == -ENOMEM)
+                return r;
+        /* Nothing kept the command from it; who made it on the host has lost it. */
+        if (r == -ENOENT || r == -ENOTDIR)
+                return look_say(l, name,
+                                "a protected name that came to be was taken away again by the command",
+                                NULL);
         if (r >= 0 && remove_tree(parent, aside) >= 0)
                 return was_link
                                ? look_say(

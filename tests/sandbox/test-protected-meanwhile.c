@@ -107,6 +107,22 @@ TEST(a_race_against_the_move_reaches_nothing_outside) {
         expect_out(&o, "hgrc\nmine\n");
 }
 
+/* Until the end it lies in the command's reach. */
+TEST(what_the_command_takes_away_again_is_told) {
+        const struct site *s = *state;
+        _cleanup_free_ char *line = text_of(
+                "nsrun: note: a protected name that came to be was taken away again by the command: %s/.envrc\n",
+                s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--", "sh", "-c",
+            "for f in .envrc .npmrc; do echo evil >$f; while [ -e $f ]; do :; done; done; rm .envrc.aside-0");
+        expect_status(&o, 0);
+        expect_in(o.err, line);
+        expect_in(o.err, "/.npmrc; --no-protect .npmrc lets it stay\n");
+        expect_in(o.err, "nsrun: note: 1 kept aside: nsrun review\n");
+}
+
 TEST(a_flood_of_names_is_counted) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
