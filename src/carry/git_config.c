@@ -292,13 +292,13 @@ static size_t count_values(const struct git_list *list, const char *key,
 }
 
 /* The file as it is, its comments too, where what is kept has what it had in the base.  -EBADMSG: git reads
- * something else of that. */
+ * something else of that, or too much is kept for git to be asked of each. */
 static int take_out(const struct git_config_carry *g, const struct git_list *base,
                     const struct git_change *changes, size_t n, char **ret, size_t *ret_n) {
         _cleanup_free_ struct git_change *back = calloc(n, sizeof(*back)), *left = NULL;
         _cleanup_git_list_ struct git_list after = {0};
         size_t n_left = 0;
-        int r = back ? 0 : -ENOMEM;
+        int r = !back ? -ENOMEM : n - count_fate(changes, n, GIT_CARRIED) > CHANGES_MOST ? -EBADMSG : 0;
 
         for (size_t i = 0; i < n && r >= 0; i++)
                 if (changes[i].fate != GIT_CARRIED) {
@@ -340,6 +340,8 @@ int git_config_take(struct git_config_carry *g, char **ret_taken, char **ret_wor
                         changes[i].fate = GIT_CARRIED;
         if (count_fate(changes, n, GIT_CARRIED) == n)
                 return 0;
+        if (count_fate(changes, n, GIT_CARRIED) > CHANGES_MOST)
+                keep_all(changes, n);
         r = take_out(g, &base, changes, n, &text, &n_text);
         if (r == -EBADMSG)
                 r = change_bytes(g->rundir, g->base, g->n_base, changes, n, &text, &n_text);

@@ -79,20 +79,28 @@ static bool change_is_carried(const struct git_change *change, const struct git_
         return is && !(git_key_is_of_remote(change->key, &name, &n) && has_url(host, name, n));
 }
 
+/* Whether the address of the remote of a change is carried: its keys stand together. */
+static bool carries_address(const struct git_change *changes, size_t n, size_t i) {
+        size_t length = (size_t)(strrchr(changes[i].key, '.') - changes[i].key);
+        size_t first = i;
+
+        while (first > 0 && strncmp(changes[first - 1].key, changes[i].key, length + 1) == 0)
+                first--;
+        for (size_t k = first; k < n && strncmp(changes[k].key, changes[i].key, length + 1) == 0; k++)
+                if (changes[k].fate == GIT_CARRIED && changes[k].n > 0 &&
+                    streq(changes[k].key + length, ".url"))
+                        return true;
+        return false;
+}
+
 /* Of a new remote whose address stays inside nothing else comes out. */
 static void keep_half_remotes(struct git_change *changes, size_t n, const struct git_list *host) {
         for (size_t i = 0; i < n; i++) {
                 const char *name = startswith(changes[i].key, "remote."),
                            *last = strrchr(changes[i].key, '.');
-                bool is_whole = !name || last < name || changes[i].n == 0 ||
-                                has_url(host, name, (size_t)(last - name));
 
-                for (size_t j = 0; j < n && !is_whole; j++)
-                        is_whole = changes[j].fate == GIT_CARRIED && changes[j].n > 0 &&
-                                   strncmp(changes[j].key, changes[i].key,
-                                           (size_t)(last - changes[i].key)) == 0 &&
-                                   streq(changes[j].key + (last - changes[i].key), ".url");
-                if (!is_whole && changes[i].fate == GIT_CARRIED)
+                if (changes[i].fate == GIT_CARRIED && changes[i].n > 0 && name && last >= name &&
+                    !has_url(host, name, (size_t)(last - name)) && !carries_address(changes, n, i))
                         changes[i].fate = GIT_KEPT;
         }
 }

@@ -16,6 +16,7 @@
 
 #define UPPER "upper"
 #define LOOK  "look"
+#define WORK  "work" /* is there, where the layer is an overlay's (boundary/mount_overlay.c) */
 /* Is there, where the upper folder began with the entry of that inode and change time, or was kept as it. */
 #define SEEDED "seeded-%ju-%jd.%ld"
 #define REASON "folder"
@@ -172,7 +173,8 @@ int private_folder_begin(const struct private_folder *f, bool *ret_is_old) {
                 return 0;
         }
         layer = open_layer_of(f, true);
-        r = layer < 0 ? -errno : kept_copy(kept, KEPT_ENTRY, layer, UPPER, 0777);
+        r = layer < 0 || mkdirat(layer, WORK, 0700) < 0 ? -errno
+                                                        : kept_copy(kept, KEPT_ENTRY, layer, UPPER, 0777);
         upper = r < 0 ? r : open_below(layer, UPPER);
         host = r < 0 ? r : open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         STRV_FOREACH (path, k.removed)
@@ -245,7 +247,7 @@ static int keep_layer(const struct private_folder *f, int layer, const char *nam
         if (upper < 0)
                 return upper == -ENOENT ? 0 : upper;
         p.host = host = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        p.is_bound = faccessat(layer, "work", F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+        p.is_bound = faccessat(layer, WORK, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
         if (host >= 0 && !p.is_bound && is_opaque_folder(upper)) {
                 p.upper = upper;
                 r = folder_each(host, note_hidden_below, &p);

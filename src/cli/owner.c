@@ -182,8 +182,6 @@ int owner_become(const char *named, bool is_session, struct nsrun_error *err) {
         r = has_group = user_find_group(st.st_uid, &gid);
         if (r < 0)
                 return error_oom(err);
-        if (!has_group)
-                gid = NOGROUP;
         lacks = lacks_home(st.st_uid, gid);
         (void)snprintf(home, sizeof(home), HOMES "/%u", (unsigned)st.st_uid);
         r = !is_session && has_group && owner_can_write(project, st.st_uid)

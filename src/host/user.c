@@ -47,19 +47,23 @@ static bool has_id(const char *line, unsigned long id) {
 
 /* Finds the first line whose third field is `id`, as getpwuid(3) does; `fields` point into
  * *ret_line.  1: found; 0: not; -errno. */
-static int find_line(const char *file, unsigned long id, size_t n_fields, char **fields, char **ret_line) {
-        _cleanup_fclose_ FILE *f = fopen(file, "re");
+static int find_line_in(FILE *f, unsigned long id, size_t n_fields, char **fields, char **ret_line) {
         _cleanup_free_ char *line = NULL;
         size_t size = 0;
 
-        if (!f)
-                return errno == ENOMEM ? -ENOMEM : 0; /* a host without the file just has no names */
         while (getline(&line, &size, f) >= 0)
                 if (has_id(line, id) && split_line(line, fields, n_fields)) {
                         *ret_line = TAKE_PTR(line);
                         return 1;
                 }
         return ferror(f) && errno == ENOMEM ? -ENOMEM : 0;
+}
+
+/* The same of a file.  A host without it just has no names. */
+static int find_line(const char *file, unsigned long id, size_t n_fields, char **fields, char **ret_line) {
+        _cleanup_fclose_ FILE *f = fopen(file, "re");
+
+        return f ? find_line_in(f, id, n_fields, fields, ret_line) : errno == ENOMEM ? -ENOMEM : 0;
 }
 
 int user_find_group(uid_t uid, gid_t *ret) {
@@ -77,8 +81,10 @@ int user_find_group(uid_t uid, gid_t *ret) {
                 return r;
         /* With a line of passwd that says a group; without one no group may have the number. */
         r = end ? is_id(fields[3], '\0', gid) : r == 0;
+        if (!r || gid == 0 || gid >= UINT32_MAX)
+                return 0;
         *ret = (gid_t)gid;
-        return r && gid > 0 && gid < UINT32_MAX;
+        return 1;
 }
 
 /* Whether a text can be a user's name in the passwd file that nsrun writes.  The name may come of a
@@ -102,6 +108,17 @@ static bool is_field_path(const char *s) {
                 if (*s == ':' || (unsigned char)*s < 0x20 || *s == 0x7f)
                         return false;
         return true;
+}
+
+int user_home_in(const char *text, uid_t uid, char **ret) {
+        _cleanup_fclose_ FILE *f = *text ? fmemopen((void *)(uintptr_t)text, strlen(text), "r") : NULL;
+        _cleanup_free_ char *line = NULL;
+        char *fields[PASSWD_FIELDS] = {0};
+        int r = f ? find_line_in(f, uid, PASSWD_FIELDS, fields, &line) : 0;
+
+        if (r <= 0 || !is_field_path(fields[5]))
+                return r < 0 ? r : 0;
+        return (*ret = strdup(fields[5])) ? 1 : -ENOMEM;
 }
 
 static const char *fallback_name(uid_t uid) {

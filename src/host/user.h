@@ -23,6 +23,9 @@ int user_find_home(const char *named, char **ret);
  * -ENOENT: there is no home; -ENOMEM. */
 int user_find_folder(const char *variable, const char *below, char **ret);
 int user_find(uid_t uid, gid_t gid, struct user *ret);
+/* The home that the text of a passwd file, anybody's, has for a uid.  1: *ret, for the caller to free; 0;
+ * -ENOMEM. */
+int user_home_in(const char *text, uid_t uid, char **ret);
 /* 1: the group that a process of the user has by rights: passwd's, and of one who isn't there, or says none,
  * that with the uid's number where no group has it.  0: none is known; -ENOMEM. */
 int user_find_group(uid_t uid, gid_t *ret);

@@ -27,7 +27,7 @@ struct kept {
         char **removed; /* of a folder: paths in it that are taken away */
         bool adds;      /* kept_put()'s */
         bool is_whole;  /* likewise: it may be the user's own; what a copy would leave out, or is too large,
-                           is  left where it is, and no other one of the path is replaced */
+                           is left where it is, and no other one of the path is replaced */
         bool is_moved;  /* more than the bounds: no copy, and nobody's to take over but by hand */
 };
 
@@ -47,7 +47,7 @@ int kept_find_base(char **ret);
 int kept_put(const char *project, const struct kept *about, int parent, const char *name, unsigned *ret);
 
 /* Puts an entry, whose open folder is `fd`, on the host, as kept_copy.h says, through no symlink, with the
- * folders that are missing on the way; Of modes there stays what is in `mode`. */
+ * folders that are missing on the way.  Of modes there stays what is in `mode`. */
 int kept_give(int fd, const struct kept *kept, mode_t mode);
 
 /* All of a project, by their numbers; *ret_n of them, for kept_free().  None is no failure. */

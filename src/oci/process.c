@@ -6,10 +6,10 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/names.h"
-#include "base/path.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "boundary/raw/beneath_root.h"
+#include "host/user.h"
 #include "spec.h"
 
 #define PASSWD_BYTES (1U << 20)
@@ -185,24 +185,6 @@ int process_add(const struct json_value *process, struct spec *spec, struct nsru
         return r < 0 ? r : add_rest(process, spec, err);
 }
 
-/* The sixth field of the line that has `uid` for its third; for the caller to free, or NULL. */
-static char *find_home(const char *passwd, unsigned uid) {
-        for (const char *line = passwd; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-                const char *fields[7] = {line};
-                size_t n = 1;
-                unsigned number;
-                int length = 0;
-
-                for (const char *c = line; *c && *c != '\n' && n < 7; c++)
-                        if (*c == ':')
-                                fields[n++] = c + 1;
-                if (n == 7 && sscanf(fields[2], "%u:%n", &number, &length) == 1 && length > 0 &&
-                    number == uid)
-                        return strndup(fields[5], (size_t)(fields[6] - 1 - fields[5]));
-        }
-        return NULL;
-}
-
 int process_add_home(struct spec *spec, const char *root, struct nsrun_error *err) {
         _cleanup_close_ int folder = -EBADF, fd = -EBADF;
         _cleanup_free_ char *text = NULL, *home = NULL, *variable = NULL;
@@ -212,8 +194,9 @@ int process_add_home(struct spec *spec, const char *root, struct nsrun_error *er
                         return 0;
         folder = sys_open(AT_FDCWD, root, O_PATH | O_DIRECTORY, 0);
         fd = folder < 0 ? folder : late_open(folder, "/etc/passwd", O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
-        if (fd >= 0 && read_small_fd(fd, PASSWD_BYTES, &text) >= 0)
-                home = find_home(text, spec->plan->uid);
-        variable = str_concat("HOME", "=", home && path_is_absolute(home) ? home : "/");
+        if (fd >= 0 && read_small_fd(fd, PASSWD_BYTES, &text) >= 0 &&
+            user_home_in(text, spec->plan->uid, &home) < 0)
+                return error_oom(err);
+        variable = str_concat("HOME", "=", home ? home : "/");
         return !variable || strv_add(&spec->plan->env, variable) < 0 ? error_oom(err) : 0;
 }

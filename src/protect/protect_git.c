@@ -17,7 +17,7 @@
 
 /* Of each git dir that .git has of a linked worktree; of a submodule's, and of one elsewhere, it is what
  * protect_names has of .git.  Those that are there when the command begins, as git makes new ones. */
-static const char *const of_worktrees[] = {"config.worktree", "commondir", "gitdir"};
+static const char *const of_worktrees[] = {"commondir", "config.worktree", "gitdir"};
 
 enum {
         MODULES_DEPTH = 16,

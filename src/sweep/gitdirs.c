@@ -4,7 +4,6 @@
 #include "gitdirs.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <sys/stat.h>
 
 #include "aside.h"
@@ -25,9 +24,10 @@ enum {
 /* The git dir of a linked worktree. */
 struct swept_tree {
         char *name;
-        char *dot_git; /* the worktree's .git; NULL: it is none in the folder around the git dir */
-        bool is_led_elsewhere;
-        ino_t config; /* its config.worktree's inode; 0: it has none */
+        char *dot_git;         /* the worktree's .git; NULL: it is none in the folder around the git dir */
+        bool is_led_elsewhere; /* that leads to another git dir than this one */
+        bool has_other_commondir; /* its commondir leads to another git dir than the one that it lies in */
+        ino_t config;             /* its config.worktree's inode; 0: it has none */
 };
 
 /* A folder that is swept. */
@@ -140,10 +140,13 @@ static bool leads_elsewhere(const struct swept_dir *dir, const char *dot_git, co
 }
 
 static int read_tree(const struct swept_dir *dir, int git_dir, const char *path, struct swept_tree *ret) {
+        _cleanup_free_ char *common = read_way(git_dir, "commondir", "", path);
         struct stat st;
 
         ret->dot_git = read_way(git_dir, "gitdir", "", path);
         ret->is_led_elsewhere = leads_elsewhere(dir, ret->dot_git, path);
+        ret->has_other_commondir = faccessat(git_dir, "commondir", F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+                                   (!common || !streq(common, dir->path));
         if (fstatat(git_dir, "config.worktree", &st, AT_SYMLINK_NOFOLLOW) == 0)
                 ret->config = st.st_ino;
         return (ret->name = strdup(path_basename(path))) ? 0 : -ENOMEM;
@@ -288,16 +291,17 @@ static int look_at_rebase(struct sweep *s, const char *below) {
 
 /* The command may write the .git of a linked worktree beside its git dir. */
 static int tell_led(struct sweep *s, const char *dot_git) {
-        return tell_finding(s, dot_git,
-                            "the command made this lead to another git dir than the linked worktree's, and "
-                            "git obeys that: git worktree repair mends it");
+        return tell_finding(
+                s, dot_git,
+                "since the command ran this leads to another git dir than the linked worktree's, "
+                "and git obeys that: git worktree repair mends it");
 }
 
-/* What makes a git dir that of a linked worktree is git's, and always the same: by no time, since a folder
- * that is renamed brings old files. */
+/* Looks at what leads git from and to a linked worktree's git dir: by no time, since a folder that is
+ * renamed brings old files. */
 static int look_at_worktree(void *data, int folder, const struct dirent *entry) {
         struct sweep *s = data;
-        _cleanup_free_ char *below = str_concat("worktrees", "/", entry->d_name), *text = NULL, *path = NULL;
+        _cleanup_free_ char *below = str_concat("worktrees", "/", entry->d_name), *path = NULL;
         _cleanup_close_ int git_dir = beneath_open(folder, entry->d_name, O_PATH | O_DIRECTORY, 0);
         _cleanup_(clear_tree) struct swept_tree is = {0};
         const struct swept_tree *was = NULL;
@@ -309,12 +313,13 @@ static int look_at_worktree(void *data, int folder, const struct dirent *entry) 
         for (size_t i = 0; i < s->dir->n_trees && !was; i++)
                 if (streq(s->dir->trees[i].name, entry->d_name))
                         was = &s->dir->trees[i];
-        r = read_tree(s->dir, git_dir, path, &is);
-        if (r >= 0 && faccessat(git_dir, "commondir", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-                r = read_small_file(git_dir, "commondir", O_NOFOLLOW, PATH_MAX, &text);
-                if (r != -ENOMEM)
-                        r = r < 0 || !streq(text, "../..\n") ? move_commondir(s, git_dir, path) : 0;
+        if (!was && s->dir->n_trees == TREES_MAX) {
+                s->is_cut = true;
+                return look_at_rebase(s, below);
         }
+        r = read_tree(s->dir, git_dir, path, &is);
+        if (r >= 0 && is.has_other_commondir && !(was && was->has_other_commondir))
+                r = move_commondir(s, git_dir, path);
         /* That of a worktree that was there has been a protected name. */
         if (r >= 0 && is.config != 0 && (!was || was->config != is.config) &&
             (gitorders_carried(git_dir) & (GITORDERS_PROGRAM | GITORDERS_WORKTREE)))

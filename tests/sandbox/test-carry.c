@@ -231,6 +231,11 @@ TEST_WITH(a_protected_folder_is_the_commands_own, setup, site_teardown) {
         /* Samples alone need none. */
         RUN(s, &o, "--", "sh", "-c", overlays);
         expect_out(&o, "0\n");
+        /* Of other folders they are the project's. */
+        on_host(s, "mkdir .zed; echo 1 >.zed/a.sample", &o);
+        RUN(s, &o, "--", "ls", ".zed");
+        expect_out(&o, "a.sample\n");
+        on_host(s, "rm -r .zed", &o);
         RUN(s, &o, "--", "sh", "-c", husky);
         expect_status(&o, 0);
         expect_out(&o, "ran\n2\n2\n");

@@ -33,15 +33,17 @@ TEST(what_leads_git_to_a_worktrees_git_dir_is_gits) {
                 s->project);
         _cleanup_free_ char *second = replaced(first, "/e/", "/f/");
         _cleanup_free_ char *led = text_of(
-                "nsrun: note: the command made this lead to another git dir than the linked worktree's, and git obeys "
-                "that: git worktree repair mends it: %s/.trees/a/.git\n",
+                "nsrun: note: since the command ran this leads to another git dir than the linked worktree's, and git "
+                "obeys that: git worktree repair mends it: %s/.trees/a/.git\n",
                 s->project);
         _cleanup_free_ char *moved = text_of(
                 "nsrun: note: a linked worktree's configuration that names a program or a work tree, which the "
                 "command made, is moved aside: %s/.git/worktrees/h/config.worktree.aside-0\n",
                 s->project);
 
-        on_host(s, "git init -q -b main .; git commit -q --allow-empty -m one; git worktree add -q .trees/a",
+        on_host(s,
+                "git init -q -b main .; git commit -q --allow-empty -m one; git worktree add -q .trees/a\n"
+                "echo $PWD/.git >.git/worktrees/a/commondir",
                 &o);
         RUN(s, &o, "--", "sh", "-c", good);
         expect_status(&o, 0);

@@ -314,7 +314,8 @@ TEST(what_the_host_replaces_is_covered_again) {
 TEST(what_the_hosts_configuration_becomes_is_judged_by_what_it_says) {
         static const char beside[] =
                 "git config branch.a.description before; git config core.pager mine\n"
-                "(until [ -e ready ]; do :; done; git config core.fsmonitor evil; git config branch.b.description host\n"
+                "(until [ -e ready ]; do :; done; cp .git/config n; printf '# mine\\n[core]\\nfsmonitor = evil # mine\\n' >>n\n"
+                "mv n .git/config; git config branch.b.description host\n"
                 "git config --unset core.pager; while git config core.fsmonitor; do :; done; >go) >/dev/null 2>&1 &";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
@@ -336,10 +337,10 @@ TEST(what_the_hosts_configuration_becomes_is_judged_by_what_it_says) {
                         o.err,
                         "nsrun: note: what the host or the command wrote to it is kept aside: core.fsmonitor: ");
                 on_host(s,
-                        "git config --get-regexp 'branch|pager|fsmonitor|editor'; "
+                        "git config --get-regexp 'branch|pager|fsmonitor|editor'; grep -x '# mine' .git/config; "
                         "cat \"$XDG_STATE_HOME\"/nsrun/kept/*/1/entry | grep -c fsmonitor",
                         &o);
-                expect_out(&o, "branch.a.description before\nbranch.b.description host\n1\n");
+                expect_out(&o, "branch.a.description before\nbranch.b.description host\n# mine\n1\n");
         }
 }
 
