@@ -80,10 +80,10 @@ TEST(what_is_not_there_can_not_be_made) {
                 after = names(s);
                 assert_string_equal(after, before);
         }
-        RUN(s, &o, "--", "sh", "-c", plant);
-        expect_in(o.out, "wrote .envrc\n");
-        expect_in(o.out, "renamed .git/info/attributes\n");
-        expect_in(o.out, "removed .vscode\n");
+        /* Without strict each way works: one try a name, since what appears there is taken away at once. */
+        RUN(s, &o, "--", "sh", "-c",
+            "set -e; echo evil >fresh; echo evil >.envrc; mv -T fresh .git/info/attributes; mkdir .vscode; echo all");
+        expect_out(&o, "all\n");
 }
 
 /* Nor does anything inside look as if it were there, but for who names it. */
