@@ -34,6 +34,7 @@ struct carried_mixed {
         const char *name, *file, *members; /* in `line` */
         char *line;
         char *base; /* the host's text at the start; NULL: there was none that can be read */
+        char *seed; /* that with what earlier runs added, as the command found it; NULL: nothing was added */
 };
 
 /* An overlay. */
@@ -66,6 +67,7 @@ void carried_clear(struct carried *carried) {
                 for (size_t k = 0; k < f->n_mixed; k++) {
                         free(f->mixed[k].line);
                         free(f->mixed[k].base);
+                        free(f->mixed[k].seed);
                 }
                 free(f->mixed);
                 strv_free(f->globs);
@@ -161,16 +163,16 @@ static const char upper_name[] = "upper";
 /* Puts the host's file, with what the command has added to its own in earlier runs, where it finds that. */
 static int seed_mixed(const struct carried_folder *f, struct carried_mixed *m, const char *project,
                       const struct rundir *u, int rest) {
-        _cleanup_free_ char *kept = NULL, *text = NULL;
+        _cleanup_free_ char *kept = NULL;
         _cleanup_close_ int folder = -EBADF, upper = -EBADF, fd = -EBADF;
         const char *seed;
         int r = read_small_file(AT_FDCWD, m->file, O_NOFOLLOW, JSON_MAX, &m->base);
 
         if (r != -ENOMEM && rest >= 0)
                 r = read_small_file(rest, m->name, O_NOFOLLOW, JSON_MAX, &kept);
-        if (r != -ENOMEM && kept)
-                r = members_add(m->members, project, kept, m->base, &text);
-        seed = text ? text : m->base;
+        if (r != -ENOMEM && kept && !(m->base && streq(kept, m->base)))
+                r = members_add(m->members, project, kept, m->base, &m->seed);
+        seed = m->seed ? m->seed : m->base;
         if (r == -ENOMEM || !seed)
                 return r == -ENOMEM ? r : 0;
         r = make_folder(u->dir_fd, f->layer, &folder);
@@ -408,12 +410,12 @@ static int tell_members(const struct carrying *c, const struct carried_mixed *m,
 /* Whoever else writes the host's file meanwhile has it read again. */
 static int carry_mixed(const struct carrying *c, const struct carried_mixed *m) {
         _cleanup_free_ char *inside = NULL, *folder = path_parent(m->file);
-        const char *name = path_basename(m->file);
+        const char *name = path_basename(m->file), *seed = m->seed ? m->seed : m->base;
         _cleanup_close_ int parent = -EBADF;
         struct stat was;
         int r = read_mixed(c->upper, m->name, &inside, &was);
 
-        if (r <= 0 || (m->base && streq(inside, m->base)))
+        if (r <= 0 || (seed && streq(inside, seed)))
                 return r == -ENOENT || r > 0 ? 0 : r;
         parent = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
         r = parent < 0 ? -errno : -ESTALE;

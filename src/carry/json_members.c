@@ -110,19 +110,27 @@ static bool is_member_taken(const char *members, const char *prefix, const char 
         return false;
 }
 
-/* Adds to `to` the members of nodes[i] that it hasn't; and those that it has, but for `except` (NULL: none).
- */
-static void add_members(struct json_document *d, struct json_value *to, const struct json_map *kept,
+/* Adds to `to` the members of nodes[i] that it hasn't; and those that it has otherwise, but for `except`
+ * (NULL: none).  Whether there are any. */
+static bool add_members(struct json_document *d, struct json_value *to, const struct json_map *kept,
                         size_t i, const char *except) {
-        for (size_t k = i + 1; k < kept->nodes[i].end; k = kept->nodes[k].end) {
-                const char *key = kept->nodes[k].key;
-                _cleanup_free_ char *text = json_spell(kept->nodes[k].value);
+        bool has_added = false;
 
-                if (!text)
-                        d->has_failed = true;
-                else if (!json_has(to, key) || (except && !is_member_taken(except, of_project, key)))
+        for (size_t k = i + 1; k < kept->nodes[i].end; k = kept->nodes[k].end) {
+                const struct json_value *value = kept->nodes[k].value;
+                const char *key = kept->nodes[k].key;
+                _cleanup_free_ char *text = NULL;
+
+                if (json_has(to, key) && (!except || is_member_taken(except, of_project, key) ||
+                                          is_same_value(json_get(to, key), value) > 0))
+                        continue;
+                text = json_spell(value);
+                if (text)
                         json_add_json(d, to, key, text);
+                d->has_failed |= !text;
+                has_added = true;
         }
+        return has_added;
 }
 
 static size_t find_node(const struct json_map *m, size_t i, const char *key) {
@@ -135,14 +143,17 @@ static size_t find_node(const struct json_map *m, size_t i, const char *key) {
 static const char projects[] = "projects";
 
 /* What both have, as servers by their names: those that the host's lacks. */
-static void add_below(struct json_document *d, const struct json_map *kept) {
+static bool add_below(struct json_document *d, const struct json_map *kept) {
+        bool has_added = false;
+
         for (size_t k = 1; k < kept->nodes[0].end; k = kept->nodes[k].end) {
                 struct json_value *to = json_get(d->root, kept->nodes[k].key);
 
                 if (to && !streq(kept->nodes[k].key, projects) && json_kind(to) == JSON_OBJECT &&
                     json_kind(kept->nodes[k].value) == JSON_OBJECT)
-                        add_members(d, to, kept, k, NULL);
+                        has_added |= add_members(d, to, kept, k, NULL);
         }
+        return has_added;
 }
 
 int members_add(const char *members, const char *project, const char *kept, const char *host, char **ret) {
@@ -150,6 +161,7 @@ int members_add(const char *members, const char *project, const char *kept, cons
         struct json_map map = {0};
         struct json_trouble trouble;
         struct json_value *to;
+        bool has_added = false;
         size_t all, own;
         int r = json_map_read(&map, kept, strlen(kept), &trouble);
 
@@ -162,12 +174,12 @@ int members_add(const char *members, const char *project, const char *kept, cons
                 struct json_value *mine = json_get(to, project);
 
                 mine = json_kind(mine) == JSON_OBJECT ? mine : json_add_object(&d, to, project);
-                add_members(&d, mine, &map, own, members);
+                has_added = add_members(&d, mine, &map, own, members);
         }
         if (r >= 0) {
-                add_members(&d, d.root, &map, 0, NULL);
-                add_below(&d, &map);
-                r = json_finish(&d, true, ret, NULL) < 0 ? -ENOMEM : 1;
+                has_added |= add_members(&d, d.root, &map, 0, NULL);
+                has_added |= add_below(&d, &map);
+                r = !has_added ? 0 : json_finish(&d, true, ret, NULL) < 0 ? -ENOMEM : 1;
         }
         json_close(&d);
         json_map_clear(&map);

@@ -151,7 +151,7 @@ static int collect_rule(struct entries *e, const struct resolved *s, const struc
         }
         if (!op->source || (rule->access == POLICY_OVERLAY && !op->text) ||
             strv_copy(rule->stubs, &op->stubs) < 0 ||
-            (op->origin == PLAN_BY_AGENT && add_kept_layer(s, op) < 0))
+            (op->text && op->origin == PLAN_BY_AGENT && add_kept_layer(s, op) < 0))
                 return -ENOMEM;
         STRV_FOREACH (alias, rule->aliases)
                 entries_add_symlink(e, ENTRY_ALIAS, target, *alias);
