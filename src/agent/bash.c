@@ -150,7 +150,7 @@ static int agent_bash_add_details(struct agent_command *c, bool was_held, struct
                                    "start one as 'COMMAND >FILE 2>&1 &'",
                           held_in_session[] =
                                   "the command had ended, but a background process still held its output: "
-                                  "start one as 'COMMAND >FILE 2>&1 &', or a server with --detach";
+                                  "start one as 'COMMAND >FILE 2>&1 &', or a server in the background (--detach, run_in_background)";
         /* SIGKILL ended bash, or the last command that bash ran; but it wasn't sent by nsrun for
          * the deadline. */
         bool was_killed = !ret->timed_out && (ret->signal == SIGKILL || ret->status == 128 + SIGKILL);

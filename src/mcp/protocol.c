@@ -106,7 +106,7 @@ static char *describe_server(const struct mcp_server *s) {
         (void)json_add_object(&d, o, "logging");
         o = json_add_object(&d, d.root, "serverInfo");
         json_add_string(&d, o, "name", "nsrun");
-        if (s->version->has_structure)
+        if (s->version->has_titles)
                 json_add_string(&d, o, "title", "nsrun: commands and files in a sandbox");
         json_add_string(&d, o, "version", nsrun_version());
         json_add_string(&d, d.root, "instructions", instructions);

@@ -8,6 +8,7 @@
 #include "agent/bash.h"
 #include "base/sys.h"
 #include "call.h"
+#include "session/overlays.h"
 #include "session/view.h"
 
 #define CHUNK ((size_t)64 * 1024)
@@ -70,6 +71,11 @@ static int open_session(struct mcp_server *s, struct nsrun_error *err) {
                 r = s->settings->policy->session ? join_session(s, err) : start_own_session(s, err);
         if (r >= 0)
                 r = session_view(s->session, &s->files, err);
+        if (r >= 0) {
+                _cleanup_asking_ struct asking overlays = ASKING_INIT(NULL);
+
+                s->has_overlays = asking_begin(&overlays, s->session, NULL) >= 0;
+        }
         return r < 0 ? r : describe_bash(s, err);
 }
 

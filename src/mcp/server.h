@@ -27,8 +27,8 @@ struct mcp_settings {
 struct mcp_version {
         const char *name;
         bool has_batches;
-        bool has_structure; /* structuredContent, titles */
-        bool has_messages;  /* of progress */
+        bool has_titles;
+        bool has_messages; /* of progress */
         bool has_elicitation;
 };
 
@@ -52,7 +52,7 @@ struct mcp_server {
         struct message_writer writer;
         struct line_reader reader;
         char *session;
-        bool owns_session;
+        bool owns_session, has_overlays;
         const struct nsrun_policy *policy; /* of the commands: they join the session */
         struct nsrun_policy *own_policy;   /* that, where the session is the server's own; else NULL */
         struct nsrun_workspace *files;     /* what the session's commands see */

@@ -2,7 +2,8 @@
 /* The table of tools; their list for a client, and the judging of arguments. */
 #include "tool.h"
 
-#define PATH_TEXT "Absolute, or relative to the project."
+#define PATH_TEXT    "Absolute, or relative to the project."
+#define BASH_ID_TEXT "As the call of bash has named it."
 
 const struct tool tools[] = {
         {.name = "bash",
@@ -11,15 +12,34 @@ const struct tool tools[] = {
          .lane = LANE_COMMANDS,
          .parameters = {{"command", "string", NULL, true, 0, 0},
                         {"description", "string", NULL, false, 0, 0},
-                        {"timeout", "integer", NULL, false, 0, INT32_MAX}},
+                        {"timeout", "integer", NULL, false, 0, INT32_MAX},
+                        {TOOL_IN_BACKGROUND, "boolean",
+                         "True: it goes on in the background, and the call returns at once. bash_output has "
+                         "what it prints, and bash_kill ends it.",
+                         false, 0, 0}},
          .run = tool_run_bash},
+        {.name = "bash_output",
+         .title = "Read a background command's output",
+         .text = "What a command in the background has printed so far, the first and the last 15 KiB, and "
+                 "whether it runs or how it has ended.",
+         .lane = LANE_COMMANDS,
+         .reads_alone = true,
+         .parameters = {{"bash_id", "string", BASH_ID_TEXT, true, 0, 0}},
+         .run = tool_bash_output},
+        {.name = "bash_kill",
+         .title = "End a background command",
+         .text = "Ends a command in the background, and all that it has started.",
+         .lane = LANE_COMMANDS,
+         .destroys = true,
+         .parameters = {{"bash_id", "string", BASH_ID_TEXT, true, 0, 0}},
+         .run = tool_bash_kill},
         {.name = "read",
          .title = "Read a file",
          .text = "Reads a text file: 30 KiB at most in one call, from the line `offset` on. The result says "
                  "which lines it has, and how to go on.",
          .lane = LANE_FILES,
          .reads_alone = true,
-         .parameters = {{"path", "string", PATH_TEXT, true, 0, 0},
+         .parameters = {{"file_path", "string", PATH_TEXT, true, 0, 0},
                         {"offset", "integer", "The first line, from 1. 1 if it is left out.", false, 1,
                          INT32_MAX},
                         {"limit", "integer", "How many lines at most.", false, 1, INT32_MAX}},
@@ -29,18 +49,20 @@ const struct tool tools[] = {
          .text = "Writes a whole text file. Folders that are missing on the way are made; what the file had "
                  "is gone.",
          .lane = LANE_FILES,
-         .parameters = {{"path", "string", PATH_TEXT, true, 0, 0},
+         .destroys = true,
+         .parameters = {{"file_path", "string", PATH_TEXT, true, 0, 0},
                         {"content", "string", "All that the file will have.", true, 0, 0}},
          .run = tool_write},
         {.name = "edit",
          .title = "Edit a file",
-         .text = "Replaces a text in a file. `old` must be there exactly once, spaces and all, unless "
-                 "`all` is true.",
+         .text = "Replaces a text in a file. `old_string` must be there exactly once, spaces and all, "
+                 "unless `replace_all` is true.",
          .lane = LANE_FILES,
-         .parameters = {{"path", "string", PATH_TEXT, true, 0, 0},
-                        {"old", "string", "The text that is there.", true, 0, 0},
-                        {"new", "string", "What takes its place.", true, 0, 0},
-                        {"all", "boolean", "Replace it wherever it is.", false, 0, 0}},
+         .destroys = true,
+         .parameters = {{"file_path", "string", PATH_TEXT, true, 0, 0},
+                        {"old_string", "string", "The text that is there.", true, 0, 0},
+                        {"new_string", "string", "What takes its place.", true, 0, 0},
+                        {"replace_all", "boolean", "Replace it wherever it is.", false, 0, 0}},
          .run = tool_edit},
         {.name = "list",
          .title = "List a folder",
@@ -80,6 +102,7 @@ const struct tool tools[] = {
                  "and a digest of it. Of a longer text the first and the last 15 KiB are left.",
          .lane = LANE_COMMANDS,
          .reads_alone = true,
+         .is_of_overlays = true,
          .parameters = {{"paths", "strings", "Only at and beneath these.", false, 0, 0},
                         {"form", "string", "patch, list or stat. patch if it is left out.", false, 0, 0}},
          .run = tool_diff},
@@ -88,6 +111,8 @@ const struct tool tools[] = {
          .text = "Makes the user's files as the session's overlays show them. The user may be asked first. "
                  "What the user has changed meanwhile is not overwritten: that is an error, with a list.",
          .lane = LANE_COMMANDS,
+         .destroys = true,
+         .is_of_overlays = true,
          .is_of_commits = true,
          .parameters = {{"paths", "strings", "Only at and beneath these.", false, 0, 0},
                         {"digest", "string", "A diff's with the same paths: exactly that, or nothing.",
@@ -98,6 +123,8 @@ const struct tool tools[] = {
          .text = "Gives changes in the session's overlays up: they show the user's files again. The user may "
                  "be asked first.",
          .lane = LANE_COMMANDS,
+         .destroys = true,
+         .is_of_overlays = true,
          .is_of_commits = true,
          .parameters = {{"paths", "strings", "Only at and beneath these.", false, 0, 0}},
          .run = tool_discard},
@@ -105,6 +132,8 @@ const struct tool tools[] = {
 const size_t n_tools = ARRAY_SIZE(tools);
 
 static bool client_has_tool(const struct mcp_server *s, const struct tool *tool) {
+        if (tool->is_of_overlays && !s->has_overlays)
+                return false;
         if (!tool->is_of_commits)
                 return true;
         return s->settings->commits == MCP_COMMITS_ALLOWED ||
@@ -135,9 +164,20 @@ static void add_parameter(struct json_document *d, struct json_value *properties
                 json_add_number(d, o, "minimum", p->least);
 }
 
-static void add_schema(struct json_document *d, struct json_value *parent, const struct tool *tool) {
-        struct json_value *schema = json_add_object(d, parent, "inputSchema"), *list;
+static void add_schema(const struct mcp_server *s, struct json_document *d, struct json_value *parent,
+                       const struct tool *tool) {
+        struct json_value *schema, *list;
 
+        if (tool->run == tool_run_bash) {
+                /* nsrun_bash_describe()'s, with what is this server's own. */
+                json_add_json(d, parent, "inputSchema", s->bash_schema);
+                list = json_get(json_get(parent, "inputSchema"), "properties");
+                for (const struct tool_parameter *p = tool->parameters; p->name; p++)
+                        if (p->text)
+                                add_parameter(d, list, p);
+                return;
+        }
+        schema = json_add_object(d, parent, "inputSchema");
         json_add_string(d, schema, "type", "object");
         list = json_add_object(d, schema, "properties");
         for (const struct tool_parameter *p = tool->parameters; p->name; p++)
@@ -154,17 +194,17 @@ static void tool_add(const struct mcp_server *s, struct json_document *d, struct
         struct json_value *o = json_add_object(d, list, NULL), *hints;
 
         json_add_string(d, o, "name", tool->name);
-        if (s->version->has_structure)
+        if (s->version->has_titles)
                 json_add_string(d, o, "title", tool->title);
         json_add_string(d, o, "description", tool->run == tool_run_bash ? s->bash_text : tool->text);
-        if (tool->run == tool_run_bash)
-                json_add_json(d, o, "inputSchema", s->bash_schema);
-        else
-                add_schema(d, o, tool);
+        add_schema(s, d, o, tool);
         hints = json_add_object(d, o, "annotations");
         json_add_string(d, hints, "title", tool->title);
         json_add_bool(d, hints, "readOnlyHint", tool->reads_alone);
+        json_add_bool(d, hints, "destructiveHint", tool->destroys);
         json_add_bool(d, hints, "openWorldHint", tool->run == tool_run_bash);
+        /* Claude Code hides tools behind a search of its own otherwise. */
+        json_add_bool(d, json_add_object(d, o, "_meta"), "anthropic/alwaysLoad", true);
 }
 
 char *tools_list(const struct mcp_server *s) {
@@ -183,22 +223,57 @@ char *tools_list(const struct mcp_server *s) {
 
 /* -------------------------------------------------------------------- arguments */
 
+/* What models call the arguments whose tools elsewhere have other names for them. */
+static const struct {
+        const char *name, *other;
+} spellings[] = {
+        {"file_path", "path"},
+        {"file_path", "filePath"},
+        {"old_string", "old"},
+        {"old_string", "oldString"},
+        {"new_string", "new"},
+        {"new_string", "newString"},
+        {"replace_all", "all"},
+        {"replace_all", "replaceAll"},
+        {"glob", "include"},
+        {"ignore_case", "-i"},
+        {"bash_id", "shell_id"},
+        {"bash_id", "task_id"},
+        {TOOL_IN_BACKGROUND, "is_background"},
+};
+
+/* NULL: not given. */
+static const char *spelling_of(const struct call *c, const char *name) {
+        if (json_has(c->arguments.root, name))
+                return name;
+        for (size_t i = 0; i < ARRAY_SIZE(spellings); i++)
+                if (streq(spellings[i].name, name) && json_has(c->arguments.root, spellings[i].other))
+                        return spellings[i].other;
+        return NULL;
+}
+
+static const struct json_value *argument(const struct call *c, const char *name) {
+        const char *key = spelling_of(c, name);
+
+        return key ? json_get(c->arguments.root, key) : NULL;
+}
+
 const char *argument_text(const struct call *c, const char *name) {
-        return json_text(json_get(c->arguments.root, name));
+        return json_text(argument(c, name));
 }
 
 uint64_t argument_number(const struct call *c, const char *name, uint64_t otherwise) {
         uint64_t number;
 
-        return json_number(json_get(c->arguments.root, name), &number) ? number : otherwise;
+        return json_number(argument(c, name), &number) ? number : otherwise;
 }
 
 bool argument_is_true(const struct call *c, const char *name) {
-        return json_is_true(json_get(c->arguments.root, name));
+        return json_is_true(argument(c, name));
 }
 
 int argument_texts(const struct call *c, const char *name, const char ***ret) {
-        const struct json_value *list = json_get(c->arguments.root, name);
+        const struct json_value *list = argument(c, name);
         size_t n = json_length(list);
         const char **texts;
 
@@ -249,28 +324,34 @@ static int judge_argument(const struct tool_parameter *p, const struct json_valu
         return 0;
 }
 
+/* An argument that no tool of that kind has is named first: what is missing may be it. */
 static int judge_arguments(const struct call *c, struct nsrun_error *err) {
         const char *known[TOOL_PARAMETERS_MOST], *unknown;
+        _cleanup_strbuf_ struct strbuf names = {0};
         size_t n = 0;
+        int r = 0;
 
         for (const struct tool_parameter *p = c->tool->parameters; p->name; p++) {
-                bool is_given = json_has(c->arguments.root, p->name);
-                int r;
+                const char *key = spelling_of(c, p->name);
 
-                known[n++] = p->name;
-                if (!is_given && p->is_required)
-                        return refuse_argument(err, p->name, "is missing");
-                r = is_given ? judge_argument(p, json_get(c->arguments.root, p->name), err) : 0;
-                if (r < 0)
-                        return r;
+                known[n++] = key ? key : p->name;
+                strbuf_addf(&names, "%s%s", n > 1 ? ", " : "it has ", p->name);
         }
         unknown = json_unknown_key(c->arguments.root, known, n);
-        return unknown ? refuse_argument(err, unknown, "is not one of this tool's") : 0;
+        if (unknown)
+                return error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, names.text,
+                                  "the argument %s is not one of this tool's", unknown);
+        for (const struct tool_parameter *p = c->tool->parameters; p->name && r >= 0; p++)
+                if (spelling_of(c, p->name))
+                        r = judge_argument(p, argument(c, p->name), err);
+                else if (p->is_required)
+                        r = refuse_argument(err, p->name, "is missing");
+        return r;
 }
 
 /* ----------------------------------------------------------------------- answer */
 
-static char *spell_answer(const struct call *c, struct tool_answer *a) {
+static char *spell_answer(const struct tool_answer *a) {
         _cleanup_json_ struct json_document d = {0};
         struct json_value *content;
         char *text = NULL;
@@ -280,14 +361,12 @@ static char *spell_answer(const struct call *c, struct tool_answer *a) {
         content = json_add_object(&d, json_add_array(&d, d.root, "content"), NULL);
         json_add_string(&d, content, "type", "text");
         json_add_bytes(&d, content, "text", a->text.text ? a->text.text : "", a->text.length);
-        if (a->structure && c->server->version->has_structure)
-                json_add_json(&d, d.root, "structuredContent", a->structure);
         json_add_bool(&d, d.root, "isError", a->is_error);
         return json_finish(&d, false, &text, NULL) < 0 ? NULL : text;
 }
 
 char *tool_answer(struct call *c) {
-        struct tool_answer answer = {.structure = NULL};
+        struct tool_answer answer = {0};
         struct nsrun_error err = {0};
         char *text;
         int r = judge_arguments(c, &err);
@@ -300,8 +379,7 @@ char *tool_answer(struct call *c) {
                 strbuf_addf(&answer.text, "Error: %s", line ? line : "out of memory");
         }
         answer.is_error |= r < 0;
-        text = spell_answer(c, &answer);
+        text = spell_answer(&answer);
         strbuf_clear(&answer.text);
-        free(answer.structure);
         return text;
 }

@@ -9,6 +9,8 @@ enum {
         TOOL_PARAMETERS_MOST = 6
 };
 
+#define TOOL_IN_BACKGROUND "run_in_background"
+
 struct tool_parameter {
         const char *name, *type; /* "string", "integer", "boolean" or "strings" */
         const char *text;        /* for the model */
@@ -16,18 +18,20 @@ struct tool_parameter {
         uint64_t least, most; /* of an integer */
 };
 
-/* What a tool answers: zero-initialised. */
+/* What a tool answers: zero-initialised.  There is a text alone, with what a program might want to know in
+ * it: where there is structuredContent beside it, clients hand that to the model, as JSON. */
 struct tool_answer {
-        struct strbuf text; /* for the model */
-        char *structure;    /* the same for a program, a JSON object; NULL: none */
+        struct strbuf text;
         bool is_error;
 };
 
 struct tool {
         const char *name, *title, *text;
         enum call_lane lane;
-        bool reads_alone;   /* it changes nothing */
-        bool is_of_commits; /* it is there only if the host lets changes be committed */
+        bool reads_alone;    /* it changes nothing */
+        bool destroys;       /* what was there may be gone */
+        bool is_of_overlays; /* it is there only if the session has such as the user has chosen */
+        bool is_of_commits;  /* it is there only if the host lets changes be committed */
         struct tool_parameter parameters[TOOL_PARAMETERS_MOST];
         /* -errno with *err filled: that is the answer. */
         int (*run)(struct call *c, struct tool_answer *ret, struct nsrun_error *err);
@@ -49,11 +53,15 @@ uint64_t argument_number(const struct call *c, const char *name, uint64_t otherw
 bool argument_is_true(const struct call *c, const char *name);
 /* A list of strings with NULL at its end, whose strings are the call's; NULL: not given.  -ENOMEM. */
 int argument_texts(const struct call *c, const char *name, const char ***ret);
+/* What there is in a file from its start, with what is too long left out; owned by the caller. */
+int tool_read_captured(int fd, char **ret, size_t *ret_n, struct nsrun_error *err);
 /* -EINVAL with *err filled, without an errno's words. */
 int tool_refuse(struct nsrun_error *err, const char *path, const char *what, const char *hint);
 
 /* The tools' own files. */
 int tool_run_bash(struct call *c, struct tool_answer *ret, struct nsrun_error *err);
+int tool_bash_output(struct call *c, struct tool_answer *ret, struct nsrun_error *err);
+int tool_bash_kill(struct call *c, struct tool_answer *ret, struct nsrun_error *err);
 int tool_read(struct call *c, struct tool_answer *ret, struct nsrun_error *err);
 int tool_write(struct call *c, struct tool_answer *ret, struct nsrun_error *err);
 int tool_edit(struct call *c, struct tool_answer *ret, struct nsrun_error *err);

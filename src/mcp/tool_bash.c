@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The tool bash: a command in the client's session. */
+/* The tools bash, bash_output and bash_kill: commands in the client's session, waited for or in its
+ * background. */
+#include "base/sys.h"
 #include "tool.h"
 
 static void note_output(const char *bytes, size_t n, void *data) {
@@ -8,13 +10,11 @@ static void note_output(const char *bytes, size_t n, void *data) {
 
 /* A timeout that is out of bounds is nsrun_bash()'s to refuse. */
 static void fill_options(struct call *c, struct nsrun_bash_options *o) {
-        o->timeout = c->server->settings->timeout;
-        if (json_has(c->arguments.root, "timeout"))
-                o->timeout = (int)argument_number(c, "timeout", 0);
+        o->timeout = (int)argument_number(c, "timeout", (uint64_t)c->server->settings->timeout);
+        o->detaches = argument_is_true(c, TOOL_IN_BACKGROUND);
         o->description = argument_text(c, "description");
         o->output = note_output;
         o->data = c;
-        o->wants_report = 1;
         o->cancel_fd = c->cancel_fd;
         (void)pthread_mutex_lock(&c->lock);
         c->timeout = o->timeout > 0 ? (unsigned)o->timeout : 0;
@@ -24,7 +24,7 @@ static void fill_options(struct call *c, struct nsrun_bash_options *o) {
 int tool_run_bash(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
         struct nsrun_bash_options options = NSRUN_BASH_OPTIONS_INIT;
         struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
-        _cleanup_free_ char *text = NULL;
+        _cleanup_free_ char *text = NULL, *name = NULL;
         size_t n = 0;
         int r;
 
@@ -32,14 +32,78 @@ int tool_run_bash(struct call *c, struct tool_answer *ret, struct nsrun_error *e
         r = nsrun_bash(c->server->policy, argument_text(c, "command"), &options, &result, err);
         if (r < 0)
                 return r;
+        /* How a person ends it, at a terminal, is nothing for a model. */
+        name = TAKE_PTR(result.detached);
         r = nsrun_bash_format(&result, NULL, NSRUN_FORMAT_TEXT, &text, &n, err);
         if (r >= 0)
-                r = nsrun_bash_format(&result, NULL, NSRUN_FORMAT_JSON, &ret->structure, NULL, err);
-        if (r >= 0)
                 strbuf_add_bytes(&ret->text, text, n);
+        if (r >= 0 && name && result.is_running)
+                strbuf_addf(
+                        &ret->text,
+                        "\n\nruns in the background as %s: bash_output has what it prints, bash_kill ends it",
+                        name);
         ret->is_error = result.timed_out;
         STRV_FOREACH (note, result.notes)
                 mcp_log(c->server, MCP_NOTICE, *note);
         nsrun_bash_result_clear(&result);
+        return r;
+}
+
+/* How a command in the background is, in words, for the caller to free. */
+static int state_of(const struct call *c, const char *name, char **ret, struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        _cleanup_free_ char *text = NULL;
+        struct json_trouble trouble;
+        const struct json_value *logs;
+        uint64_t number;
+        int r = nsrun_session_logs(c->server->session, NSRUN_FORMAT_JSON, &text, err);
+
+        if (r < 0)
+                return r;
+        if (json_read(&d, text, strlen(text), JSON_STRICT, &trouble) < 0)
+                return error_oom(err);
+        logs = json_get(d.root, "logs");
+        for (size_t i = 0; i < json_length(logs); i++) {
+                const struct json_value *log = json_at(logs, i);
+
+                if (!streq(json_text(json_get(log, "name")), name))
+                        continue;
+                *ret = json_number(json_get(log, "status"), &number)
+                               ? str_format("exit status: %d", (int)number)
+                       : json_number(json_get(log, "signal"), &number)
+                               ? str_format("exit status: %d", 128 + (int)number)
+                               : strdup(json_is_true(json_get(log, "running")) ? "it runs"
+                                                                               : "it was killed");
+                return *ret ? 0 : error_oom(err);
+        }
+        return tool_refuse(err, name, "no command in the background is called so", NULL);
+}
+
+int tool_bash_output(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
+        const char *name = argument_text(c, "bash_id");
+        _cleanup_free_ char *state = NULL, *text = NULL;
+        _cleanup_close_ int fd = sys_memfd("output");
+        size_t n = 0;
+        int r = fd < 0 ? error_set(err, NSRUN_STAGE_SUPERVISE, fd, NULL, "no memory for the output", NULL)
+                       : state_of(c, name, &state, err);
+
+        /* What it prints after it was asked how it is follows in the next call. */
+        if (r >= 0)
+                r = nsrun_session_log(c->server->session, name, 0, fd, err);
+        if (r >= 0)
+                r = tool_read_captured(fd, &text, &n, err);
+        if (r < 0)
+                return r;
+        strbuf_add_bytes(&ret->text, text, n);
+        strbuf_addf(&ret->text, "%s%s", n > 0 ? "\n\n" : "", state);
+        return 0;
+}
+
+int tool_bash_kill(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
+        const char *name = argument_text(c, "bash_id");
+        int r = nsrun_session_end_detached(c->server->session, name, err);
+
+        if (r >= 0)
+                strbuf_addf(&ret->text, "%s has ended", name);
         return r;
 }

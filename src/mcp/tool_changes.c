@@ -14,8 +14,7 @@ static struct nsrun_session_choice changes_meant(const char **paths, const char 
                 .size = sizeof(struct nsrun_session_choice), .paths = paths, .digest = digest};
 }
 
-/* What there is in a file from its start, with what is too long left out. */
-static int read_captured(int fd, char **ret, size_t *ret_n, struct nsrun_error *err) {
+int tool_read_captured(int fd, char **ret, size_t *ret_n, struct nsrun_error *err) {
         _cleanup_free_ struct capture *capture = calloc(1, sizeof(*capture));
         char chunk[4096];
         uint64_t omitted;
@@ -38,7 +37,7 @@ static int diff_text(const struct call *c, enum nsrun_diff form, const char **pa
         if (fd < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, fd, NULL, "no memory for the diff", NULL);
         r = nsrun_session_diff_choice(c->server->session, form, &choice, fd, ret_digest, err);
-        return r < 0 ? r : read_captured(fd, ret, ret_n, err);
+        return r < 0 ? r : tool_read_captured(fd, ret, ret_n, err);
 }
 
 static int form_of(const struct call *c, enum nsrun_diff *ret, struct nsrun_error *err) {
@@ -59,7 +58,6 @@ static int form_of(const struct call *c, enum nsrun_diff *ret, struct nsrun_erro
 
 int tool_diff(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL, *digest = NULL;
-        _cleanup_json_ struct json_document d = {0};
         _cleanup_free_ const char **paths = NULL;
         enum nsrun_diff form;
         size_t n = 0;
@@ -69,17 +67,13 @@ int tool_diff(struct call *c, struct tool_answer *ret, struct nsrun_error *err) 
                 r = error_oom(err);
         if (r >= 0)
                 r = diff_text(c, form, paths, &text, &n, &digest, err);
-        if (r >= 0)
-                r = json_open(&d, err);
         if (r < 0)
                 return r;
         if (n == 0)
                 strbuf_add(&ret->text, "nothing has changed\n");
         strbuf_add_bytes(&ret->text, text, n);
         strbuf_addf(&ret->text, "# digest: %s", digest);
-        json_add_string(&d, d.root, "digest", digest);
-        json_add_bytes(&d, d.root, "text", text, n);
-        return json_finish(&d, false, &ret->structure, err);
+        return 0;
 }
 
 /* ------------------------------------------------------------------------ asking */
@@ -154,10 +148,8 @@ static int ask_user(struct call *c, const char *verb, const char *diff, struct n
 /* ----------------------------------------------------------- commit and discard */
 
 static int finish_outcome(const char *verb, struct nsrun_session_outcome *o, int result,
-                          struct tool_answer *ret, struct nsrun_error *err) {
+                          struct tool_answer *ret, const struct nsrun_error *err) {
         _cleanup_free_ char *line = result < 0 ? nsrun_error_format(err) : NULL;
-        _cleanup_json_ struct json_document d = {0};
-        int r = json_open(&d, err);
 
         if (result < 0)
                 strbuf_addf(&ret->text, "Error: %s\n", line ? line : "out of memory");
@@ -167,14 +159,8 @@ static int finish_outcome(const char *verb, struct nsrun_session_outcome *o, int
                 strbuf_addf(&ret->text, "note: %s\n", *note);
         STRV_FOREACH (conflict, o->conflicts)
                 strbuf_addf(&ret->text, "conflict: %s\n", *conflict);
-        if (r >= 0) {
-                json_add_number(&d, d.root, "applied", o->n_applied);
-                json_add_strings(&d, d.root, "notes", o->notes);
-                json_add_strings(&d, d.root, "conflicts", o->conflicts);
-                r = json_finish(&d, false, &ret->structure, err);
-        }
         nsrun_session_outcome_clear(o);
-        return result < 0 ? result : r;
+        return result;
 }
 
 int tool_commit(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {

@@ -108,7 +108,8 @@ static int read_wanted(const struct call *c, int fd, struct reading *k, struct s
                 if (c->is_cancelled)
                         return tool_refuse(err, NULL, "the call was cancelled", NULL);
                 if (n < 0)
-                        return fail_file(tool_path(c), (int)n, "the file can't be read", err);
+                        return fail_file(argument_text(c, "file_path"), (int)n, "the file can't be read",
+                                         err);
                 *ret_has_more = n > 0 && !take_bytes(k, chunk, (size_t)n, to);
                 if (n == 0 || *ret_has_more)
                         return 0;
@@ -119,8 +120,7 @@ int tool_read(struct call *c, struct tool_answer *ret, struct nsrun_error *err) 
         struct reading k = {.first = argument_number(c, "offset", 1),
                             .most = argument_number(c, "limit", UINT64_MAX),
                             .line = 1};
-        _cleanup_json_ struct json_document d = {0};
-        const char *path = argument_text(c, "path");
+        const char *path = argument_text(c, "file_path");
         _cleanup_close_ int fd = -EBADF;
         bool has_more = false;
         struct stat st;
@@ -133,25 +133,15 @@ int tool_read(struct call *c, struct tool_answer *ret, struct nsrun_error *err) 
                 r = error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), path, NULL,
                                "the file is no text; it has %" PRIu64 " bytes", (uint64_t)st.st_size);
         }
-        if (r >= 0)
-                r = json_open(&d, err);
-        if (r < 0) {
+        if (r < 0)
                 strbuf_clear(&ret->text);
-                return r;
-        }
-        json_add_string(&d, d.root, "path", path);
-        json_add_bytes(&d, d.root, "text", ret->text.text ? ret->text.text : "", ret->text.length);
-        json_add_number(&d, d.root, "first_line", k.first);
-        json_add_number(&d, d.root, "last_line", k.last);
-        json_add_number(&d, d.root, "bytes", (uint64_t)st.st_size);
-        json_add_bool(&d, d.root, "has_more", has_more);
-        if (k.is_full)
+        else if (k.is_full)
                 strbuf_addf(&ret->text,
                             "\n... [the text is cut off in line %" PRIu64 ": go on with offset] ...",
                             k.last);
         else if (has_more)
                 strbuf_addf(&ret->text, "... [more follows: go on with offset %" PRIu64 "] ...", k.last + 1);
-        return json_finish(&d, false, &ret->structure, err);
+        return r;
 }
 
 /* ---------------------------------------------------------------- write and edit */
@@ -174,8 +164,7 @@ static int put_content(int fd, const char *path, const char *content, size_t n, 
 }
 
 int tool_write(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
-        const char *path = argument_text(c, "path"), *content = argument_text(c, "content");
-        _cleanup_json_ struct json_document d = {0};
+        const char *path = argument_text(c, "file_path"), *content = argument_text(c, "content");
         _cleanup_close_ int fd = -EBADF;
         struct nsrun_error why = {0};
         struct stat st = {0};
@@ -190,14 +179,9 @@ int tool_write(struct call *c, struct tool_answer *ret, struct nsrun_error *err)
         if (r >= 0)
                 r = put_content(fd, path, content, strlen(content), st.st_size, err);
         if (r >= 0)
-                r = json_open(&d, err);
-        if (r < 0)
-                return r;
-        json_add_string(&d, d.root, "path", path);
-        json_add_number(&d, d.root, "bytes", strlen(content));
-        json_add_bool(&d, d.root, "is_new", is_new);
-        strbuf_addf(&ret->text, "%s %s: %zu bytes", is_new ? "made" : "wrote", path, strlen(content));
-        return json_finish(&d, false, &ret->structure, err);
+                strbuf_addf(&ret->text, "%s %s: %zu bytes", is_new ? "made" : "wrote", path,
+                            strlen(content));
+        return r;
 }
 
 static size_t count_text(const char *text, const char *old) {
@@ -219,14 +203,14 @@ static void replace_text(const char *text, const char *old, const char *new, str
 }
 
 static int judge_edit(const struct call *c, size_t n, struct nsrun_error *err) {
-        const char *path = argument_text(c, "path");
-        const size_t more = n * strlen(argument_text(c, "new"));
+        const char *path = argument_text(c, "file_path");
+        const size_t more = n * strlen(argument_text(c, "new_string"));
 
         if (n == 0)
                 return tool_refuse(err, path, "the old text is not in the file", "read the file again");
-        if (n > 1 && !argument_is_true(c, "all"))
+        if (n > 1 && !argument_is_true(c, "replace_all"))
                 return error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), path,
-                                  "take more of what surrounds it, or set all",
+                                  "take more of what surrounds it, or set replace_all",
                                   "the old text is in the file %zu times", n);
         if (more > FILE_EDITED_MOST)
                 return tool_refuse(err, path, "the file would be too large", NULL);
@@ -234,9 +218,8 @@ static int judge_edit(const struct call *c, size_t n, struct nsrun_error *err) {
 }
 
 int tool_edit(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
-        const char *path = argument_text(c, "path"), *old = argument_text(c, "old");
+        const char *path = argument_text(c, "file_path"), *old = argument_text(c, "old_string");
         _cleanup_strbuf_ struct strbuf b = {0};
-        _cleanup_json_ struct json_document d = {0};
         _cleanup_free_ char *text = NULL;
         _cleanup_close_ int fd = -EBADF;
         struct stat st = {0};
@@ -255,19 +238,14 @@ int tool_edit(struct call *c, struct tool_answer *ret, struct nsrun_error *err) 
         n = count_text(text, old);
         r = judge_edit(c, n, err);
         if (r >= 0)
-                replace_text(text, old, argument_text(c, "new"), &b);
+                replace_text(text, old, argument_text(c, "new_string"), &b);
         if (b.has_failed)
                 r = error_oom(err);
         if (r >= 0)
                 r = put_content(fd, path, b.text ? b.text : "", b.length, st.st_size, err);
         if (r >= 0)
-                r = json_open(&d, err);
-        if (r < 0)
-                return r;
-        json_add_string(&d, d.root, "path", path);
-        json_add_number(&d, d.root, "replaced", n);
-        strbuf_addf(&ret->text, "edited %s: %zu replaced", path, n);
-        return json_finish(&d, false, &ret->structure, err);
+                strbuf_addf(&ret->text, "edited %s: %zu replaced", path, n);
+        return r;
 }
 
 /* ------------------------------------------------------------------------- list */
@@ -290,19 +268,13 @@ static int list_name(void *data, const char *name, mode_t type) {
 }
 
 int tool_list(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
         struct listing l = {.names = NULL};
         int r = nsrun_workspace_list(c->server->files, tool_path(c), list_name, &l, err);
 
         if (r == -ENOMEM)
                 r = error_oom(err);
-        if (r >= 0)
-                r = json_open(&d, err);
         if (r >= 0) {
                 strv_sort(l.names, strv_length(l.names));
-                json_add_string(&d, d.root, "path", tool_path(c));
-                json_add_strings(&d, d.root, "entries", l.names);
-                json_add_bool(&d, d.root, "has_more", l.is_cut);
                 STRV_FOREACH (name, l.names) {
                         _cleanup_free_ char *visible = str_visible(*name);
 
@@ -311,7 +283,6 @@ int tool_list(struct call *c, struct tool_answer *ret, struct nsrun_error *err) 
                 if (l.is_cut)
                         strbuf_addf(&ret->text, "... [the folder has more than %d entries] ...",
                                     FILE_ENTRIES_MOST);
-                r = json_finish(&d, false, &ret->structure, err);
         }
         strv_free(l.names);
         return r;

@@ -36,8 +36,6 @@ struct search {
         struct call *call;
         struct tool_answer *answer;
         struct nsrun_error *err;
-        struct json_document structure;
-        struct json_value *list;
         struct strbuf output;
         size_t n_found;
         const char *cut; /* why not all was looked at; NULL: it was */
@@ -123,7 +121,6 @@ static void show_paths(struct search *s) {
                         s->cut = "there are more";
                         return;
                 }
-                json_add_string(&s->structure, s->list, NULL, path);
                 strbuf_addf(&s->answer->text, "%s\n", visible ? visible : "");
         }
 }
@@ -138,7 +135,6 @@ static void show_lines(struct search *s) {
                 const char *text = memchr(rest, ':', length);
                 uint64_t number = strtoull(rest, NULL, 10);
                 _cleanup_free_ char *visible = str_visible(path);
-                struct json_value *o;
 
                 at += length + (end != NULL);
                 if (!text)
@@ -152,10 +148,6 @@ static void show_lines(struct search *s) {
                 strbuf_addf(&s->answer->text, "%s:%" PRIu64 ":", visible ? visible : "", number);
                 strbuf_add_bytes(&s->answer->text, text, n_shown);
                 strbuf_add(&s->answer->text, n_shown < n ? " ...\n" : "\n");
-                o = json_add_object(&s->structure, s->list, NULL);
-                json_add_string(&s->structure, o, "path", path);
-                json_add_number(&s->structure, o, "line", number);
-                json_add_bytes(&s->structure, o, "text", text, n_shown);
         }
 }
 
@@ -185,19 +177,13 @@ static int search(struct call *c, struct tool_answer *ret, const char *glob, con
                 r = error_set(err, NSRUN_STAGE_WORKSPACE, -ENOTDIR, path, "the path can't be opened", NULL);
         if (r >= 0)
                 r = search_run(&s, path, glob, pattern);
-        if (r >= 0)
-                r = json_open(&s.structure, err);
         if (r >= 0) {
-                s.list = json_add_array(&s.structure, s.structure.root, pattern ? "lines" : "paths");
                 pattern ? show_lines(&s) : show_paths(&s);
                 if (s.n_found == 0)
                         strbuf_add(&ret->text, "nothing was found\n");
                 if (s.cut)
                         strbuf_addf(&ret->text, "... [not all was looked at: %s] ...", s.cut);
-                json_add_bool(&s.structure, s.structure.root, "has_more", s.cut != NULL);
-                r = json_finish(&s.structure, false, &ret->structure, err);
         }
-        json_close(&s.structure);
         strbuf_clear(&s.output);
         return r;
 }

@@ -28,7 +28,8 @@ async function call(client, name, args = {}, options = undefined) {
   const result = await client.callTool({ name, arguments: args }, undefined, options);
   assert.equal(result.content.length, 1);
   assert.equal(result.content[0].type, "text");
-  return { text: result.content[0].text, data: result.structuredContent, failed: result.isError };
+  assert.equal(result.structuredContent, undefined);
+  return { text: result.content[0].text, failed: result.isError };
 }
 
 async function good(client, name, args, options) {
@@ -38,9 +39,10 @@ async function good(client, name, args, options) {
 }
 
 const bash = async (client, command) => {
-  const { data } = await good(client, "bash", { command });
-  assert.equal(data.status, 0, `${command}: ${JSON.stringify(data)}`);
-  return data.output;
+  const { text } = await good(client, "bash", { command });
+  const shown = `$ ${command}\n`, status = "\n\nexit status: 0";
+  assert.ok(text.startsWith(shown) && text.endsWith(status), text);
+  return text.slice(shown.length, -status.length);
 };
 
 const tests = {
@@ -48,16 +50,16 @@ const tests = {
     const client = await open(["--overlay", ".", "--allow-commit"]);
     const { tools } = await client.listTools();
     assert.deepEqual(tools.map((t) => t.name),
-      ["bash", "read", "write", "edit", "list", "glob", "grep", "diff", "commit", "discard"]);
+      ["bash", "bash_output", "bash_kill", "read", "write", "edit", "list", "glob", "grep", "diff", "commit", "discard"]);
     for (const tool of tools) assert.equal(tool.inputSchema.type, "object");
     assert.equal(await bash(client, "echo one; echo two"), "one\ntwo\n");
     await good(client, "write", { path: "sub/file", content: "first\nsecond\n" });
     assert.equal((await good(client, "read", { path: "sub/file", offset: 2 })).text, "second\n");
-    assert.equal((await good(client, "edit", { path: "sub/file", old: "second", new: "third" })).data.replaced, 1);
-    assert.deepEqual((await good(client, "list", { path: "sub" })).data.entries, ["file"]);
-    assert.deepEqual((await good(client, "glob", { pattern: "sub/*" })).data.paths, ["sub/file"]);
-    assert.deepEqual((await good(client, "grep", { pattern: "thi.d" })).data.lines,
-      [{ path: "sub/file", line: 2, text: "third" }]);
+    assert.equal((await good(client, "edit", { file_path: "sub/file", old_string: "second", new_string: "third" })).text,
+      "edited sub/file: 1 replaced");
+    assert.equal((await good(client, "list", { path: "sub" })).text, "file\n");
+    assert.equal((await good(client, "glob", { pattern: "sub/*" })).text, "sub/file\n");
+    assert.equal((await good(client, "grep", { pattern: "thi.d" })).text, "sub/file:2:third\n");
     assert.match((await good(client, "diff")).text, /\+third/);
     assert.equal(fs.existsSync(path.join(project, "sub")), false);
     await good(client, "commit", { paths: ["sub"] });
@@ -139,7 +141,7 @@ const tests = {
     await did(good(client, "write", { path: "lib.c", content: "int answer(void);\nint answer(void) { return 41; }\n" }));
     await did(bash(client, "git status --short | wc -l"));
     await did(bash(client, "make"));
-    assert.notEqual((await did(await call(client, "bash", { command: "make test" }))).data.status, 0);
+    assert.doesNotMatch((await did(await call(client, "bash", { command: "make test" }))).text, /exit status: 0$/);
     await did(good(client, "grep", { pattern: "return 41", glob: "*.c" }));
     await did(good(client, "edit", { path: "lib.c", old: "41", new: "42" }));
     await did(bash(client, "make test"));
@@ -152,7 +154,7 @@ const tests = {
       await did(good(client, "edit", { path: `src/m${i}.c`, old: `return ${i}`, new: `return ${i} + 1` }));
       await did(bash(client, `cc -c -o /tmp/m${i}.o src/m${i}.c`));
     }
-    assert.equal((await did(await good(client, "list", { path: "src" }))).data.entries.length, 12);
+    assert.equal((await did(await good(client, "list", { path: "src" }))).text.trim().split("\n").length, 12);
     const { text, data } = await did(await good(client, "diff", { form: "stat" }));
     assert.match(text, /lib\.c/);
     assert.equal(fs.existsSync(path.join(project, "app.c")), false);

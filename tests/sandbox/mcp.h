@@ -160,6 +160,15 @@ static inline struct json_object *client_call(struct client *c, const char *tool
         return client_answer(c, client_begin(c, tool, arguments));
 }
 
+/* What a command of one line printed that ended with 0. */
+static inline void expect_output(struct json_object *o, const char *output) {
+        const char *text = strchr(text_at(o, "result.content.0.text"), '\n');
+        _cleanup_free_ char *all = text_of("\n%s\n\nexit status: 0", output);
+
+        assert_non_null(text);
+        assert_string_equal(text, all);
+}
+
 /* Calls a tool, and expects its text and whether that is an error. */
 static inline void expect_call(struct client *c, const char *tool, const char *arguments, const char *text,
                                bool is_error) {

@@ -83,7 +83,7 @@ TEST(what_holds_the_output_of_a_sessions_command_has_a_better_way) {
         expect_in(o.out, "ready\n");
         expect_in(o.out,
                   "note: the command had ended, but a background process still held its output: start one "
-                  "as 'COMMAND >FILE 2>&1 &', or a server with --detach");
+                  "as 'COMMAND >FILE 2>&1 &', or a server in the background (--detach, run_in_background)");
         end_session(s, id, "stop");
 }
 
