@@ -146,11 +146,12 @@ static int bash_add_reasons(struct nsrun_plan *plan, const struct nsrun_policy *
  * command failed), and the calls that were denied. */
 static int agent_bash_add_details(struct agent_command *c, bool was_held, struct nsrun_bash_result *ret,
                                   struct nsrun_error *err) {
-        static const char held[] = "the command had ended, but a background process still held its output: "
-                                   "start one as 'COMMAND >FILE 2>&1 &'",
-                          held_in_session[] =
-                                  "the command had ended, but a background process still held its output: "
-                                  "start one as 'COMMAND >FILE 2>&1 &', or a server in the background (--detach, run_in_background)";
+        static const char held
+                [] = "the command had ended, but a background process still held its output: "
+                     "start one as 'COMMAND >FILE 2>&1 &'",
+            held_in_session[] =
+                    "the command had ended, but a background process still held its output: "
+                    "start one as 'COMMAND >FILE 2>&1 &', or a server in the background (--detach, run_in_background)";
         /* SIGKILL ended bash, or the last command that bash ran; but it wasn't sent by nsrun for
          * the deadline. */
         bool was_killed = !ret->timed_out && (ret->signal == SIGKILL || ret->status == 128 + SIGKILL);

@@ -50,7 +50,7 @@ int tool_run_bash(struct call *c, struct tool_answer *ret, struct nsrun_error *e
 }
 
 /* How a command in the background is, in words, for the caller to free. */
-static int state_of(const struct call *c, const char *name, char **ret, struct nsrun_error *err) {
+static int background_state(const struct call *c, const char *name, char **ret, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         _cleanup_free_ char *text = NULL;
         struct json_trouble trouble;
@@ -85,7 +85,7 @@ int tool_bash_output(struct call *c, struct tool_answer *ret, struct nsrun_error
         _cleanup_close_ int fd = sys_memfd("output");
         size_t n = 0;
         int r = fd < 0 ? error_set(err, NSRUN_STAGE_SUPERVISE, fd, NULL, "no memory for the output", NULL)
-                       : state_of(c, name, &state, err);
+                       : background_state(c, name, &state, err);
 
         /* What it prints after it was asked how it is follows in the next call. */
         if (r >= 0)
