@@ -83,10 +83,9 @@ static int set_output_aside(struct nsrun_error *err) {
 
 static int serve_here(struct mcp_options *o, struct nsrun_error *err) {
         _cleanup_close_ int output = -EBADF;
-        _cleanup_json_ struct json_document d = {0};
-        int r = json_open(&d, err);
+        int r = 0;
 
-        if (r >= 0 && !o->listen)
+        if (!o->listen)
                 r = output = set_output_aside(err);
         if (r < 0)
                 return r;

@@ -93,10 +93,9 @@ static int open_configuration(const char *file, struct json_document *d, struct 
         int r = read_small_file(AT_FDCWD, file, 0, MOST_CONFIG_BYTES, &text);
 
         if (r == -ENOENT) {
-                r = json_open(d, err);
-                if (r >= 0)
-                        json_add_number(d, d->root, "version", 1);
-                return r;
+                *d = json_begin();
+                json_add_number(d, d->root, "version", 1);
+                return 0;
         }
         if (r >= 0)
                 r = json_parse(d, text, strlen(text), &line, &why);

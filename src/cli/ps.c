@@ -59,13 +59,11 @@ static void add_row(struct json_document *d, struct json_value *array, const str
 
 static int ps_print_list(const struct sandbox_process *list, size_t n, bool wants_json,
                          struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_(known_sessions_free) struct known_sessions known = {0};
         struct json_value *array = NULL;
         int r = known_sessions_read(&known, err);
 
-        if (r >= 0 && wants_json)
-                r = json_open(&d, err);
         if (r < 0)
                 return r;
         if (wants_json)
@@ -253,11 +251,8 @@ static int inspect_session(const char *id, bool wants_json, struct nsrun_error *
 
 /* The plan of a bubblewrap command line is that line. */
 static int inspect_bwrap(const struct sandbox_process *p, bool wants_json, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
-        int r = wants_json ? json_open(&d, err) : 0;
+        _cleanup_json_ struct json_document d = json_begin();
 
-        if (r < 0)
-                return r;
         if (wants_json) {
                 json_add_strings(&d, d.root, "arguments", p->argv);
                 return option_print_json(&d, true, err);

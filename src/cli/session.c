@@ -185,19 +185,17 @@ static struct nsrun_session_usage usage_of(const char *id) {
 }
 
 static int list_sessions(struct session_cli *cli, nsrun_unused char **words, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_strv_ char **ids = NULL;
         struct json_value *array = NULL;
         int r = nsrun_session_list(&ids, err);
 
-        if (r >= 0 && cli->wants_json) {
-                r = json_open(&d, err);
-                array = r < 0 ? NULL : json_add_array(&d, d.root, "sessions");
-        } else if (ids) {
+        if (cli->wants_json)
+                array = json_add_array(&d, d.root, "sessions");
+        else if (ids)
                 session_print_header();
-        } else if (r >= 0 && isatty(STDOUT_FILENO)) {
+        else if (r >= 0 && isatty(STDOUT_FILENO))
                 (void)fputs("nsrun: none of your sessions runs\n", stderr);
-        }
         if (r < 0)
                 return r;
         STRV_FOREACH (id, ids) {
@@ -218,7 +216,7 @@ static int list_sessions(struct session_cli *cli, nsrun_unused char **words, str
 }
 
 static int show_session(struct session_cli *cli, char **words, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         struct nsrun_session_info *info = NULL;
         _cleanup_strv_ char **ports = NULL, **answers = NULL;
         struct nsrun_session_usage usage;
@@ -231,13 +229,10 @@ static int show_session(struct session_cli *cli, char **words, struct nsrun_erro
         (void)nsrun_session_published(words[0], &ports, NULL);
         (void)nsrun_session_answers(words[0], &answers, NULL);
         if (cli->wants_json) {
-                r = json_open(&d, err);
-                if (r >= 0) {
-                        add_info(&d, d.root, info, &usage);
-                        json_add_strings(&d, d.root, "published", ports);
-                        json_add_strings(&d, d.root, "answers", answers);
-                        r = option_print_json(&d, false, err);
-                }
+                add_info(&d, d.root, info, &usage);
+                json_add_strings(&d, d.root, "published", ports);
+                json_add_strings(&d, d.root, "answers", answers);
+                r = option_print_json(&d, false, err);
         } else {
                 _cleanup_free_ char *project = str_visible(info->project ? info->project : "none");
                 _cleanup_free_ char *rundir = str_visible(info->rundir ? info->rundir : "none");

@@ -247,15 +247,12 @@ static int write_denial(const struct denial *denial, int fd, struct nsrun_error 
 }
 
 int denials_write(const struct denials *denials, int fd, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         int r = 0;
 
         for (size_t i = 0; i < denials->n_kinds && r >= 0; i++)
                 r = write_denial(&denials->kinds[i], fd, err);
         if (r < 0 || denials->others == 0)
-                return r;
-        r = json_open(&d, err);
-        if (r < 0)
                 return r;
         add_others(&d, d.root, denials->others);
         return denials_write_line(fd, &d, err);

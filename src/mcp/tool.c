@@ -168,17 +168,14 @@ static void tool_add(const struct mcp_server *s, struct json_document *d, struct
 }
 
 char *tools_list(const struct mcp_server *s) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         struct json_value *list;
-        char *text = NULL;
 
-        if (json_open(&d, NULL) < 0)
-                return NULL;
         list = json_add_array(&d, d.root, "tools");
         for (size_t i = 0; i < n_tools; i++)
                 if (client_has_tool(s, &tools[i]))
                         tool_add(s, &d, list, &tools[i]);
-        return json_finish(&d, false, &text, NULL) < 0 ? NULL : text;
+        return json_line(&d);
 }
 
 /* -------------------------------------------------------------------- arguments */
@@ -271,11 +268,10 @@ static int judge_arguments(const struct call *c, struct nsrun_error *err) {
 /* ----------------------------------------------------------------------- answer */
 
 static char *spell_answer(const struct call *c, struct tool_answer *a) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         struct json_value *content;
-        char *text = NULL;
 
-        if (a->text.has_failed || json_open(&d, NULL) < 0)
+        if (a->text.has_failed)
                 return NULL;
         content = json_add_object(&d, json_add_array(&d, d.root, "content"), NULL);
         json_add_string(&d, content, "type", "text");
@@ -283,7 +279,7 @@ static char *spell_answer(const struct call *c, struct tool_answer *a) {
         if (a->structure && c->server->version->has_structure)
                 json_add_json(&d, d.root, "structuredContent", a->structure);
         json_add_bool(&d, d.root, "isError", a->is_error);
-        return json_finish(&d, false, &text, NULL) < 0 ? NULL : text;
+        return json_line(&d);
 }
 
 char *tool_answer(struct call *c) {

@@ -59,7 +59,7 @@ static int form_of(const struct call *c, enum nsrun_diff *ret, struct nsrun_erro
 
 int tool_diff(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL, *digest = NULL;
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_free_ const char **paths = NULL;
         enum nsrun_diff form;
         size_t n = 0;
@@ -69,8 +69,6 @@ int tool_diff(struct call *c, struct tool_answer *ret, struct nsrun_error *err) 
                 r = error_oom(err);
         if (r >= 0)
                 r = diff_text(c, form, paths, &text, &n, &digest, err);
-        if (r >= 0)
-                r = json_open(&d, err);
         if (r < 0)
                 return r;
         if (n == 0)
@@ -110,13 +108,11 @@ static int diff_to_show(const struct call *c, const char **paths, char **ret, ch
 }
 
 static char *question_of(const char *verb, const char *diff) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_free_ char *visible = str_visible_text(diff), *message = NULL;
         struct json_value *schema, *o;
-        char *text = NULL;
 
-        if (!visible || json_open(&d, NULL) < 0 ||
-            !(message = str_format("%s these changes?\n\n%s", verb, visible)))
+        if (!visible || !(message = str_format("%s these changes?\n\n%s", verb, visible)))
                 return NULL;
         json_add_string(&d, d.root, "message", message);
         schema = json_add_object(&d, d.root, "requestedSchema");
@@ -126,7 +122,7 @@ static char *question_of(const char *verb, const char *diff) {
         json_add_string(&d, o, "title", verb);
         o = json_add_array(&d, schema, "required");
         json_add_string(&d, o, NULL, "confirm");
-        return json_finish(&d, false, &text, NULL) < 0 ? NULL : text;
+        return json_line(&d);
 }
 
 /* 0: the client's user has said yes to what was shown. */
@@ -156,8 +152,8 @@ static int ask_user(struct call *c, const char *verb, const char *diff, struct n
 static int finish_outcome(const char *verb, struct nsrun_session_outcome *o, int result,
                           struct tool_answer *ret, struct nsrun_error *err) {
         _cleanup_free_ char *line = result < 0 ? nsrun_error_format(err) : NULL;
-        _cleanup_json_ struct json_document d = {0};
-        int r = json_open(&d, err);
+        _cleanup_json_ struct json_document d = json_begin();
+        int r;
 
         if (result < 0)
                 strbuf_addf(&ret->text, "Error: %s\n", line ? line : "out of memory");
@@ -167,12 +163,10 @@ static int finish_outcome(const char *verb, struct nsrun_session_outcome *o, int
                 strbuf_addf(&ret->text, "note: %s\n", *note);
         STRV_FOREACH (conflict, o->conflicts)
                 strbuf_addf(&ret->text, "conflict: %s\n", *conflict);
-        if (r >= 0) {
-                json_add_number(&d, d.root, "applied", o->n_applied);
-                json_add_strings(&d, d.root, "notes", o->notes);
-                json_add_strings(&d, d.root, "conflicts", o->conflicts);
-                r = json_finish(&d, false, &ret->structure, err);
-        }
+        json_add_number(&d, d.root, "applied", o->n_applied);
+        json_add_strings(&d, d.root, "notes", o->notes);
+        json_add_strings(&d, d.root, "conflicts", o->conflicts);
+        r = json_finish(&d, false, &ret->structure, err);
         nsrun_session_outcome_clear(o);
         return result < 0 ? result : r;
 }

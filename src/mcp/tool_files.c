@@ -119,7 +119,7 @@ int tool_read(struct call *c, struct tool_answer *ret, struct nsrun_error *err) 
         struct reading k = {.first = argument_number(c, "offset", 1),
                             .most = argument_number(c, "limit", UINT64_MAX),
                             .line = 1};
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         const char *path = argument_text(c, "path");
         _cleanup_close_ int fd = -EBADF;
         bool has_more = false;
@@ -133,8 +133,6 @@ int tool_read(struct call *c, struct tool_answer *ret, struct nsrun_error *err) 
                 r = error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), path, NULL,
                                "the file is no text; it has %" PRIu64 " bytes", (uint64_t)st.st_size);
         }
-        if (r >= 0)
-                r = json_open(&d, err);
         if (r < 0) {
                 strbuf_clear(&ret->text);
                 return r;
@@ -175,7 +173,7 @@ static int put_content(int fd, const char *path, const char *content, size_t n, 
 
 int tool_write(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
         const char *path = argument_text(c, "path"), *content = argument_text(c, "content");
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_close_ int fd = -EBADF;
         struct nsrun_error why = {0};
         struct stat st = {0};
@@ -189,8 +187,6 @@ int tool_write(struct call *c, struct tool_answer *ret, struct nsrun_error *err)
                 *err = why;
         if (r >= 0)
                 r = put_content(fd, path, content, strlen(content), st.st_size, err);
-        if (r >= 0)
-                r = json_open(&d, err);
         if (r < 0)
                 return r;
         json_add_string(&d, d.root, "path", path);
@@ -236,7 +232,7 @@ static int judge_edit(const struct call *c, size_t n, struct nsrun_error *err) {
 int tool_edit(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
         const char *path = argument_text(c, "path"), *old = argument_text(c, "old");
         _cleanup_strbuf_ struct strbuf b = {0};
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_free_ char *text = NULL;
         _cleanup_close_ int fd = -EBADF;
         struct stat st = {0};
@@ -260,8 +256,6 @@ int tool_edit(struct call *c, struct tool_answer *ret, struct nsrun_error *err) 
                 r = error_oom(err);
         if (r >= 0)
                 r = put_content(fd, path, b.text ? b.text : "", b.length, st.st_size, err);
-        if (r >= 0)
-                r = json_open(&d, err);
         if (r < 0)
                 return r;
         json_add_string(&d, d.root, "path", path);
@@ -290,14 +284,12 @@ static int list_name(void *data, const char *name, mode_t type) {
 }
 
 int tool_list(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         struct listing l = {.names = NULL};
         int r = nsrun_workspace_list(c->server->files, tool_path(c), list_name, &l, err);
 
         if (r == -ENOMEM)
                 r = error_oom(err);
-        if (r >= 0)
-                r = json_open(&d, err);
         if (r >= 0) {
                 strv_sort(l.names, strv_length(l.names));
                 json_add_string(&d, d.root, "path", tool_path(c));

@@ -185,9 +185,8 @@ static int search(struct call *c, struct tool_answer *ret, const char *glob, con
                 r = error_set(err, NSRUN_STAGE_WORKSPACE, -ENOTDIR, path, "the path can't be opened", NULL);
         if (r >= 0)
                 r = search_run(&s, path, glob, pattern);
-        if (r >= 0)
-                r = json_open(&s.structure, err);
         if (r >= 0) {
+                s.structure = json_begin();
                 s.list = json_add_array(&s.structure, s.structure.root, pattern ? "lines" : "paths");
                 pattern ? show_lines(&s) : show_paths(&s);
                 if (s.n_found == 0)

@@ -76,11 +76,10 @@ static const char *verdict_of(const struct net_tally *t, const char *text, char 
 static int write_tally(const struct net_rules *rules, const struct net_tally *t,
                        const struct net_tally *before, int fd, bool is_event, struct nsrun_error *err) {
         char host[sizeof(t->host)], text[sizeof(t->text)], why[96];
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_free_ char *rule = NULL;
         const char *verdict, *name;
         bool is_udp;
-        int r;
 
         copy_counted(t->host, sizeof(host), host);
         copy_counted(t->text, sizeof(text), text);
@@ -90,9 +89,6 @@ static int write_tally(const struct net_rules *rules, const struct net_tally *t,
         is_udp = startswith(host, NET_HOST_UDP);
         name = is_udp ? host + strlen(NET_HOST_UDP) : host;
         rule = find_rule(rules, t, name, is_udp);
-        r = json_open(&d, err);
-        if (r < 0)
-                return r;
         if (is_event)
                 json_add_string(&d, d.root, "event", "network");
         json_add_string(&d, d.root, "host", name);

@@ -400,17 +400,12 @@ static int run_plan(struct supervised *s, const struct run_params *params, int *
 
 /* Refuses to start a command if the JSON lines that are asked for can't be written to `fd`. */
 static int check_output_fd(int fd, const char *option, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
         struct stat st;
-        int r;
+        int r = fd < 0 ? 0 : sys_fstat(fd, &st);
 
-        if (fd < 0)
-                return 0;
-        r = sys_fstat(fd, &st);
-        if (r < 0)
-                return error_setf(err, NSRUN_STAGE_USAGE, r, NULL, NULL, "%s names no open descriptor",
-                                  option);
-        return json_open(&d, err);
+        return r < 0 ? error_setf(err, NSRUN_STAGE_USAGE, r, NULL, NULL, "%s names no open descriptor",
+                                  option)
+                     : 0;
 }
 
 /* The descriptor (0 to 2) of nsrun's controlling terminal, if nsrun is in its foreground; else -1. */

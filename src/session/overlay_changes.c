@@ -200,8 +200,8 @@ static int layers_show(struct asking *a, const struct taking *asked, struct show
         sha256_begin(&sum);
         s->sum = ret_digest ? &sum : NULL;
         if (s->form == NSRUN_DIFF_JSON) {
-                r = json_open(&s->document, a->err);
-                s->list = r < 0 ? NULL : json_add_array(&s->document, s->document.root, "overlays");
+                s->document = json_begin();
+                s->list = json_add_array(&s->document, s->document.root, "overlays");
         }
         for (size_t i = 0; i < a->n && r >= 0; i++) {
                 struct taking one = *asked;
