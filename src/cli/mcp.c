@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "base/file.h"
+#include "base/loop.h"
 #include "mcp/listen.h"
 #include "option.h"
 
@@ -61,13 +62,9 @@ static void do_nothing(nsrun_unused int signal) {
  * write(2).  Caught, SIGPIPE is as ever in the commands. */
 static void prepare_signals(void) {
         struct sigaction caught = {.sa_handler = do_nothing};
-        sigset_t set;
+        const sigset_t set = SIGNALS(SIGINT, SIGTERM, SIGHUP);
 
         (void)sigaction(SIGPIPE, &caught, NULL);
-        (void)sigemptyset(&set);
-        (void)sigaddset(&set, SIGINT);
-        (void)sigaddset(&set, SIGTERM);
-        (void)sigaddset(&set, SIGHUP);
         (void)sigprocmask(SIG_BLOCK, &set, NULL);
 }
 

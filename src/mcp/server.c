@@ -6,6 +6,7 @@
 #include <sys/signalfd.h>
 
 #include "agent/bash.h"
+#include "base/loop.h"
 #include "base/sys.h"
 #include "call.h"
 #include "session/view.h"
@@ -143,23 +144,6 @@ static int serve_client(struct mcp_server *s, int input, int signal_fd, char *ch
         return 0;
 }
 
-static int open_signals(int *ret, struct nsrun_error *err) {
-        sigset_t set;
-        int r;
-
-        /* The caller has blocked them, for all threads. */
-        (void)sigemptyset(&set);
-        (void)sigaddset(&set, SIGINT);
-        (void)sigaddset(&set, SIGTERM);
-        (void)sigaddset(&set, SIGHUP);
-        r = sys_signalfd(&set);
-        if (r < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no signalfd",
-                                 FILTER_HINT_FOR(r, "signalfd4"));
-        *ret = r;
-        return 0;
-}
-
 int mcp_serve(const struct mcp_settings *settings, int input, int output, struct nsrun_error *err) {
         struct mcp_server s = {.settings = settings,
                                .writer = {.fd = output, .lock = PTHREAD_MUTEX_INITIALIZER},
@@ -170,7 +154,8 @@ int mcp_serve(const struct mcp_settings *settings, int input, int output, struct
         _cleanup_close_ int signal_fd = -EBADF;
         int r, closed;
 
-        r = chunk && s.wake_fd >= 0 ? open_signals(&signal_fd, err) : error_oom(err);
+        r = signal_fd = chunk && s.wake_fd >= 0 ? signals_open(SIGNALS(SIGINT, SIGTERM, SIGHUP), err)
+                                                : error_oom(err);
         if (r >= 0)
                 r = open_session(&s, err);
         if (r >= 0)

@@ -419,25 +419,16 @@ static int find_terminal(void) {
 /* Blocks the signals that are passed on, which s->signal_fd gives from here on. */
 static int take_over_signals(struct supervised *s) {
         struct sigaction standard = {.sa_handler = SIG_DFL};
-        sigset_t set, terminal_output;
-        int r;
+        /* nsrun takes the terminal back while it is in the background: an unblocked SIGTTOU would
+         * stop it. */
+        const sigset_t terminal_output = SIGNALS(SIGTTOU);
+        sigset_t set;
 
         /* If a careless parent left SIGCHLD ignored, the kernel would discard the child's status. */
         (void)sigaction(SIGCHLD, &standard, NULL);
         passed_on(&set);
-        r = sys_sigmask(SIG_BLOCK, &set, NULL);
-        /* nsrun takes the terminal back while it is in the background: an unblocked SIGTTOU would
-         * stop it. */
-        (void)sigemptyset(&terminal_output);
-        (void)sigaddset(&terminal_output, SIGTTOU);
-        if (r >= 0)
-                r = sys_sigmask(SIG_BLOCK, &terminal_output, NULL);
-        if (r >= 0)
-                r = s->signal_fd = sys_signalfd(&set);
-        if (r < 0)
-                return error_set(s->err, NSRUN_STAGE_SUPERVISE, r, NULL, "no signalfd",
-                                 FILTER_HINT_FOR(r, "signalfd4"));
-        return 0;
+        (void)sys_sigmask(SIG_BLOCK, &terminal_output, NULL);
+        return s->signal_fd = signals_open(set, s->err);
 }
 
 /* A session's command without a terminal, or one that shares it, leaves the questions to others. */

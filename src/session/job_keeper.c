@@ -130,21 +130,6 @@ static int open_output(struct keeper *k, int stdio[3]) {
         return fcntl(k->output_fd, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 }
 
-static int catch_signals(struct keeper *k) {
-        sigset_t set, pipe;
-
-        (void)sigemptyset(&set);
-        (void)sigaddset(&set, SIGTERM);
-        (void)sigaddset(&set, SIGINT);
-        (void)sigaddset(&set, SIGHUP);
-        (void)sys_sigmask(SIG_BLOCK, &set, NULL);
-        /* Not ignored, as the command then would, too. */
-        (void)sigemptyset(&pipe);
-        (void)sigaddset(&pipe, SIGPIPE);
-        (void)sys_sigmask(SIG_BLOCK, &pipe, NULL);
-        return k->signal_fd = sys_signalfd(&set);
-}
-
 /* The command's pid as the session has it.  0: it can't be told, or it has ended.  In a pid namespace of its
  * own the reaper knows that one's number alone. */
 static int pid_inside(const struct keeper *k, int pid) {
@@ -166,6 +151,7 @@ static int pid_inside(const struct keeper *k, int pid) {
 }
 
 static int keeper_launch(struct keeper *k) {
+        const sigset_t pipe = SIGNALS(SIGPIPE);
         int stdio[3] = {-EBADF, -EBADF, -EBADF}, r;
         struct launch_report report = {.status = 0};
         struct run_params params = {
@@ -179,12 +165,14 @@ static int keeper_launch(struct keeper *k) {
                 .data = k,
         };
 
-        r = catch_signals(k);
+        /* Not ignored, as the command then would, too. */
+        (void)sys_sigmask(SIG_BLOCK, &pipe, NULL);
+        r = k->signal_fd = signals_open(SIGNALS(SIGTERM, SIGINT, SIGHUP), &k->error);
         if (r >= 0)
                 r = open_output(k, stdio);
         if (r < 0)
                 (void)error_set(&k->error, NSRUN_STAGE_SUPERVISE, r, NULL,
-                                "no descriptors to watch the command with", FILTER_HINT_FOR(r, "signalfd4"));
+                                "no descriptors to watch the command with", NULL);
         if (r >= 0)
                 r = run_begin(k->plan, &params, &k->run, &k->error);
         close_fdp(&stdio[0]);
