@@ -63,8 +63,7 @@ static int proposal_read(const char *project, struct proposal *ret, struct nsrun
                 return error_set(err, NSRUN_STAGE_USAGE, r, ret->file, "the proposal can't be read",
                                  "it is a plain file of at most 64 KiB, and no symlink");
         digest_text(ret->text, strlen(ret->text), digest);
-        for (size_t i = 0; i < SHA256_SIZE; i++)
-                (void)snprintf(ret->digest + 2 * i, 3, "%02x", digest[i]);
+        str_hex(digest, SHA256_SIZE, ret->digest);
         return 1;
 }
 

@@ -144,8 +144,7 @@ static int cli_start_session(struct session_cli *cli, nsrun_unused char **words,
         _cleanup_strv_ char **notes = NULL;
         int r = nsrun_session_start(cli->policy, &cli->options, &id, &notes, err);
 
-        STRV_FOREACH (note, notes)
-                (void)fprintf(stderr, "nsrun: note: %s\n", *note);
+        strv_tell(notes, "note");
         if (r >= 0)
                 (void)printf("%s\n", id);
         return r;
@@ -258,12 +257,11 @@ static int show_session(struct session_cli *cli, char **words, struct nsrun_erro
         return r;
 }
 
-static int cli_end_session(const char *id, int is_kill, struct nsrun_error *err) {
+int cli_end_session(const char *id, int is_kill, struct nsrun_error *err) {
         _cleanup_strv_ char **notes = NULL;
         int r = nsrun_session_end(id, is_kill, &notes, err);
 
-        STRV_FOREACH (note, notes)
-                (void)fprintf(stderr, "nsrun: note: %s\n", *note);
+        strv_tell(notes, "note");
         return r;
 }
 
@@ -371,10 +369,8 @@ static int diff(struct session_cli *cli, char **words, struct nsrun_error *err) 
 
 /* Prints an outcome's notes and conflicts, after success and after failure. */
 static void tell(const char *verb, struct nsrun_session_outcome *outcome, bool has_failed) {
-        STRV_FOREACH (note, outcome->notes)
-                (void)fprintf(stderr, "nsrun: note: %s\n", *note);
-        STRV_FOREACH (conflict, outcome->conflicts)
-                (void)fprintf(stderr, "nsrun: conflict: %s\n", *conflict);
+        strv_tell(outcome->notes, "note");
+        strv_tell(outcome->conflicts, "conflict");
         if (!has_failed || outcome->n_applied > 0)
                 (void)printf("%s %zu path%s\n", verb, outcome->n_applied,
                              outcome->n_applied == 1 ? "" : "s");

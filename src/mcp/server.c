@@ -49,8 +49,7 @@ static int start_own_session(struct mcp_server *s, struct nsrun_error *err) {
         options.owner = getpid();
         r = nsrun_session_start(s->settings->policy, &options, &s->session, &notes, err);
         s->owns_session = r >= 0;
-        STRV_FOREACH (note, notes)
-                (void)fprintf(stderr, "nsrun: note: %s\n", *note);
+        strv_tell(notes, "note");
         if (r >= 0 && nsrun_policy_new(&s->own_policy) < 0)
                 r = error_oom(err);
         s->policy = s->own_policy;
@@ -81,8 +80,7 @@ static int close_session(struct mcp_server *s, struct nsrun_error *err) {
         /* Its descriptors hold the session's overlays. */
         s->files = nsrun_workspace_free(s->files);
         r = s->owns_session ? nsrun_session_end(s->session, 1, &notes, err) : 0;
-        STRV_FOREACH (note, notes)
-                (void)fprintf(stderr, "nsrun: note: %s\n", *note);
+        strv_tell(notes, "note");
         /* It may have been ended by somebody else. */
         return r == -ENOENT ? 0 : r;
 }

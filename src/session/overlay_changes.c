@@ -2,6 +2,7 @@
 /* What a session's overlays changed: shown, with a digest of all that were asked about, committed,
  * discarded. */
 #include "base/json.h"
+#include "base/str.h"
 #include "base/stream.h"
 #include "leave_out.h"
 #include "patch.h"
@@ -39,8 +40,7 @@ static int format_digest(struct sha256 *sum, char **ret) {
         if (!text)
                 return -ENOMEM;
         sha256_end(sum, bytes);
-        for (size_t i = 0; i < SHA256_SIZE; i++)
-                (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+        str_hex(bytes, SHA256_SIZE, text);
         *ret = text;
         return 0;
 }
