@@ -140,7 +140,9 @@ static void denials_note_open(struct denials *denials, const struct seccomp_noti
                 denials->stopped_at_openat2 = 0;
 }
 
-int denials_answer(struct denials *denials, int listener) {
+/* Takes one question from the listener, counts it and answers it.  -errno: the listener can't be
+ * used any more. */
+static int denials_answer(struct denials *denials, int listener) {
         const struct seccomp_loaded *filter = &denials->plan->seccomp;
         struct seccomp_notif question;
         uint32_t action;

@@ -4,7 +4,7 @@
 
 #define PATH_TEXT "Absolute, or relative to the project."
 
-const struct tool tools[] = {
+static const struct tool tools[] = {
         {.name = "bash",
          .title = "Run a command",
          .text = "", /* nsrun_bash_describe()'s */
@@ -102,7 +102,6 @@ const struct tool tools[] = {
          .parameters = {{"paths", "strings", "Only at and beneath these.", false, 0, 0}},
          .run = tool_discard},
 };
-const size_t n_tools = ARRAY_SIZE(tools);
 
 static bool client_has_tool(const struct mcp_server *s, const struct tool *tool) {
         if (!tool->is_of_commits)
@@ -112,7 +111,7 @@ static bool client_has_tool(const struct mcp_server *s, const struct tool *tool)
 }
 
 const struct tool *tool_find(const struct mcp_server *s, const char *name) {
-        for (size_t i = 0; i < n_tools; i++)
+        for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
                 if (streq(tools[i].name, name) && client_has_tool(s, &tools[i]))
                         return &tools[i];
         return NULL;
@@ -172,7 +171,7 @@ char *tools_list(const struct mcp_server *s) {
         struct json_value *list;
 
         list = json_add_array(&d, d.root, "tools");
-        for (size_t i = 0; i < n_tools; i++)
+        for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
                 if (client_has_tool(s, &tools[i]))
                         tool_add(s, &d, list, &tools[i]);
         return json_line(&d);

@@ -19,6 +19,8 @@
 #include "host/socket_table.h"
 #include "net/control.h"
 
+#define QUESTION_PROGRAM_MOST 64 /* bytes of what question_program() writes */
+
 bool plan_asks(const struct nsrun_plan *plan) {
         return plan->net == POLICY_NET_ALLOW && !plan->plain && strv_contains(plan->network, NET_RULES_ASK);
 }
@@ -31,8 +33,9 @@ bool plan_asks_of_links(const struct nsrun_plan *plan) {
         return !plan->plain && !plan->join && plan->browser;
 }
 
-/* nsrun-net reads the sandbox's bytes: that a name is one is made sure of again. */
-int question_read(int fd, struct net_question *ret) {
+/* 1 with a question whose name is one; 0: there is none now; -errno: there will be none any more.  nsrun-net
+ * reads the sandbox's bytes: that a name is one is made sure of again. */
+static int question_read(int fd, struct net_question *ret) {
         ssize_t n = recv(fd, ret, sizeof(*ret), MSG_DONTWAIT);
 
         if (n < 0)
@@ -45,7 +48,7 @@ int question_read(int fd, struct net_question *ret) {
         return net_name_is_askable(ret->name) ? 1 : -EBADMSG;
 }
 
-void question_answer(int fd, uint32_t number, enum net_verdict verdict) {
+static void question_answer(int fd, uint32_t number, enum net_verdict verdict) {
         const struct net_answer a = {number, (uint32_t)verdict};
 
         (void)send(fd, &a, sizeof(a), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -124,7 +127,9 @@ static pid_t find_asker(pid_t init, uint16_t port) {
         return pid > 0 ? pid : 0;
 }
 
-void question_program(pid_t init, uint16_t port, char to[QUESTION_PROGRAM_MOST]) {
+/* "NAME (pid N)" of the process inside whose socket asks, as it calls itself, fit to print; else "a
+ * program". `init` is a process in the sandbox's network. */
+static void question_program(pid_t init, uint16_t port, char to[QUESTION_PROGRAM_MOST]) {
         pid_t pid = find_asker(init, port);
         char name[17];
 
@@ -139,7 +144,8 @@ void question_program(pid_t init, uint16_t port, char to[QUESTION_PROGRAM_MOST])
                 (void)snprintf(to, QUESTION_PROGRAM_MOST, "%s (pid %d)", name, (int)pid);
 }
 
-void question_tell_whose(int fd, const struct net_question *q, pid_t init, pid_t reaper) {
+/* Answers whether the program that asks descends from `reaper`; 0: none does. */
+static void question_tell_whose(int fd, const struct net_question *q, pid_t init, pid_t reaper) {
         pid_t pid = reaper > 0 ? find_asker(init, q->client_port) : 0;
 
         /* A longer chain of parents is made by who wants that it takes long. */
