@@ -246,7 +246,7 @@ static int format_json(const struct nsrun_bash_result *result, char **ret, size_
 
 static int format_error(const struct nsrun_error *failure, enum nsrun_format format, char **ret,
                         size_t *ret_size, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_strbuf_ struct strbuf b = {0};
         _cleanup_free_ char *line = nsrun_error_format(failure), *text = NULL;
         int r;
@@ -257,9 +257,6 @@ static int format_error(const struct nsrun_error *failure, enum nsrun_format for
                 strbuf_addf(&b, "Error: %s", line);
                 return bash_text_finish(&b, ret, ret_size, err);
         }
-        r = json_open(&d, err);
-        if (r < 0)
-                return r;
         json_add_string(&d, d.root, "error", line);
         json_add_string(&d, d.root, "id", nsrun_error_name(failure->id));
         r = json_finish(&d, false, &text, err);

@@ -46,28 +46,35 @@ function end_row(    title) {
                 delete row[field]
 }
 
-/^const struct cause causes/ { table = "causes" }
-/^const struct degraded degraded/ { table = "degraded" }
-table && /^};/ { end_row(); table = "" }
-table && /\[(NSRUN_ERROR|DEGRADED)_[A-Z_]*\]/ { end_row() }
-table && match($0, /^ *\.[a-z]+ =( |$)/) {
-        field = $1
-        sub(/^\./, "", field)
-        sub(/^ *\.[a-z]+ = ?/, "")
+# The arguments of a row, strings side by side as one; a filter's hint stands for more (error.h).
+function take_row(text, names,    name, n, part) {
+        split(names, name, " ")
+        for (n = 1; text != ""; text = substr(text, length(part) + 1)) {
+                if (match(text, /^"([^"\\]|\\.)*"/))
+                        row[name[n]] = row[name[n]] substr(text, 2, RLENGTH - 2)
+                else if (match(text, /^FILTER_HINT\("[^"]*"\)/))
+                        row[name[n]] = "allow " substr(text, 14, RLENGTH - 15) " in the container's filter"
+                else {
+                        match(text, /^./)
+                        n += text ~ /^,/
+                }
+                part = substr(text, 1, RLENGTH)
+        }
+        end_row()
 }
-table && /^ *FILTER_HINT\("[a-z0-9_, ]*"\)( "[^"]*")?,$/ {
-        sub(/^ *FILTER_HINT\("/, "")
-        call = more = $0
-        sub(/".*/, "", call)
-        sub(/^[^)]*\) ?"?/, "", more)
-        sub(/"?,$/, "", more)
-        row[field] = "allow " call " in the container's filter" more
-        next
+
+match($0, /^ *(CAUSE|LESSER)\(/) {
+        table = $0 ~ /CAUSE/ ? "causes" : "degraded"
+        text = ""
+        $0 = substr($0, RLENGTH + 1)
 }
-table && /^ *".*",?$/ {
-        sub(/^ *"/, "")
-        sub(/",?$/, "")
-        row[field] = row[field] $0
+table {
+        sub(/^ */, "")
+        text = text " " $0
+}
+table && /\),$/ {
+        take_row(text, table == "causes" ? "id stage when what fix test" : "id name when lack instead fix test")
+        table = ""
 }
 /^\.\\" (causes|degraded)$/ { printf "%s", rows[$2]; next }
 FILENAME ~ /\.in$/

@@ -1,132 +1,72 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The table, notes and refusals made of it, and lists of its names.  causes.awk reads the rows as they stand
- * here: each field begins a line. */
+/* The table, notes and refusals made of it, and lists of its names.  causes.awk reads the rows, too. */
 #include "degraded.h"
 
 #include "str.h"
 
 #define STRICT "--strict: "
 
+/* A row; whether it is_quiet, and is_no_note, may follow. */
+#define LESSER(id, name, when, lack, instead, fix, tested, ...) \
+        [id] = {NSRUN_ERROR_##id, name, when, lack, instead, fix, .test = (tested), __VA_ARGS__}
+
 const struct degraded degraded[N_DEGRADED] = {
-        [DEGRADED_LANDLOCK] =
-                {
-                        .error = NSRUN_ERROR_DEGRADED_LANDLOCK,
-                        .name = "landlock",
-                        .when = "The kernel has no Landlock, or one before ABI 6 (Linux 6.12), and --landlock is "
-                                "auto.",
-                        .lack = "the kernel's Landlock can't keep abstract sockets inside",
-                        .instead = "a command in the host's network can reach those of the host",
-                        .fix = "boot Linux 6.12 or later with CONFIG_SECURITY_LANDLOCK=y and landlock in its parameter lsm=",
-                        .test = "a_kernel_without_landlock_is_a_degradation",
-                        .is_quiet = true,
-                        .is_no_note = true,
-                },
-        [DEGRADED_CGROUP_NAMESPACE] =
-                {
-                        .error = NSRUN_ERROR_DEGRADED_CGROUP_NAMESPACE,
-                        .name = "cgroup-namespace",
-                        .when = "The kernel gives no cgroup namespace (EINVAL, ENOSPC), as within another nsrun.",
-                        .lack = "no cgroup namespace can be had",
-                        .instead = "/proc/self/cgroup names the cgroup outside",
-                        .fix = "sudo sysctl -w user.max_cgroup_namespaces=15000, on a kernel with CONFIG_CGROUPS; a "
-                               "sandbox of nsrun's gives none",
-                        .test = "a_cgroup_namespace_that_is_missing_is_a_degradation",
-                        .is_quiet = true,
-                        .is_no_note = true,
-                },
-        [DEGRADED_COUNTERS] =
-                {
-                        .error = NSRUN_ERROR_DEGRADED_COUNTERS,
-                        .name = "counters",
-                        .when = "/proc/sys is read-only, as containers have it.",
-                        .lack = "in a container's read-only /proc/sys commands can't be bounded",
-                        .instead =
-                                "they may make cgroup namespaces, and use up the user's inotify instances",
-                        .fix = "make the container's /proc/sys writable",
-                        .test = "a_read_only_proc_sys_is_a_degradation",
-                },
-        [DEGRADED_PROC_SUBSET] =
-                {
-                        .error = NSRUN_ERROR_DEGRADED_PROC_SUBSET,
-                        .name = "proc-subset",
-                        .when = "A new /proc is refused, one with subset=pid isn't, and --proc is auto.",
-                        .lack = "a full /proc is refused here",
-                        .instead = "mounted with subset=pid",
-                        .fix = "run the container with an unmasked /proc, or choose --proc=subset",
-                        .test = "a_masked_proc_is_a_degradation",
-                },
-        [DEGRADED_PROC_NONE] =
-                {
-                        .error = NSRUN_ERROR_DEGRADED_PROC_NONE,
-                        .name = "proc-none",
-                        .when = "That one is refused, too.",
-                        .lack = "no /proc can be mounted here",
-                        .instead = "the sandbox has none",
-                        .fix = "run the container with an unmasked /proc, or choose --proc=bind (which shows the host's processes) or --proc=none",
-                        .test = "a_masked_proc_is_a_degradation",
-                },
-        [DEGRADED_CACHE_IN_MEMORY] =
-                {
-                        .error = NSRUN_ERROR_DEGRADED_CACHE_IN_MEMORY,
-                        .name = "cache-in-memory",
-                        .when = "The cache folder can't carry the layers of a default cache's overlay, or can't be "
-                                "made, and memory can.",
-                        .lack = "no overlay on disk can be had for this cache",
-                        .instead = "its overlay is in memory",
-                        .fix = "point XDG_CACHE_HOME at a local disk, or choose --overlay-backing=tmpfs",
-                        .test = "a_cache_that_is_degraded_is_listed_and_strict_refuses_it",
-                },
-        [DEGRADED_CACHE_READ_ONLY] =
-                {
-                        .error = NSRUN_ERROR_DEGRADED_CACHE_READ_ONLY,
-                        .name = "cache-read-only",
-                        .when = "No overlay can be laid over a default cache.",
-                        .lack = "no overlay can be had for this cache",
-                        .instead = "it is read-only",
-                        .fix = "name the folder with --ro or --rw",
-                        .test = "a_cache_that_is_degraded_is_listed_and_strict_refuses_it",
-                },
-        [DEGRADED_CACHE_EMPTY] =
-                {
-                        .error = NSRUN_ERROR_DEGRADED_CACHE_EMPTY,
-                        .name = "cache-empty",
-                        .when = "A default cache can't be opened, or not be bound either.",
-                        .lack = "this cache can't be shown",
-                        .instead = "it is empty inside",
-                        .fix = "let yourself read the folder (chmod u+rwx)",
-                        .test = "a_cache_that_is_degraded_is_listed_and_strict_refuses_it",
-                },
-        [DEGRADED_GIT_CONFIG] =
-                {
-                        .error = NSRUN_ERROR_DEGRADED_GIT_CONFIG,
-                        .name = "git-config-read-only",
-                        .when = "No run directory can be made, or it can't carry an overlay's layers.",
-                        .lack = "what is protected can't be the command's own",
-                        .instead = "it is read-only",
-                        .fix = "point XDG_CACHE_HOME at a folder of your own",
-                        .test = "without_a_run_directory_the_configuration_is_read_only",
-                },
-        [DEGRADED_PIDS] =
-                {
-                        .error = NSRUN_ERROR_DEGRADED_PIDS,
-                        .name = "pids-by-rlimit",
-                        .when = "--limit pids is asked for, and no cgroup can be made for it.",
-                        .lack = "no cgroup can be made to bound the number of processes",
-                        .instead = "RLIMIT_NPROC bounds it",
-                        .fix = "nsrun doctor tells what gives one",
-                        .test = "processes_bounded_by_an_rlimit_are_a_degradation",
-                        .is_quiet = true,
-                },
-        [DEGRADED_LEFTOVERS] =
-                {
-                        .error = NSRUN_ERROR_DEGRADED_LEFTOVERS,
-                        .name = "leftovers",
-                        .when = "The user has no uts namespace left (ENOSPC) for a command that joins a session.",
-                        .lack = "the user has no uts namespace left to know the command's processes by",
-                        .instead = "those that leave its session live on",
-                        .fix = "sudo sysctl -w user.max_uts_namespaces=15000",
-                        .test = "a_joined_command_without_a_mark_is_a_degradation",
-                },
+        LESSER(DEGRADED_LANDLOCK, "landlock",
+               "The kernel has no Landlock, or one before ABI 6 (Linux 6.12), and --landlock is auto.",
+               "the kernel's Landlock can't keep abstract sockets inside",
+               "a command in the host's network can reach those of the host",
+               "boot Linux 6.12 or later with CONFIG_SECURITY_LANDLOCK=y and landlock in its parameter "
+               "lsm=",
+               "a_kernel_without_landlock_is_a_degradation", .is_quiet = true, .is_no_note = true),
+        LESSER(DEGRADED_CGROUP_NAMESPACE, "cgroup-namespace",
+               "The kernel gives no cgroup namespace (EINVAL, ENOSPC), as within another nsrun.",
+               "no cgroup namespace can be had", "/proc/self/cgroup names the cgroup outside",
+               "sudo sysctl -w user.max_cgroup_namespaces=15000, on a kernel with CONFIG_CGROUPS; a "
+               "sandbox of nsrun's gives none",
+               "a_cgroup_namespace_that_is_missing_is_a_degradation", .is_quiet = true, .is_no_note = true),
+        LESSER(DEGRADED_COUNTERS, "counters", "/proc/sys is read-only, as containers have it.",
+               "in a container's read-only /proc/sys commands can't be bounded",
+               "they may make cgroup namespaces, and use up the user's inotify instances",
+               "make the container's /proc/sys writable", "a_read_only_proc_sys_is_a_degradation"),
+        LESSER(DEGRADED_PROC_SUBSET, "proc-subset",
+               "A new /proc is refused, one with subset=pid isn't, and --proc is auto.",
+               "a full /proc is refused here", "mounted with subset=pid",
+               "run the container with an unmasked /proc, or choose --proc=subset",
+               "a_masked_proc_is_a_degradation"),
+        LESSER(DEGRADED_PROC_NONE, "proc-none", "That one is refused, too.", "no /proc can be mounted here",
+               "the sandbox has none",
+               "run the container with an unmasked /proc, or choose --proc=bind (which shows the host's "
+               "processes) or --proc=none",
+               "a_masked_proc_is_a_degradation"),
+        LESSER(DEGRADED_CACHE_IN_MEMORY, "cache-in-memory",
+               "The cache folder can't carry the layers of a default cache's overlay, or can't be made, "
+               "and memory can.",
+               "no overlay on disk can be had for this cache", "its overlay is in memory",
+               "point XDG_CACHE_HOME at a local disk, or choose --overlay-backing=tmpfs",
+               "a_cache_that_is_degraded_is_listed_and_strict_refuses_it"),
+        LESSER(DEGRADED_CACHE_READ_ONLY, "cache-read-only", "No overlay can be laid over a default cache.",
+               "no overlay can be had for this cache", "it is read-only",
+               "name the folder with --ro or --rw",
+               "a_cache_that_is_degraded_is_listed_and_strict_refuses_it"),
+        LESSER(DEGRADED_CACHE_EMPTY, "cache-empty",
+               "A default cache can't be opened, or not be bound either.", "this cache can't be shown",
+               "it is empty inside", "let yourself read the folder (chmod u+rwx)",
+               "a_cache_that_is_degraded_is_listed_and_strict_refuses_it"),
+        LESSER(DEGRADED_GIT_CONFIG, "git-config-read-only",
+               "No run directory can be made, or it can't carry an overlay's layers.",
+               "what is protected can't be the command's own", "it is read-only",
+               "point XDG_CACHE_HOME at a folder of your own",
+               "without_a_run_directory_the_configuration_is_read_only"),
+        LESSER(DEGRADED_PIDS, "pids-by-rlimit",
+               "--limit pids is asked for, and no cgroup can be made for it.",
+               "no cgroup can be made to bound the number of processes", "RLIMIT_NPROC bounds it",
+               "nsrun doctor tells what gives one", "processes_bounded_by_an_rlimit_are_a_degradation",
+               .is_quiet = true),
+        LESSER(DEGRADED_LEFTOVERS, "leftovers",
+               "The user has no uts namespace left (ENOSPC) for a command that joins a session.",
+               "the user has no uts namespace left to know the command's processes by",
+               "those that leave its session live on", "sudo sysctl -w user.max_uts_namespaces=15000",
+               "a_joined_command_without_a_mark_is_a_degradation"),
 };
 
 _Static_assert(sizeof(((struct nsrun_error *)0)->what) >= 512, "a row's words have room");

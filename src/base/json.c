@@ -184,16 +184,10 @@ static struct json_value *add_new(struct json_document *d, struct json_value *pa
         return d->has_failed ? NULL : add_value(d, parent, key, json_new(kind, text, n));
 }
 
-int json_open(struct json_document *d, struct nsrun_error *err) {
-        *d = (struct json_document){.root = json_new(JSON_OBJECT, NULL, 0)};
-        return d->root ? 0 : error_oom(err);
-}
-
 struct json_document json_begin(void) {
-        struct json_document d;
+        struct json_value *root = json_new(JSON_OBJECT, NULL, 0);
 
-        (void)json_open(&d, NULL);
-        return d;
+        return (struct json_document){.root = root, .has_failed = !root};
 }
 
 struct json_value *json_add_object(struct json_document *d, struct json_value *parent, const char *key) {
@@ -391,6 +385,12 @@ int json_finish(struct json_document *d, bool is_indented, char **ret, struct ns
         static const struct json_style indented = {.colon = ": ", .indent = 2};
 
         return print_document(d, is_indented ? &indented : &one_line, "", ret, err);
+}
+
+char *json_line(struct json_document *d) {
+        char *text = NULL;
+
+        return json_finish(d, false, &text, NULL) < 0 ? NULL : text;
 }
 
 int json_lay_out(struct json_document *d, char **ret, struct nsrun_error *err) {

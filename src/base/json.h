@@ -21,9 +21,7 @@ struct json_document {
  * surrogates and what lies above U+10FFFF included.  What is none is U+FFFD in a document. */
 size_t json_utf8_length(const char *text);
 
-/* Makes the root, an empty object.  -ENOMEM. */
-int json_open(struct json_document *d, struct nsrun_error *err);
-/* The same for whom it is enough that json_finish() fails then. */
+/* A document whose root is an empty object. */
 struct json_document json_begin(void);
 
 /* All of these append to `parent`: under `key` to an object, in which they replace what has this key; with a
@@ -46,6 +44,8 @@ void json_add_json(struct json_document *d, struct json_value *parent, const cha
 /* The document as text without a final newline, on one line or indented; owned
  * by the caller.  The document stays. */
 int json_finish(struct json_document *d, bool is_indented, char **ret, struct nsrun_error *err);
+/* The same on one line; NULL for want of memory. */
+char *json_line(struct json_document *d);
 /* The document as a person writes one, with a final newline: the root's members a line each, and whatever
  * else has at most JSON_WIDTH bytes on one line. */
 int json_lay_out(struct json_document *d, char **ret, struct nsrun_error *err);

@@ -43,3 +43,22 @@ int loop_await(int fd, short events, int timeout_ms) {
         while (r == -EINTR);
         return r;
 }
+
+sigset_t signals_of(const int *signals) {
+        sigset_t set;
+
+        (void)sigemptyset(&set);
+        for (; *signals != 0; signals++)
+                (void)sigaddset(&set, *signals);
+        return set;
+}
+
+int signals_open(sigset_t set, struct nsrun_error *err) {
+        int r = sys_sigmask(SIG_BLOCK, &set, NULL);
+
+        if (r >= 0)
+                r = sys_signalfd(&set);
+        return r < 0 ? error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no signalfd",
+                                 FILTER_HINT_FOR(r, "signalfd4"))
+                     : r;
+}

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The one loop of whoever waits for several things: descriptors (a child's is its pidfd, a deadline's a
  * timerfd, a signal's a signalfd), each with what is done when it is ready, and a time to wait at most.
- * Allocates nothing and touches no signal, so that the library may use it in any thread. */
+ * Allocates nothing, and but for signals_open() touches no signal, so that the library may use it in any
+ * thread. */
 #pragma once
 
 #include <poll.h>
 
-#include "macro.h"
+#include <signal.h>
+
+#include "error.h"
 
 #define LOOP_MOST 12
 
@@ -32,3 +35,9 @@ int loop_run(int (*tell)(struct loop *l, void *data), void *data);
  * `timeout_ms`
  * (-1: for ever); -errno. */
 int loop_await(int fd, short events, int timeout_ms);
+
+/* The set of some signals, a 0 behind them. */
+sigset_t signals_of(const int *signals);
+#define SIGNALS(...) signals_of((const int[]){__VA_ARGS__, 0})
+/* Blocks them.  A signalfd of them; -errno with *err filled. */
+int signals_open(sigset_t set, struct nsrun_error *err);

@@ -105,6 +105,11 @@ char *str_concat(const char *a, const char *b, const char *c) {
         return text;
 }
 
+void strv_tell(char *const *v, const char *kind) {
+        STRV_FOREACH (s, v)
+                (void)fprintf(stderr, "nsrun: %s: %s\n", kind, *s);
+}
+
 size_t strv_length(char *const *v) {
         size_t n = 0;
 
@@ -287,6 +292,11 @@ int str_hex_digit(char c) {
                : c >= 'a' && c <= 'f' ? c - 'a' + 10
                : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                       : -1;
+}
+
+void str_hex(const unsigned char *bytes, size_t n, char *to) {
+        for (*to = '\0'; n > 0; n--, to += 2)
+                (void)snprintf(to, 3, "%02x", *bytes++);
 }
 
 int str_parse_number(const char *s, bool has_suffix, uint64_t *ret) {

@@ -32,6 +32,8 @@ bool str_is_any(const char *s, const char *const *all, size_t n);
 #define STR_IS_ANY(s, all) str_is_any((s), (all), ARRAY_SIZE(all))
 
 /* NULL-terminated vectors of owned strings.  NULL is the empty one. */
+/* Tells each on standard error: "nsrun: KIND: …". */
+void strv_tell(char *const *v, const char *kind);
 size_t strv_length(char *const *v);
 bool strv_contains(char *const *v, const char *s);
 /* Appends a copy; -ENOMEM leaves *v as it was. */
@@ -55,6 +57,8 @@ char *str_visible(const char *s);
 
 /* The value of a hexadecimal digit; -1: it is none. */
 int str_hex_digit(char c);
+/* Writes 2 * n of them, and a NUL. */
+void str_hex(const unsigned char *bytes, size_t n, char *to);
 
 /* A whole number; with `has_suffix` K, M, G or T (powers of 1024, small letters too) may follow it.
  * -EINVAL: it is none; -ERANGE: it is above INT64_MAX. */

@@ -44,6 +44,17 @@ SYS(kill, "kill", (pid_t pid, int signal), kill(pid, signal))
 SYS(pidfd_open, "pidfd_open", (pid_t pid), syscall(SYS_pidfd_open, pid, 0))
 SYS(pidfd_send_signal, "pidfd_send_signal", (int pidfd, int signal),
     syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0))
+
+void sys_end_process(int *pidfd) {
+        siginfo_t info;
+
+        if (*pidfd >= 0) {
+                (void)sys_pidfd_send_signal(*pidfd, SIGKILL);
+                (void)sys_waitid(P_PIDFD, (id_t)*pidfd, &info, WEXITED);
+        }
+        close_fdp(pidfd);
+}
+
 SYS(setsid, "setsid", (void), setsid())
 SYS(setpgid, "setpgid", (pid_t pid, pid_t group), setpgid(pid, group))
 

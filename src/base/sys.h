@@ -89,6 +89,8 @@ int sys_waitid(int idtype, id_t id, siginfo_t *info, int options);
 int sys_kill(pid_t pid, int signal);
 int sys_pidfd_open(pid_t pid);
 int sys_pidfd_send_signal(int pidfd, int signal);
+/* Kills a child, waits for its end and closes *pidfd, if it is one. */
+void sys_end_process(int *pidfd);
 int sys_setsid(void);
 int sys_setpgid(pid_t pid, pid_t group);
 

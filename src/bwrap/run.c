@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/loop.h"
 #include "base/path.h"
 #include "base/programs.h"
 #include "base/sys.h"
@@ -198,11 +199,9 @@ static int wait_for_child(struct monitor *m) {
 /* In a pid namespace an interactive shell can't name the group that was in the terminal's foreground before
  * it: it leaves its own there, which is gone, and a script around would be stopped. */
 static void take_terminal_back(void) {
+        const sigset_t output = SIGNALS(SIGTTOU);
         const pid_t own = getpgrp();
-        sigset_t output;
 
-        (void)sigemptyset(&output);
-        (void)sigaddset(&output, SIGTTOU);
         for (int fd = 0; fd <= 2; fd++) {
                 pid_t group = -1;
 

@@ -14,8 +14,10 @@ struct taking {
 
 static int read_object(struct json_document *d, const char *text) {
         struct json_trouble trouble;
-        int r = text ? json_read(d, text, strlen(text), JSON_STRICT, &trouble) : json_open(d, NULL);
+        int r = text ? json_read(d, text, strlen(text), JSON_STRICT, &trouble) : 0;
 
+        if (!text)
+                *d = json_begin();
         return r < 0 ? r : json_kind(d->root) == JSON_OBJECT ? 0 : -EINVAL;
 }
 

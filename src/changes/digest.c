@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "file.h"
 
-void digest_add_number(struct sha256 *sum, uint64_t number) {
+static void digest_add_number(struct sha256 *sum, uint64_t number) {
         unsigned char bytes[8];
 
         for (size_t i = 0; i < sizeof(bytes); i++)
@@ -16,7 +16,8 @@ void digest_add_number(struct sha256 *sum, uint64_t number) {
         sha256_add(sum, bytes, sizeof(bytes));
 }
 
-void digest_add_string(struct sha256 *sum, const char *text) {
+/* A string with its length, so that two are told from one. */
+static void digest_add_string(struct sha256 *sum, const char *text) {
         digest_add_number(sum, strlen(text));
         sha256_add(sum, text, strlen(text));
 }

@@ -19,6 +19,3 @@ int digest_attributes(int fd, unsigned char ret[SHA256_SIZE]);
 int digest_sources(struct apply *a, struct changes *c);
 /* Adds all ops, whose content and attributes are there. */
 void digest_add_ops(const struct apply *a, struct sha256 *sum);
-/* A string with its length, so that two are told from one. */
-void digest_add_string(struct sha256 *sum, const char *text);
-void digest_add_number(struct sha256 *sum, uint64_t number);

@@ -250,8 +250,7 @@ static int draw_nonce(char to[33]) {
 
         if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
                 return -EIO;
-        for (size_t i = 0; i < sizeof(bytes); i++)
-                (void)snprintf(to + 2 * i, 3, "%02x", bytes[i]);
+        str_hex(bytes, sizeof(bytes), to);
         return 0;
 }
 

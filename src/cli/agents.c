@@ -137,7 +137,8 @@ static int print_agents(struct invocation *i, struct nsrun_error *err) {
                 r = nsrun_policy_find_config(policy, err);
         if (r >= 0 && !options->is_json) {
                 r = each_agent(policy, print_text_row, NULL) < 0 ? error_oom(err) : 0;
-        } else if (r >= 0 && (r = json_open(&j.d, err)) >= 0) {
+        } else if (r >= 0) {
+                j.d = json_begin();
                 json_add_number(&j.d, j.d.root, "version", 1);
                 j.rows = json_add_array(&j.d, j.d.root, "agents");
                 r = each_agent(policy, add_json_row, &j) < 0 ? error_oom(err) : 0;

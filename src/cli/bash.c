@@ -206,15 +206,10 @@ static int cli_run_bash(const struct nsrun_policy *policy, struct bash_options *
                           .owns_pass_fds = true,
                           .may_move = true},
         };
-        _cleanup_json_ struct json_document d = {0};
         struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
         struct nsrun_error failure = {0};
         int r;
 
-        /* Where the result can't be told the command must not run. */
-        r = o->format == NSRUN_FORMAT_JSON ? json_open(&d, err) : 0;
-        if (r < 0)
-                return r;
         if (policy->no_sandbox)
                 (void)fprintf(stderr, "nsrun: warning: %s\n", policy_no_sandbox_warning);
         if (!o->confirm)

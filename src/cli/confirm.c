@@ -9,6 +9,7 @@
 #include <termios.h>
 
 #include "base/file.h"
+#include "base/loop.h"
 #include "base/sys.h"
 
 /* The first line, in lower case; what doesn't fit is no answer that we know.  1; 0: the input ends before
@@ -60,12 +61,10 @@ int confirm_on_terminal(const char *prompt) {
 static _Noreturn void confirm_become(const struct confirmer *confirmer, pid_t parent, int prompt_fd,
                                      int failure_fd) {
         char *const argv[] = {(char *)(uintptr_t)confirmer->program, NULL};
-        sigset_t own;
+        const sigset_t own = SIGNALS(SIGXFSZ);
         int r = sys_prctl(PR_SET_PDEATHSIG, SIGTERM, 0);
 
         /* Blocked in nsrun itself (main.c). */
-        (void)sigemptyset(&own);
-        (void)sigaddset(&own, SIGXFSZ);
         (void)sys_sigmask(SIG_UNBLOCK, &own, NULL);
         if (r >= 0 && getppid() != parent)
                 _exit(125);

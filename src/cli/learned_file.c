@@ -225,9 +225,7 @@ static int open_document(struct json_document *d, const struct learned_file *f, 
         int r;
 
         if (!f->update) {
-                r = json_open(d, err);
-                if (r < 0)
-                        return r;
+                *d = json_begin();
                 json_add_number(d, d->root, "version", 1);
                 return add_origin(d, f) < 0 || add_in_force(d, f) < 0 ? error_oom(err) : 0;
         }

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/causes.h"
+#include "base/loop.h"
 #include "base/stream.h"
 #include "net/proxy.h"
 #include "option.h"
@@ -27,12 +28,10 @@ static int open_standard_fds(void) {
 
 /* What a small stack, or files that may not grow, would end without a word. */
 static int check_limits(struct nsrun_error *err) {
+        const sigset_t set = SIGNALS(SIGXFSZ);
         struct rlimit stack;
-        sigset_t set;
 
         /* Writes then fail with EFBIG.  The command has no signal blocked. */
-        (void)sigemptyset(&set);
-        (void)sigaddset(&set, SIGXFSZ);
         (void)sigprocmask(SIG_BLOCK, &set, NULL);
         if (getrlimit(RLIMIT_STACK, &stack) < 0 || stack.rlim_cur >= STACK_LEAST)
                 return 0;

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "base/file.h"
+#include "base/loop.h"
 #include "mcp/listen.h"
 #include "option.h"
 
@@ -61,13 +62,9 @@ static void do_nothing(nsrun_unused int signal) {
  * write(2).  Caught, SIGPIPE is as ever in the commands. */
 static void prepare_signals(void) {
         struct sigaction caught = {.sa_handler = do_nothing};
-        sigset_t set;
+        const sigset_t set = SIGNALS(SIGINT, SIGTERM, SIGHUP);
 
         (void)sigaction(SIGPIPE, &caught, NULL);
-        (void)sigemptyset(&set);
-        (void)sigaddset(&set, SIGINT);
-        (void)sigaddset(&set, SIGTERM);
-        (void)sigaddset(&set, SIGHUP);
         (void)sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
@@ -83,10 +80,9 @@ static int set_output_aside(struct nsrun_error *err) {
 
 static int serve_here(struct mcp_options *o, struct nsrun_error *err) {
         _cleanup_close_ int output = -EBADF;
-        _cleanup_json_ struct json_document d = {0};
-        int r = json_open(&d, err);
+        int r = 0;
 
-        if (r >= 0 && !o->listen)
+        if (!o->listen)
                 r = output = set_output_aside(err);
         if (r < 0)
                 return r;

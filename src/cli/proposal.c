@@ -63,8 +63,7 @@ static int proposal_read(const char *project, struct proposal *ret, struct nsrun
                 return error_set(err, NSRUN_STAGE_USAGE, r, ret->file, "the proposal can't be read",
                                  "it is a plain file of at most 64 KiB, and no symlink");
         digest_text(ret->text, strlen(ret->text), digest);
-        for (size_t i = 0; i < SHA256_SIZE; i++)
-                (void)snprintf(ret->digest + 2 * i, 3, "%02x", digest[i]);
+        str_hex(digest, SHA256_SIZE, ret->digest);
         return 1;
 }
 
@@ -93,10 +92,9 @@ static int open_configuration(const char *file, struct json_document *d, struct 
         int r = read_small_file(AT_FDCWD, file, 0, MOST_CONFIG_BYTES, &text);
 
         if (r == -ENOENT) {
-                r = json_open(d, err);
-                if (r >= 0)
-                        json_add_number(d, d->root, "version", 1);
-                return r;
+                *d = json_begin();
+                json_add_number(d, d->root, "version", 1);
+                return 0;
         }
         if (r >= 0)
                 r = json_parse(d, text, strlen(text), &line, &why);

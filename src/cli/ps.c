@@ -59,13 +59,11 @@ static void add_row(struct json_document *d, struct json_value *array, const str
 
 static int ps_print_list(const struct sandbox_process *list, size_t n, bool wants_json,
                          struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_(known_sessions_free) struct known_sessions known = {0};
         struct json_value *array = NULL;
         int r = known_sessions_read(&known, err);
 
-        if (r >= 0 && wants_json)
-                r = json_open(&d, err);
         if (r < 0)
                 return r;
         if (wants_json)
@@ -253,11 +251,8 @@ static int inspect_session(const char *id, bool wants_json, struct nsrun_error *
 
 /* The plan of a bubblewrap command line is that line. */
 static int inspect_bwrap(const struct sandbox_process *p, bool wants_json, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
-        int r = wants_json ? json_open(&d, err) : 0;
+        _cleanup_json_ struct json_document d = json_begin();
 
-        if (r < 0)
-                return r;
         if (wants_json) {
                 json_add_strings(&d, d.root, "arguments", p->argv);
                 return option_print_json(&d, true, err);
@@ -292,15 +287,6 @@ static int inspect_sandbox(const struct sandbox_process *p, bool wants_json, str
         return print_plan_of(plan, degraded, wants_json, err);
 }
 
-static int stop_session(const char *id, struct nsrun_error *err) {
-        _cleanup_strv_ char **notes = NULL;
-        int r = nsrun_session_end(id, 0, &notes, err);
-
-        STRV_FOREACH (note, notes)
-                (void)fprintf(stderr, "nsrun: note: %s\n", *note);
-        return r;
-}
-
 /* Finds what the one word names, and stops or inspects it. */
 static int do_one(const char *id, bool is_stop, bool wants_json, struct nsrun_error *err) {
         _cleanup_close_ int pidfd = -EBADF;
@@ -313,7 +299,7 @@ static int do_one(const char *id, bool is_stop, bool wants_json, struct nsrun_er
         if (is_session_name(id) && is_unknown_session(id))
                 return unknown(id, err);
         if (is_session_name(id))
-                return is_stop ? stop_session(id, err) : inspect_session(id, wants_json, err);
+                return is_stop ? cli_end_session(id, 0, err) : inspect_session(id, wants_json, err);
         /* Before the look: what is found then is the process that gets the signal, or that one is gone. */
         if (str_parse_number(id, false, &number) >= 0 && number <= INT32_MAX)
                 pidfd = sys_pidfd_open((pid_t)number);

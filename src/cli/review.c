@@ -306,11 +306,10 @@ static int review_fail(int r, const char *path, struct nsrun_error *err) {
 static int print_review(const struct review_options *o, const char *project, struct nsrun_error *err) {
         struct reviewing v = {0};
         _cleanup_strv_ char **projects = NULL;
-        int r = o->is_json ? json_open(&v.d, err) : 0;
+        int r;
 
-        if (r < 0)
-                return r;
         if (o->is_json) {
+                v.d = json_begin();
                 json_add_number(&v.d, v.d.root, "version", 1);
                 v.rows = json_add_array(&v.d, v.d.root, "kept");
         }

@@ -144,8 +144,7 @@ static int cli_start_session(struct session_cli *cli, nsrun_unused char **words,
         _cleanup_strv_ char **notes = NULL;
         int r = nsrun_session_start(cli->policy, &cli->options, &id, &notes, err);
 
-        STRV_FOREACH (note, notes)
-                (void)fprintf(stderr, "nsrun: note: %s\n", *note);
+        strv_tell(notes, "note");
         if (r >= 0)
                 (void)printf("%s\n", id);
         return r;
@@ -185,19 +184,17 @@ static struct nsrun_session_usage usage_of(const char *id) {
 }
 
 static int list_sessions(struct session_cli *cli, nsrun_unused char **words, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_strv_ char **ids = NULL;
         struct json_value *array = NULL;
         int r = nsrun_session_list(&ids, err);
 
-        if (r >= 0 && cli->wants_json) {
-                r = json_open(&d, err);
-                array = r < 0 ? NULL : json_add_array(&d, d.root, "sessions");
-        } else if (ids) {
+        if (cli->wants_json)
+                array = json_add_array(&d, d.root, "sessions");
+        else if (ids)
                 session_print_header();
-        } else if (r >= 0 && isatty(STDOUT_FILENO)) {
+        else if (r >= 0 && isatty(STDOUT_FILENO))
                 (void)fputs("nsrun: none of your sessions runs\n", stderr);
-        }
         if (r < 0)
                 return r;
         STRV_FOREACH (id, ids) {
@@ -218,7 +215,7 @@ static int list_sessions(struct session_cli *cli, nsrun_unused char **words, str
 }
 
 static int show_session(struct session_cli *cli, char **words, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         struct nsrun_session_info *info = NULL;
         _cleanup_strv_ char **ports = NULL, **answers = NULL;
         struct nsrun_session_usage usage;
@@ -231,13 +228,10 @@ static int show_session(struct session_cli *cli, char **words, struct nsrun_erro
         (void)nsrun_session_published(words[0], &ports, NULL);
         (void)nsrun_session_answers(words[0], &answers, NULL);
         if (cli->wants_json) {
-                r = json_open(&d, err);
-                if (r >= 0) {
-                        add_info(&d, d.root, info, &usage);
-                        json_add_strings(&d, d.root, "published", ports);
-                        json_add_strings(&d, d.root, "answers", answers);
-                        r = option_print_json(&d, false, err);
-                }
+                add_info(&d, d.root, info, &usage);
+                json_add_strings(&d, d.root, "published", ports);
+                json_add_strings(&d, d.root, "answers", answers);
+                r = option_print_json(&d, false, err);
         } else {
                 _cleanup_free_ char *project = str_visible(info->project ? info->project : "none");
                 _cleanup_free_ char *rundir = str_visible(info->rundir ? info->rundir : "none");
@@ -263,12 +257,11 @@ static int show_session(struct session_cli *cli, char **words, struct nsrun_erro
         return r;
 }
 
-static int cli_end_session(const char *id, int is_kill, struct nsrun_error *err) {
+int cli_end_session(const char *id, int is_kill, struct nsrun_error *err) {
         _cleanup_strv_ char **notes = NULL;
         int r = nsrun_session_end(id, is_kill, &notes, err);
 
-        STRV_FOREACH (note, notes)
-                (void)fprintf(stderr, "nsrun: note: %s\n", *note);
+        strv_tell(notes, "note");
         return r;
 }
 
@@ -376,10 +369,8 @@ static int diff(struct session_cli *cli, char **words, struct nsrun_error *err) 
 
 /* Prints an outcome's notes and conflicts, after success and after failure. */
 static void tell(const char *verb, struct nsrun_session_outcome *outcome, bool has_failed) {
-        STRV_FOREACH (note, outcome->notes)
-                (void)fprintf(stderr, "nsrun: note: %s\n", *note);
-        STRV_FOREACH (conflict, outcome->conflicts)
-                (void)fprintf(stderr, "nsrun: conflict: %s\n", *conflict);
+        strv_tell(outcome->notes, "note");
+        strv_tell(outcome->conflicts, "conflict");
         if (!has_failed || outcome->n_applied > 0)
                 (void)printf("%s %zu path%s\n", verb, outcome->n_applied,
                              outcome->n_applied == 1 ? "" : "s");

@@ -15,6 +15,8 @@ const char *short_size(unsigned long long bytes, bool is_more, char to[SHORT_SIZ
  */
 char *short_text(const char *text, size_t most);
 
+/* Ends a session, and tells what is left of it. */
+int cli_end_session(const char *id, int is_kill, struct nsrun_error *err);
 int session_print_processes(const char *id, bool wants_json, struct nsrun_error *err);
 /* Sends a signal to one process of a session (`who` is a number) or to those of a name. */
 int session_send_signal(const char *id, const char *who, int signal, struct nsrun_error *err);

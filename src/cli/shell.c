@@ -35,7 +35,9 @@ static const char chooser[] =
         "echo 'nsrun: no shell is visible in the sandbox' >&2\n"
         "exit 127\n";
 
-int shell_choose(struct nsrun_policy *policy, const char *id, struct nsrun_error *err) {
+/* Makes a person's shell the policy's command, with a prompt that says where it runs: in the session `id`,
+ * or NULL. */
+static int shell_choose(struct nsrun_policy *policy, const char *id, struct nsrun_error *err) {
         _cleanup_(user_clear) struct user user = {0};
         _cleanup_free_ char *prompt = id ? str_concat("[nsrun ", id, "]") : strdup("[nsrun]");
         const char *shell = getenv("SHELL");

@@ -12,7 +12,7 @@ struct run_options {
         struct passed_fds passed;
         bool owns_report;
         bool wants_terminal; /* the command has a terminal of its own */
-        bool is_shell;       /* the command is shell_choose()'s */
+        bool is_shell;       /* the command is a person's own shell */
         bool explains;       /* what of a failure the sandbox caused is told */
         bool is_verbose;
         bool is_debugging;
@@ -28,9 +28,6 @@ int run_sandbox(const struct nsrun_policy *policy, const struct run_options *opt
 /* Closes what the options opened. */
 void run_options_clear(struct run_options *options);
 
-/* Makes a person's shell the policy's command, with a prompt that says where it runs: in the session `id`,
- * or NULL. */
-int shell_choose(struct nsrun_policy *policy, const char *id, struct nsrun_error *err);
 /* Whether the program is called as nsrun-sh: argv[0] is its name, or that with a dash before it. */
 bool sh_is_called(const char *name);
 /* Runs the shell in a sandbox.  The exit status. */

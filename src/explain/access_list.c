@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "host/engine_sockets.h"
-#include "listening.h"
+#include "host/socket_table.h"
 #include "output.h"
 #include "ports.h"
 #include "rules/home_secrets.h"
@@ -216,7 +216,7 @@ static void forget_port(struct asked_list *list, uint16_t port) {
 
 void asked_add_port(struct asked_list *list, uint16_t port, const char *folder) {
         size_t left = ASKED_MOST_PORT_LINES - list->n_port_lines;
-        bool is_served = left > 0 && listening_at_loopback(folder, port, &left);
+        bool is_served = left > 0 && socket_is_served(folder, port, &left);
 
         list->n_port_lines = ASKED_MOST_PORT_LINES - left;
         forget_port(list, port);
@@ -234,7 +234,7 @@ static int explain_ports(const struct asked_list *list, char ***ret) {
         for (size_t i = list->n_ports; i-- > 0 && r >= 0;) {
                 char reason[192];
 
-                if (!listening_at_loopback("/proc/self/net", list->ports[i], NULL))
+                if (!socket_is_served("/proc/self/net", list->ports[i], NULL))
                         continue;
                 (void)snprintf(reason, sizeof(reason),
                                "port %u of localhost is the sandbox's own, and nobody listens there: "

@@ -140,7 +140,9 @@ static void denials_note_open(struct denials *denials, const struct seccomp_noti
                 denials->stopped_at_openat2 = 0;
 }
 
-int denials_answer(struct denials *denials, int listener) {
+/* Takes one question from the listener, counts it and answers it.  -errno: the listener can't be
+ * used any more. */
+static int denials_answer(struct denials *denials, int listener) {
         const struct seccomp_loaded *filter = &denials->plan->seccomp;
         struct seccomp_notif question;
         uint32_t action;
@@ -247,15 +249,12 @@ static int write_denial(const struct denial *denial, int fd, struct nsrun_error 
 }
 
 int denials_write(const struct denials *denials, int fd, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         int r = 0;
 
         for (size_t i = 0; i < denials->n_kinds && r >= 0; i++)
                 r = write_denial(&denials->kinds[i], fd, err);
         if (r < 0 || denials->others == 0)
-                return r;
-        r = json_open(&d, err);
-        if (r < 0)
                 return r;
         add_others(&d, d.root, denials->others);
         return denials_write_line(fd, &d, err);

@@ -19,9 +19,6 @@ struct watch;
 struct watch *denials_watched(const struct denials *denials);
 /* Frees it and returns NULL.  `denials` may be NULL. */
 struct denials *denials_free(struct denials *denials);
-/* Takes one question from the listener, counts it and answers it.  -errno: the listener can't be
- * used any more. */
-int denials_answer(struct denials *denials, int listener);
 /* What to poll for a launch's questions: its listener, or until that was received the socket that brings it;
  * or -1. */
 static inline int denials_fd(const struct launch *l, int listener) {

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 
 #include "base/file.h"
-#include "listening.h"
+#include "host/socket_table.h"
 #include "net/rules.h"
 
 /* For how many lines of the tables of who listens a look counts: the kernel walks all of its own for it. */
@@ -52,7 +52,7 @@ static bool is_own_port(const char *line, size_t *left) {
                 if (*left < PORT_LOOK_LINES)
                         return true;
                 *left -= PORT_LOOK_LINES;
-                if (listening_at_loopback("/proc/self/net", port, left))
+                if (socket_is_served("/proc/self/net", port, left))
                         return false;
         }
         return is_named;

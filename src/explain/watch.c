@@ -285,11 +285,8 @@ int watch_write(const struct watch *watch, int fd, struct nsrun_error *err) {
 
         for (size_t i = 0; i < watch->asked.n && r >= 0; i++) {
                 const struct asked *a = &watch->asked.items[i];
-                _cleanup_json_ struct json_document d = {0};
+                _cleanup_json_ struct json_document d = json_begin();
 
-                r = json_open(&d, err);
-                if (r < 0)
-                        return r;
                 json_add_string(&d, d.root, "path", a->path);
                 json_add_string(&d, d.root, "how", words[a->how]);
                 json_add_bool(&d, d.root, "there", a->is_there);

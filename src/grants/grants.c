@@ -66,7 +66,8 @@ bool grant_can_open(const char *path) {
         return lstat(path, &st) == 0 && S_ISCHR(st.st_mode) && access(path, R_OK | W_OK) == 0;
 }
 
-int grant_device(const struct granting *g, const char *path, const char *module) {
+/* Shows a device node; refuses one that isn't there, or that the user can't open. */
+static int grant_device(const struct granting *g, const char *path, const char *module) {
         struct stat st;
 
         if (lstat(path, &st) < 0 || !S_ISCHR(st.st_mode)) {

@@ -34,9 +34,7 @@ int grant_place(const struct granting *g, enum shown_kind kind, const char *sour
 int grant_say(const struct granting *g, const char *format, ...) nsrun_printf(2, 3);
 /* Whether the path is a device node that this user can open for reading and writing. */
 bool grant_can_open(const char *path);
-/* Shows a device node; refuses one that isn't there, or that the user can't open. */
-int grant_device(const struct granting *g, const char *path, const char *module);
-/* The same of what the host has at `path`, if it is of this type (S_IFSOCK, S_IFREG): 1; 0: there is none.
+/* Shows what the host has at `path`, if it is of this type (S_IFSOCK, S_IFREG): 1; 0: there is none.
  * Refuses what a command may have put there. */
 int grant_bind(const struct granting *g, const char *path, unsigned type, const char *name,
                const char *variable, const char *prefix);

@@ -6,6 +6,7 @@
 #include <limits.h>
 
 #include "base/file.h"
+#include "base/str.h"
 
 enum {
         HEADER_SIZE = 12,
@@ -105,14 +106,10 @@ static bool ends_well(const struct index *x, const unsigned char **ret_link) {
 
 /* The name of the file that a split index shares its entries with.  Where there is none its hash is zero. */
 static void name_shared(const unsigned char *hash, size_t n, char *shared) {
-        bool is_zero = true;
-        int at = snprintf(shared, GITINDEX_SHARED_SIZE, "sharedindex.");
+        size_t length = strlen(strcpy(shared, "sharedindex."));
 
-        for (size_t i = 0; i < n; i++) {
-                at += snprintf(shared + at, (size_t)(GITINDEX_SHARED_SIZE - at), "%02x", hash[i]);
-                is_zero &= !hash[i];
-        }
-        if (is_zero)
+        str_hex(hash, n, shared + length);
+        if (!shared[length + strspn(shared + length, "0")])
                 *shared = '\0';
 }
 

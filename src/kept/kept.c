@@ -275,13 +275,11 @@ int kept_projects(char ***ret) {
 /* --------------------------------------------------------------------- writing */
 
 static int write_about(int folder, const struct kept *about, char **removed, bool is_moved) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *text = NULL;
-        int r = json_open(&d, NULL);
+        int r;
 
-        if (r < 0)
-                return r;
         json_add_string(&d, d.root, "path", about->path);
         json_add_string(&d, d.root, "reason", about->reason);
         json_add_string(&d, d.root, "command", about->command ? about->command : "");

@@ -270,18 +270,15 @@ void call_note_output(struct call *c, const char *bytes, size_t n) {
 
 /* Seconds of those that the command has. */
 static char *progress_params(const struct call *c) {
-        _cleanup_json_ struct json_document d = {0};
-        char *text = NULL;
+        _cleanup_json_ struct json_document d = json_begin();
 
-        if (json_open(&d, NULL) < 0)
-                return NULL;
         json_add_json(&d, d.root, "progressToken", c->progress_token);
         json_add_number(&d, d.root, "progress", (command_now_ms() - c->begun_ms) / 1000);
         if (c->timeout > 0)
                 json_add_number(&d, d.root, "total", c->timeout);
         if (c->server->version->has_messages && c->n_last > 0)
                 json_add_string(&d, d.root, "message", c->last);
-        return json_finish(&d, false, &text, NULL) < 0 ? NULL : text;
+        return json_line(&d);
 }
 
 bool calls_tell_progress(struct mcp_server *s) {

@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include "base/loop.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "base/sys.h"
@@ -222,8 +223,8 @@ static void turn_away(int fd, const char *why) {
 }
 
 static _Noreturn void serve_in_child(struct listener *l, int fd, pid_t parent) {
+        const sigset_t child = SIGNALS(SIGCHLD);
         struct nsrun_error err = {0};
-        sigset_t child;
         int r;
 
         if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != parent)
@@ -231,8 +232,6 @@ static _Noreturn void serve_in_child(struct listener *l, int fd, pid_t parent) {
         close_fdp(&l->fd);
         close_fdp(&l->folder_fd);
         close_fdp(&l->signal_fd);
-        (void)sigemptyset(&child);
-        (void)sigaddset(&child, SIGCHLD);
         (void)sigprocmask(SIG_UNBLOCK, &child, NULL);
         r = mcp_serve(l->settings, fd, fd, &err);
         if (r < 0) {
@@ -272,21 +271,6 @@ static void listen_reap(struct listener *l, int flags) {
                                 l->clients[i--] = l->clients[--l->n_clients];
 }
 
-static int open_listen_signals(struct listener *l, struct nsrun_error *err) {
-        sigset_t set;
-
-        (void)sigemptyset(&set);
-        (void)sigaddset(&set, SIGINT);
-        (void)sigaddset(&set, SIGTERM);
-        (void)sigaddset(&set, SIGHUP);
-        (void)sigaddset(&set, SIGCHLD);
-        (void)sigprocmask(SIG_BLOCK, &set, NULL);
-        l->signal_fd = sys_signalfd(&set);
-        return l->signal_fd < 0 ? error_set(err, NSRUN_STAGE_SUPERVISE, l->signal_fd, NULL, "no signalfd",
-                                            FILTER_HINT_FOR(l->signal_fd, "signalfd4"))
-                                : 0;
-}
-
 static int serve_all(struct listener *l, struct nsrun_error *err) {
         for (;;) {
                 struct pollfd fds[] = {{.fd = l->fd, .events = POLLIN},
@@ -313,7 +297,7 @@ int mcp_listen(const struct mcp_settings *settings, const char *path, struct nsr
         int r = open_folder(&l, path, err);
 
         if (r >= 0)
-                r = open_listen_signals(&l, err);
+                r = l.signal_fd = signals_open(SIGNALS(SIGINT, SIGTERM, SIGHUP, SIGCHLD), err);
         if (r >= 0)
                 r = open_socket(&l, path, err);
         if (r >= 0) {

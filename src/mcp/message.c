@@ -164,14 +164,12 @@ char *message_result(const char *id, const char *result) {
 }
 
 char *message_error(const char *id, int code, const char *why) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_free_ char *text = NULL;
         struct strbuf b = {0};
 
-        if (json_open(&d, NULL) < 0)
-                return NULL;
         json_add_string(&d, d.root, "message", why);
-        if (json_finish(&d, false, &text, NULL) < 0)
+        if (!(text = json_line(&d)))
                 return NULL;
         strbuf_addf(&b, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,", id ? id : "null", code);
         strbuf_add(&b, text + 1);

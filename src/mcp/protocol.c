@@ -71,16 +71,15 @@ void mcp_refuse_long(struct mcp_server *s, const char *line, size_t n) {
 }
 
 void mcp_log(struct mcp_server *s, enum mcp_level level, const char *text) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_free_ char *params = NULL, *message = NULL;
 
-        if ((int)level < s->level || !s->version || json_open(&d, NULL) < 0)
+        if ((int)level < s->level || !s->version)
                 return;
         json_add_string(&d, d.root, "level", level_names[level]);
         json_add_string(&d, d.root, "logger", "nsrun");
         json_add_string(&d, d.root, "data", text);
-        if (json_finish(&d, false, &params, NULL) >= 0 &&
-            (message = message_request(NULL, "notifications/message", params)))
+        if ((params = json_line(&d)) && (message = message_request(NULL, "notifications/message", params)))
                 writer_send(&s->writer, message);
 }
 
@@ -93,12 +92,9 @@ static const char instructions[] =
         "ends.";
 
 static char *describe_server(const struct mcp_server *s) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         struct json_value *o, *tools_can;
-        char *text = NULL;
 
-        if (json_open(&d, NULL) < 0)
-                return NULL;
         json_add_string(&d, d.root, "protocolVersion", s->version->name);
         o = json_add_object(&d, d.root, "capabilities");
         tools_can = json_add_object(&d, o, "tools");
@@ -110,7 +106,7 @@ static char *describe_server(const struct mcp_server *s) {
                 json_add_string(&d, o, "title", "nsrun: commands and files in a sandbox");
         json_add_string(&d, o, "version", nsrun_version());
         json_add_string(&d, d.root, "instructions", instructions);
-        return json_finish(&d, false, &text, NULL) < 0 ? NULL : text;
+        return json_line(&d);
 }
 
 static int take_initialize(struct mcp_server *s, const struct message *m, struct reply *ret) {

@@ -6,6 +6,7 @@
 #include <sys/signalfd.h>
 
 #include "agent/bash.h"
+#include "base/loop.h"
 #include "base/sys.h"
 #include "call.h"
 #include "session/overlays.h"
@@ -49,8 +50,7 @@ static int start_own_session(struct mcp_server *s, struct nsrun_error *err) {
         options.owner = getpid();
         r = nsrun_session_start(s->settings->policy, &options, &s->session, &notes, err);
         s->owns_session = r >= 0;
-        STRV_FOREACH (note, notes)
-                (void)fprintf(stderr, "nsrun: note: %s\n", *note);
+        strv_tell(notes, "note");
         if (r >= 0 && nsrun_policy_new(&s->own_policy) < 0)
                 r = error_oom(err);
         s->policy = s->own_policy;
@@ -86,8 +86,7 @@ static int close_session(struct mcp_server *s, struct nsrun_error *err) {
         /* Its descriptors hold the session's overlays. */
         s->files = nsrun_workspace_free(s->files);
         r = s->owns_session ? nsrun_session_end(s->session, 1, &notes, err) : 0;
-        STRV_FOREACH (note, notes)
-                (void)fprintf(stderr, "nsrun: note: %s\n", *note);
+        strv_tell(notes, "note");
         /* It may have been ended by somebody else. */
         return r == -ENOENT ? 0 : r;
 }
@@ -149,23 +148,6 @@ static int serve_client(struct mcp_server *s, int input, int signal_fd, char *ch
         return 0;
 }
 
-static int open_signals(int *ret, struct nsrun_error *err) {
-        sigset_t set;
-        int r;
-
-        /* The caller has blocked them, for all threads. */
-        (void)sigemptyset(&set);
-        (void)sigaddset(&set, SIGINT);
-        (void)sigaddset(&set, SIGTERM);
-        (void)sigaddset(&set, SIGHUP);
-        r = sys_signalfd(&set);
-        if (r < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no signalfd",
-                                 FILTER_HINT_FOR(r, "signalfd4"));
-        *ret = r;
-        return 0;
-}
-
 int mcp_serve(const struct mcp_settings *settings, int input, int output, struct nsrun_error *err) {
         struct mcp_server s = {.settings = settings,
                                .writer = {.fd = output, .lock = PTHREAD_MUTEX_INITIALIZER},
@@ -176,7 +158,8 @@ int mcp_serve(const struct mcp_settings *settings, int input, int output, struct
         _cleanup_close_ int signal_fd = -EBADF;
         int r, closed;
 
-        r = chunk && s.wake_fd >= 0 ? open_signals(&signal_fd, err) : error_oom(err);
+        r = signal_fd = chunk && s.wake_fd >= 0 ? signals_open(SIGNALS(SIGINT, SIGTERM, SIGHUP), err)
+                                                : error_oom(err);
         if (r >= 0)
                 r = open_session(&s, err);
         if (r >= 0)

@@ -5,7 +5,7 @@
 #define PATH_TEXT    "Absolute, or relative to the project."
 #define BASH_ID_TEXT "As the call of bash has named it."
 
-const struct tool tools[] = {
+static const struct tool tools[] = {
         {.name = "bash",
          .title = "Run a command",
          .text = "", /* nsrun_bash_describe()'s */
@@ -129,7 +129,6 @@ const struct tool tools[] = {
          .parameters = {{"paths", "strings", "Only at and beneath these.", false, 0, 0}},
          .run = tool_discard},
 };
-const size_t n_tools = ARRAY_SIZE(tools);
 
 static bool client_has_tool(const struct mcp_server *s, const struct tool *tool) {
         if (tool->is_of_overlays && !s->has_overlays)
@@ -141,7 +140,7 @@ static bool client_has_tool(const struct mcp_server *s, const struct tool *tool)
 }
 
 const struct tool *tool_find(const struct mcp_server *s, const char *name) {
-        for (size_t i = 0; i < n_tools; i++)
+        for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
                 if (streq(tools[i].name, name) && client_has_tool(s, &tools[i]))
                         return &tools[i];
         return NULL;
@@ -208,17 +207,14 @@ static void tool_add(const struct mcp_server *s, struct json_document *d, struct
 }
 
 char *tools_list(const struct mcp_server *s) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         struct json_value *list;
-        char *text = NULL;
 
-        if (json_open(&d, NULL) < 0)
-                return NULL;
         list = json_add_array(&d, d.root, "tools");
-        for (size_t i = 0; i < n_tools; i++)
+        for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
                 if (client_has_tool(s, &tools[i]))
                         tool_add(s, &d, list, &tools[i]);
-        return json_finish(&d, false, &text, NULL) < 0 ? NULL : text;
+        return json_line(&d);
 }
 
 /* -------------------------------------------------------------------- arguments */
@@ -352,17 +348,16 @@ static int judge_arguments(const struct call *c, struct nsrun_error *err) {
 /* ----------------------------------------------------------------------- answer */
 
 static char *spell_answer(const struct tool_answer *a) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         struct json_value *content;
-        char *text = NULL;
 
-        if (a->text.has_failed || json_open(&d, NULL) < 0)
+        if (a->text.has_failed)
                 return NULL;
         content = json_add_object(&d, json_add_array(&d, d.root, "content"), NULL);
         json_add_string(&d, content, "type", "text");
         json_add_bytes(&d, content, "text", a->text.text ? a->text.text : "", a->text.length);
         json_add_bool(&d, d.root, "isError", a->is_error);
-        return json_finish(&d, false, &text, NULL) < 0 ? NULL : text;
+        return json_line(&d);
 }
 
 char *tool_answer(struct call *c) {

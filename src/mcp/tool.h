@@ -37,9 +37,6 @@ struct tool {
         int (*run)(struct call *c, struct tool_answer *ret, struct nsrun_error *err);
 };
 
-extern const struct tool tools[];
-extern const size_t n_tools;
-
 /* NULL: this client has no such tool. */
 const struct tool *tool_find(const struct mcp_server *s, const char *name);
 /* The list of tools as JSON: the result of tools/list. */

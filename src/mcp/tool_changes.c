@@ -104,13 +104,11 @@ static int diff_to_show(const struct call *c, const char **paths, char **ret, ch
 }
 
 static char *question_of(const char *verb, const char *diff) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_free_ char *visible = str_visible_text(diff), *message = NULL;
         struct json_value *schema, *o;
-        char *text = NULL;
 
-        if (!visible || json_open(&d, NULL) < 0 ||
-            !(message = str_format("%s these changes?\n\n%s", verb, visible)))
+        if (!visible || !(message = str_format("%s these changes?\n\n%s", verb, visible)))
                 return NULL;
         json_add_string(&d, d.root, "message", message);
         schema = json_add_object(&d, d.root, "requestedSchema");
@@ -120,7 +118,7 @@ static char *question_of(const char *verb, const char *diff) {
         json_add_string(&d, o, "title", verb);
         o = json_add_array(&d, schema, "required");
         json_add_string(&d, o, NULL, "confirm");
-        return json_finish(&d, false, &text, NULL) < 0 ? NULL : text;
+        return json_line(&d);
 }
 
 /* 0: the client's user has said yes to what was shown. */

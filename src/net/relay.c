@@ -15,7 +15,7 @@
 
 /* ------------------------------------------------------------ sockets' ends */
 
-void relay_reset(int *fd) {
+static void relay_reset(int *fd) {
         const struct linger none = {.l_onoff = 1};
 
         if (*fd >= 0)
@@ -334,7 +334,7 @@ struct flow *relay_new(struct helper *h) {
         return f;
 }
 
-struct flow *relay_begin(struct helper *h, int *fd) {
+static struct flow *relay_begin(struct helper *h, int *fd) {
         struct flow *f = relay_new(h);
 
         if (!f)

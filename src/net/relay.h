@@ -71,8 +71,6 @@ struct flow {
 
 /* relay.c */
 struct flow *relay_new(struct helper *h);
-struct flow *relay_begin(struct helper *h, int *fd);
-void relay_reset(int *fd);
 void relay_end(struct helper *h, struct flow *f, bool is_reset);
 void relay_connected(struct helper *h, struct flow *f, int fd);
 

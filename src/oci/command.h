@@ -20,9 +20,6 @@ struct oci_command {
         int (*run)(const struct oci_options *options, int *ret_status, struct nsrun_error *err);
 };
 
-extern const struct oci_command oci_commands[];
-extern const size_t n_oci_commands;
-
 /* options.c: reads the command line. 1: --help or --version was answered. */
 int oci_parse(int argc, char **argv, const struct oci_command **ret_command, struct oci_options *ret,
               struct nsrun_error *err);

@@ -43,10 +43,8 @@ static int exec_describe(const struct oci_options *options, const struct json_va
         static const char *const kept[] = {"capabilities", "rlimits", "oomScoreAdj", "selinuxLabel"};
         const struct json_value *env = json_get(own, "env");
         struct json_value *array;
-        int r = json_open(d, err);
 
-        if (r < 0)
-                return r;
+        *d = json_begin();
         for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
                 add_copy(d, own, kept[i]);
         json_add_strings(d, d->root, "args", options->words + 1);

@@ -13,20 +13,17 @@
 #define EXIT_OCI 1
 
 static char *spell_json(const char *message) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         time_t now = time(NULL);
         char day[32] = "";
         struct tm parts;
-        char *text = NULL;
 
         if (gmtime_r(&now, &parts))
                 (void)strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%SZ", &parts);
-        if (json_open(&d, NULL) < 0)
-                return NULL;
         json_add_string(&d, d.root, "level", "error");
         json_add_string(&d, d.root, "msg", message);
         json_add_string(&d, d.root, "time", day);
-        return json_finish(&d, false, &text, NULL) < 0 ? NULL : text;
+        return json_line(&d);
 }
 
 static void log_error(const struct oci_options *options, const char *message) {

@@ -59,7 +59,7 @@ static const struct oci_option table[] = {
         {" list ", "format", 'f', OPTION_TEXT, AT(format), "table|json", "how"},
 };
 
-const struct oci_command oci_commands[] = {
+static const struct oci_command oci_commands[] = {
         {"create", "make a container, whose command waits", "ID", 1, 1, oci_create},
         {"start", "let its command begin", "ID", 1, 1, oci_start},
         {"run", "both, and wait for the end", "ID", 1, 1, oci_run},
@@ -70,7 +70,6 @@ const struct oci_command oci_commands[] = {
         {"list", "the containers", "", 0, 0, oci_list},
         {"features", "what is carried, as JSON", "", 0, 0, oci_features},
 };
-const size_t n_oci_commands = ARRAY_SIZE(oci_commands);
 
 static int usage(struct nsrun_error *err, const char *what, const char *which) {
         return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), which, what, "see nsrun-oci --help");
@@ -123,7 +122,7 @@ static int print_help(const struct oci_command *command) {
         }
         (void)printf("Usage: nsrun-oci [OPTION…] COMMAND …\n"
                      "Runs containers of the OCI runtime specification.  See nsrun-oci(1).\n\n");
-        for (size_t i = 0; i < n_oci_commands; i++)
+        for (size_t i = 0; i < ARRAY_SIZE(oci_commands); i++)
                 (void)printf("  %-10s %s\n", oci_commands[i].name, oci_commands[i].summary);
         (void)printf("\n");
         print_options(NULL);
@@ -201,7 +200,7 @@ int oci_parse(int argc, char **argv, const struct oci_command **ret_command, str
                 return r;
         if (!argv[at])
                 return usage(err, "no command", NULL);
-        for (size_t i = 0; i < n_oci_commands; i++)
+        for (size_t i = 0; i < ARRAY_SIZE(oci_commands); i++)
                 if (streq(argv[at], oci_commands[i].name))
                         command = &oci_commands[i];
         if (!command)

@@ -418,7 +418,6 @@ int start_wait(const struct launch *l) {
         waited_for = l->pidfd;
         for (size_t i = 0; i < ARRAY_SIZE(passed); i++)
                 (void)sigaction(passed[i], &action, NULL);
-        while (sys_waitid(P_PIDFD, (id_t)l->pidfd, &info, WEXITED) == -EINTR)
-                ;
+        (void)sys_waitid(P_PIDFD, (id_t)l->pidfd, &info, WEXITED);
         return info.si_code == CLD_EXITED ? info.si_status & 0xff : 128 + info.si_status;
 }

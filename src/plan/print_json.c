@@ -152,16 +152,12 @@ static const char *plan_net_name(const struct nsrun_plan *plan) {
 }
 
 int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_strv_ char **namespaces = plan_namespaces(plan);
         struct json_value *ops;
-        int r;
 
         if (!namespaces)
                 return error_oom(err);
-        r = json_open(&d, err);
-        if (r < 0)
-                return r;
         json_add_number(&d, d.root, "version", SCHEMA_VERSION);
         json_add_bool(&d, d.root, "sandbox", !plan->plain);
         json_add_strings(&d, d.root, "command", plan->argv);

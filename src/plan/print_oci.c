@@ -461,15 +461,12 @@ static int refuse_oci(const struct nsrun_plan *plan, struct nsrun_error *err) {
 
 int plan_make_oci(const struct nsrun_plan *plan, const char *folder, struct oci_bundle *ret,
                   struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         struct oci_writer w = {.plan = plan, .folder = folder, .bundle = ret, .d = &d, .err = err};
         struct json_value *root;
-        int r;
+        int r = refuse_oci(plan, err);
 
         *ret = (struct oci_bundle){0};
-        r = refuse_oci(plan, err);
-        if (r >= 0)
-                r = json_open(&d, err);
         if (r < 0)
                 return r;
         json_add_string(&d, d.root, "ociVersion", OCI_VERSION);

@@ -3,13 +3,13 @@
  * own upwards, to the top of what is mounted.  The first one that fits is taken. */
 #include "cgroup_place.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
 #include "base/causes.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
 
@@ -222,36 +222,27 @@ static bool cgroup_place_is_fit(int fd, unsigned wanted, bool enables, unsigned 
         return false;
 }
 
-/* Whether a child of the place is bounded by one of the controllers. */
-static bool has_bounded_child(int place, unsigned controllers) {
+/* Whether an entry of the place is a child that is bounded by one of the controllers. */
+static int is_bounded(void *data, int place, const struct dirent *entry) {
         static const char *const files[] = {"memory.max", "pids.max", "cpu.max"};
-        int copy = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-        bool found = !dir;
+        const unsigned *controllers = data;
+        _cleanup_close_ int child =
+                entry->d_type == DT_DIR ? openat(place, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                                        : -EBADF;
+        bool found = false;
 
-        for (const struct dirent *entry; dir && !found && (entry = readdir(dir));) {
-                _cleanup_close_ int child = -EBADF;
+        for (size_t i = 0; child >= 0 && i < ARRAY_SIZE(files); i++) {
+                _cleanup_free_ char *text =
+                        *controllers & (1U << i) ? cgroup_place_read_text(child, files[i]) : NULL;
 
-                if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
-                        continue;
-                child = openat(place, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-                for (size_t i = 0; child >= 0 && i < ARRAY_SIZE(files); i++) {
-                        _cleanup_free_ char *text =
-                                controllers & (1U << i) ? cgroup_place_read_text(child, files[i]) : NULL;
-
-                        found |= text && !startswith(text, "max");
-                }
+                found |= text && !startswith(text, "max");
         }
-        if (dir)
-                (void)closedir(dir);
-        else if (copy >= 0)
-                (void)close(copy);
         return found;
 }
 
 void cgroup_place_restore(struct cgroup_place *place) {
         if (place->fd < 0 || place->enabled == 0 || flock(place->fd, LOCK_EX | LOCK_NB) < 0 ||
-            has_bounded_child(place->fd, place->enabled))
+            folder_each(place->fd, is_bounded, &place->enabled) != 0)
                 return;
         (void)cgroup_switch(place->fd, place->enabled, '-');
         place->enabled = 0;

@@ -188,16 +188,6 @@ void desktop_launched(struct desktop *d) {
         close_fdp(&d->browser);
 }
 
-static void end_process(int *pidfd) {
-        siginfo_t info;
-
-        if (*pidfd >= 0) {
-                (void)sys_pidfd_send_signal(*pidfd, SIGKILL);
-                (void)sys_waitid(P_PIDFD, (id_t)*pidfd, &info, WEXITED);
-        }
-        close_fdp(pidfd);
-}
-
 void desktop_end(struct desktop *d) {
         desktop_launched(d);
         close_fdp(&d->life_fd);
@@ -206,8 +196,8 @@ void desktop_end(struct desktop *d) {
         close_fdp(&d->display_life);
         close_fdp(&d->bus);
         close_fdp(&d->links_fd);
-        end_process(&d->pidfd);
-        end_process(&d->bus_pidfd);
-        end_process(&d->browser_pidfd);
+        sys_end_process(&d->pidfd);
+        sys_end_process(&d->bus_pidfd);
+        sys_end_process(&d->browser_pidfd);
         *d = DESKTOP_INIT;
 }

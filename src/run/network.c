@@ -255,8 +255,6 @@ void network_launched(struct network *n) {
 /* -------------------------------------------------------------------- its end */
 
 void network_end(struct network *n) {
-        siginfo_t info;
-
         network_launched(n);
         close_fdp(&n->life_fd);
         if (n->pidfd >= 0) {
@@ -264,10 +262,8 @@ void network_end(struct network *n) {
 
                 /* What the sandbox has sent goes out yet. */
                 (void)sys_poll(&end, 1, 2 * 1000);
-                (void)sys_pidfd_send_signal(n->pidfd, SIGKILL);
-                (void)sys_waitid(P_PIDFD, (id_t)n->pidfd, &info, WEXITED);
         }
-        close_fdp(&n->pidfd);
+        sys_end_process(&n->pidfd);
         if (n->journal)
                 (void)munmap((void *)(uintptr_t)n->journal, sizeof(*n->journal));
         net_layout_clear(&n->layout);
@@ -279,21 +275,13 @@ void network_end(struct network *n) {
 
 /* --------------------------------------------------------------- what it says */
 
-/* The host of an event, as text that is fit to print, whatever nsrun-net has written there. */
-static void copy_host(const struct net_event *e, char to[sizeof(e->host)]) {
-        static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789.-_: ";
+void network_copy(const char *from, size_t size, const char *allowed, char *to) {
         size_t i = 0;
 
-        for (; i < sizeof(e->host) - 1 && e->host[i]; i++)
-                to[i] = (char)(strchr(allowed, e->host[i]) ? e->host[i] : '?');
-        to[i] = '\0';
-}
-
-static void copy_text(const struct net_event *e, char to[sizeof(e->text)]) {
-        size_t i = 0;
-
-        for (; i < sizeof(e->text) - 1 && e->text[i]; i++)
-                to[i] = (char)(e->text[i] >= ' ' && e->text[i] <= '~' ? e->text[i] : '?');
+        for (; i < size - 1 && from[i]; i++)
+                to[i] = (char)((allowed ? !!strchr(allowed, from[i]) : from[i] >= ' ' && from[i] <= '~')
+                                       ? from[i]
+                                       : '?');
         to[i] = '\0';
 }
 
@@ -301,7 +289,7 @@ static char *describe_event(const struct net_event *e, const struct net_rules *r
         char host[sizeof(e->host)], why[sizeof(e->text)];
         struct net_address a;
 
-        copy_host(e, host);
+        network_copy(e->host, sizeof(host), NETWORK_HOST, host);
         switch ((enum net_event_kind)e->kind) {
         case NET_EVENT_NAME:
                 return str_format("%.200s isn't allowed%s", host,
@@ -318,10 +306,10 @@ static char *describe_event(const struct net_event *e, const struct net_rules *r
         case NET_EVENT_UNREACHED:
                 return str_format("%.200s:%u can't be reached", host, e->port);
         case NET_EVENT_UNASKED:
-                copy_text(e, why);
+                network_copy(e->text, sizeof(why), NULL, why);
                 return str_format("nobody is asked any more after %.10s names", why);
         case NET_EVENT_VIA:
-                copy_text(e, why);
+                network_copy(e->text, sizeof(why), NULL, why);
                 return str_format("%.200s:%u isn't reached, since the proxy %.47s", host, e->port, why);
         default:
                 return NULL;
@@ -335,7 +323,7 @@ static int add_remedy(const struct net_event *e, const struct net_rules *rules, 
         struct net_address a;
         struct net_rule rule;
 
-        copy_host(e, host);
+        network_copy(e->host, sizeof(host), NETWORK_HOST, host);
         if ((e->kind != NET_EVENT_NAME && e->kind != NET_EVENT_PORT && e->kind != NET_EVENT_HOME) ||
             net_rules_deny_name(rules, host) ||
             (e->kind == NET_EVENT_HOME && !memchr(e->text, '\0', sizeof(e->text))))

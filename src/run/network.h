@@ -59,5 +59,10 @@ int network_report(const struct network *n, int fd, bool is_event, struct nsrun_
 int network_listen(const struct net_publish *p, const char *asked_by, struct nsrun_error *err);
 /* Lists "HOST:PORT" of what was connected to since the beginning, and of what was refused.  -ENOMEM. */
 int network_used(const struct network *n, char ***ret_hosts, char ***ret_refused);
+/* What nsrun-net has written, whatever that is, as text that is fit to print: of these characters; NULL: of
+ * all that ASCII prints. */
+#define NETWORK_HOST    "abcdefghijklmnopqrstuvwxyz0123456789.-_: "
+#define NETWORK_COUNTED NETWORK_HOST "ABCDEFGHIJKLMNOPQRSTUVWXYZ,"
+void network_copy(const char *from, size_t size, const char *allowed, char *to);
 /* Ends nsrun-net, and waits for that. */
 void network_end(struct network *n);

@@ -5,16 +5,6 @@
 #include "network.h"
 #include "status_fd.h"
 
-/* What nsrun-net has written, as text that is fit to print. */
-static void copy_counted(const char *from, size_t size, char *to) {
-        static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:, ";
-        size_t i = 0;
-
-        for (; i < size - 1 && from[i]; i++)
-                to[i] = (char)(strchr(allowed, from[i]) ? from[i] : '?');
-        to[i] = '\0';
-}
-
 static bool allows(const struct net_rule *rule, const char *host, uint32_t port) {
         struct net_rule one = *rule;
         const struct net_rules rules = {.rules = &one, .n = 1};
@@ -76,23 +66,19 @@ static const char *verdict_of(const struct net_tally *t, const char *text, char 
 static int write_tally(const struct net_rules *rules, const struct net_tally *t,
                        const struct net_tally *before, int fd, bool is_event, struct nsrun_error *err) {
         char host[sizeof(t->host)], text[sizeof(t->text)], why[96];
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_free_ char *rule = NULL;
         const char *verdict, *name;
         bool is_udp;
-        int r;
 
-        copy_counted(t->host, sizeof(host), host);
-        copy_counted(t->text, sizeof(text), text);
+        network_copy(t->host, sizeof(host), NETWORK_COUNTED, host);
+        network_copy(t->text, sizeof(text), NETWORK_COUNTED, text);
         verdict = verdict_of(t, text, why);
         if (!verdict || (t->n == before->n && t->sent == before->sent && t->received == before->received))
                 return 0;
         is_udp = startswith(host, NET_HOST_UDP);
         name = is_udp ? host + strlen(NET_HOST_UDP) : host;
         rule = find_rule(rules, t, name, is_udp);
-        r = json_open(&d, err);
-        if (r < 0)
-                return r;
         if (is_event)
                 json_add_string(&d, d.root, "event", "network");
         json_add_string(&d, d.root, "host", name);
@@ -165,7 +151,7 @@ int network_used(const struct network *n, char ***ret_hosts, char ***ret_refused
                 char ***to = is_refused ? ret_refused : ret_hosts, host[sizeof(t.host)];
                 _cleanup_free_ char *line = NULL;
 
-                copy_counted(t.host, sizeof(host), host);
+                network_copy(t.host, sizeof(host), NETWORK_COUNTED, host);
                 if ((!is_refused && t.kind != NET_TALLY_CONNECTED) ||
                     (i < n->n_tallies && n->tallies[i].n == t.n))
                         continue;

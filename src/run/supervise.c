@@ -400,17 +400,12 @@ static int run_plan(struct supervised *s, const struct run_params *params, int *
 
 /* Refuses to start a command if the JSON lines that are asked for can't be written to `fd`. */
 static int check_output_fd(int fd, const char *option, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
         struct stat st;
-        int r;
+        int r = fd < 0 ? 0 : sys_fstat(fd, &st);
 
-        if (fd < 0)
-                return 0;
-        r = sys_fstat(fd, &st);
-        if (r < 0)
-                return error_setf(err, NSRUN_STAGE_USAGE, r, NULL, NULL, "%s names no open descriptor",
-                                  option);
-        return json_open(&d, err);
+        return r < 0 ? error_setf(err, NSRUN_STAGE_USAGE, r, NULL, NULL, "%s names no open descriptor",
+                                  option)
+                     : 0;
 }
 
 /* The descriptor (0 to 2) of nsrun's controlling terminal, if nsrun is in its foreground; else -1. */
@@ -424,25 +419,16 @@ static int find_terminal(void) {
 /* Blocks the signals that are passed on, which s->signal_fd gives from here on. */
 static int take_over_signals(struct supervised *s) {
         struct sigaction standard = {.sa_handler = SIG_DFL};
-        sigset_t set, terminal_output;
-        int r;
+        /* nsrun takes the terminal back while it is in the background: an unblocked SIGTTOU would
+         * stop it. */
+        const sigset_t terminal_output = SIGNALS(SIGTTOU);
+        sigset_t set;
 
         /* If a careless parent left SIGCHLD ignored, the kernel would discard the child's status. */
         (void)sigaction(SIGCHLD, &standard, NULL);
         passed_on(&set);
-        r = sys_sigmask(SIG_BLOCK, &set, NULL);
-        /* nsrun takes the terminal back while it is in the background: an unblocked SIGTTOU would
-         * stop it. */
-        (void)sigemptyset(&terminal_output);
-        (void)sigaddset(&terminal_output, SIGTTOU);
-        if (r >= 0)
-                r = sys_sigmask(SIG_BLOCK, &terminal_output, NULL);
-        if (r >= 0)
-                r = s->signal_fd = sys_signalfd(&set);
-        if (r < 0)
-                return error_set(s->err, NSRUN_STAGE_SUPERVISE, r, NULL, "no signalfd",
-                                 FILTER_HINT_FOR(r, "signalfd4"));
-        return 0;
+        (void)sys_sigmask(SIG_BLOCK, &terminal_output, NULL);
+        return s->signal_fd = signals_open(set, s->err);
 }
 
 /* A session's command without a terminal, or one that shares it, leaves the questions to others. */

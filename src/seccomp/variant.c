@@ -114,7 +114,7 @@ static void add_changed(struct json_document *d, struct json_value *to, char *co
 int variant_make(const char *name, const char *json, const char *changes, char **ret,
                  struct nsrun_error *err) {
         static const char *const members[] = {"comment", "defaultAction", "defaultErrnoRet", "archMap"};
-        _cleanup_json_ struct json_document d = {0}, policy = {0};
+        _cleanup_json_ struct json_document d = json_begin(), policy = {0};
         _cleanup_(variant_clear) struct variant v = {0};
         const struct json_value *rules;
         struct json_value *to;
@@ -128,8 +128,6 @@ int variant_make(const char *name, const char *json, const char *changes, char *
                 return error_oom(err);
         /* A shipped text is JSON: seccomp/compile has read it. */
         r = json_parse(&policy, json, strlen(json), &line, &why);
-        if (r >= 0)
-                r = json_open(&d, err);
         if (r < 0)
                 return error_oom(err);
         for (size_t i = 0; i < ARRAY_SIZE(members); i++)

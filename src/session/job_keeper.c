@@ -9,12 +9,13 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/programs.h"
 #include "base/str.h"
 #include "base/sys.h"
-#include "listeners.h"
+#include "host/socket_table.h"
 #include "monitor.h"
 #include "run/deadline.h"
 #include "run/run.h"
@@ -24,6 +25,12 @@ _Static_assert(sizeof(struct detached_answer) <= PIPE_BUF, "an answer must be on
 #define CHUNK ((size_t)64 * 1024)
 /* Milliseconds between two looks at the port. */
 #define LOOK_MS 50
+
+enum port_state {
+        PORT_FREE,   /* nobody listens there */
+        PORT_OURS,   /* a process of the session */
+        PORT_OTHERS, /* another process of the host, whose network the session has */
+};
 
 struct keeper {
         struct nsrun_plan *plan;
@@ -100,10 +107,50 @@ static int keeper_read_plan(struct keeper *k, char **argv) {
                                               argv[DETACHED_ARG_SESSION], "the session has ended", NULL);
 }
 
+struct listeners {
+        unsigned port;
+        uint64_t *inodes;
+        size_t n;
+};
+
+static int note_listener(void *data, const struct socket_row *row) {
+        struct listeners *l = data;
+
+        if (!row->is_listening || !row->is_at_localhost || row->port != l->port)
+                return 0;
+        if (ARRAY_GROW(l->inodes, l->n) < 0)
+                return -ENOMEM;
+        l->inodes[l->n++] = row->inode;
+        return 0;
+}
+
+/* Who listens on the port of localhost in the session's network.  Where that is the host's a socket is the
+ * session's that a process in its user namespace has, which no process of the host is in. */
+static int port_look(const struct keeper *k, enum port_state *ret) {
+        const struct plan_join *join = k->plan->join;
+        struct listeners l = {.port = k->port};
+        char folder[32], user[32];
+        int r;
+
+        (void)snprintf(folder, sizeof(folder), "/proc/%d/net", (int)join->init.pid);
+        (void)snprintf(user, sizeof(user), "user:[%" PRIu64 "]", join->namespace_inodes[0]);
+        r = socket_table_each(folder, "tcp", NULL, note_listener, &l);
+        if (r >= 0)
+                r = socket_table_each(folder, "tcp6", NULL, note_listener, &l);
+        if (r >= 0 && l.n > 0 && !(join->namespaces & CLONE_NEWNET))
+                r = socket_find_owner(l.inodes, l.n, &(struct socket_owners){"user", user, false, SIZE_MAX});
+        else if (r >= 0)
+                r = l.n > 0;
+        if (r >= 0)
+                *ret = l.n == 0 ? PORT_FREE : r > 0 ? PORT_OURS : PORT_OTHERS;
+        free(l.inodes);
+        return r < 0 ? r : 0;
+}
+
 /* Who has the port already would be taken for the command. */
 static int refuse_taken_port(struct keeper *k) {
         enum port_state state;
-        int r = k->port > 0 ? port_look(k->plan->join, k->port, &state) : 0;
+        int r = k->port > 0 ? port_look(k, &state) : 0;
 
         if (r < 0)
                 return error_set(&k->error, NSRUN_STAGE_SUPERVISE, r, NULL,
@@ -130,21 +177,6 @@ static int open_output(struct keeper *k, int stdio[3]) {
         return fcntl(k->output_fd, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 }
 
-static int catch_signals(struct keeper *k) {
-        sigset_t set, pipe;
-
-        (void)sigemptyset(&set);
-        (void)sigaddset(&set, SIGTERM);
-        (void)sigaddset(&set, SIGINT);
-        (void)sigaddset(&set, SIGHUP);
-        (void)sys_sigmask(SIG_BLOCK, &set, NULL);
-        /* Not ignored, as the command then would, too. */
-        (void)sigemptyset(&pipe);
-        (void)sigaddset(&pipe, SIGPIPE);
-        (void)sys_sigmask(SIG_BLOCK, &pipe, NULL);
-        return k->signal_fd = sys_signalfd(&set);
-}
-
 /* The command's pid as the session has it.  0: it can't be told, or it has ended.  In a pid namespace of its
  * own the reaper knows that one's number alone. */
 static int pid_inside(const struct keeper *k, int pid) {
@@ -166,6 +198,7 @@ static int pid_inside(const struct keeper *k, int pid) {
 }
 
 static int keeper_launch(struct keeper *k) {
+        const sigset_t pipe = SIGNALS(SIGPIPE);
         int stdio[3] = {-EBADF, -EBADF, -EBADF}, r;
         struct launch_report report = {.status = 0};
         struct run_params params = {
@@ -179,12 +212,14 @@ static int keeper_launch(struct keeper *k) {
                 .data = k,
         };
 
-        r = catch_signals(k);
+        /* Not ignored, as the command then would, too. */
+        (void)sys_sigmask(SIG_BLOCK, &pipe, NULL);
+        r = k->signal_fd = signals_open(SIGNALS(SIGTERM, SIGINT, SIGHUP), &k->error);
         if (r >= 0)
                 r = open_output(k, stdio);
         if (r < 0)
                 (void)error_set(&k->error, NSRUN_STAGE_SUPERVISE, r, NULL,
-                                "no descriptors to watch the command with", FILTER_HINT_FOR(r, "signalfd4"));
+                                "no descriptors to watch the command with", NULL);
         if (r >= 0)
                 r = run_begin(k->plan, &params, &k->run, &k->error);
         close_fdp(&stdio[0]);
@@ -288,7 +323,7 @@ static int keeper_take_report(void *data, nsrun_unused short revents) {
 }
 
 static void keep_looking(struct keeper *k) {
-        if (k->is_waiting && k->port > 0 && port_look(k->plan->join, k->port, &k->port_state) >= 0)
+        if (k->is_waiting && k->port > 0 && port_look(k, &k->port_state) >= 0)
                 k->is_found |= k->port_state == PORT_OURS;
         if (!k->is_waiting || !k->is_found || k->was_ended)
                 return;

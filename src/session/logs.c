@@ -67,13 +67,10 @@ static void add_log_object(struct json_document *d, struct json_value *array, co
 
 static int format_logs(const struct record_folder *f, char *const *names, bool is_json, char **ret,
                        struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_strbuf_ struct strbuf b = {0};
         struct json_value *array = NULL;
-        int r = is_json ? json_open(&d, err) : 0;
 
-        if (r < 0)
-                return r;
         if (is_json)
                 array = json_add_array(&d, d.root, "logs");
         else

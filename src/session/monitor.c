@@ -64,21 +64,6 @@ int monitor_read_plan(struct nsrun_plan **ret, struct nsrun_error *err) {
         return r;
 }
 
-static int watch_signals(struct monitor *k) {
-        sigset_t set;
-
-        (void)sigemptyset(&set);
-        (void)sigaddset(&set, SIGTERM);
-        (void)sigaddset(&set, SIGINT);
-        (void)sigaddset(&set, SIGHUP);
-        (void)sys_sigmask(SIG_BLOCK, &set, NULL);
-        k->signal_fd = sys_signalfd(&set);
-        if (k->signal_fd < 0)
-                return error_set(&k->error, NSRUN_STAGE_SUPERVISE, k->signal_fd, NULL, "no signalfd",
-                                 FILTER_HINT_FOR(k->signal_fd, "signalfd4"));
-        return 0;
-}
-
 static int answer_note(nsrun_unused void *data, const struct nsrun_error *note) {
         (void)session_monitor_answer(MONITOR_NOTE, NULL, note);
         return 0;
@@ -186,7 +171,7 @@ static int monitor_start(struct monitor *k, const char *name) {
         if (r >= 0)
                 r = records_make(*name ? name : NULL, &k->folder, &k->error);
         if (r >= 0)
-                r = watch_signals(k);
+                r = k->signal_fd = signals_open(SIGNALS(SIGTERM, SIGINT, SIGHUP), &k->error);
         if (r >= 0)
                 r = start_sandbox(k);
         return r < 0 ? r : write_record(k);

@@ -2,6 +2,7 @@
 /* What a session's overlays changed: shown, with a digest of all that were asked about, committed,
  * discarded. */
 #include "base/json.h"
+#include "base/str.h"
 #include "base/stream.h"
 #include "leave_out.h"
 #include "patch.h"
@@ -39,8 +40,7 @@ static int format_digest(struct sha256 *sum, char **ret) {
         if (!text)
                 return -ENOMEM;
         sha256_end(sum, bytes);
-        for (size_t i = 0; i < SHA256_SIZE; i++)
-                (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+        str_hex(bytes, SHA256_SIZE, text);
         *ret = text;
         return 0;
 }
@@ -200,8 +200,8 @@ static int layers_show(struct asking *a, const struct taking *asked, struct show
         sha256_begin(&sum);
         s->sum = ret_digest ? &sum : NULL;
         if (s->form == NSRUN_DIFF_JSON) {
-                r = json_open(&s->document, a->err);
-                s->list = r < 0 ? NULL : json_add_array(&s->document, s->document.root, "overlays");
+                s->document = json_begin();
+                s->list = json_add_array(&s->document, s->document.root, "overlays");
         }
         for (size_t i = 0; i < a->n && r >= 0; i++) {
                 struct taking one = *asked;

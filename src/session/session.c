@@ -62,8 +62,8 @@ static int session_spawn(char *const *argv, int null_fd, int plan_fd, int answer
 
         /* The child that was spawned exits at once; the monitor goes on as a child of another
          * process (detach()). */
-        while (r == 0 && sys_waitid(P_PID, (id_t)pid, &info, WEXITED) == -EINTR)
-                ;
+        if (r == 0)
+                (void)sys_waitid(P_PID, (id_t)pid, &info, WEXITED);
         return r;
 }
 

@@ -16,7 +16,10 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "desktop/ssh_agent.h"
+#include "host/socket_table.h"
 #include "net/control.h"
+
+#define QUESTION_PROGRAM_MOST 64 /* bytes of what question_program() writes */
 
 bool plan_asks(const struct nsrun_plan *plan) {
         return plan->net == POLICY_NET_ALLOW && !plan->plain && strv_contains(plan->network, NET_RULES_ASK);
@@ -30,8 +33,9 @@ bool plan_asks_of_links(const struct nsrun_plan *plan) {
         return !plan->plain && !plan->join && plan->browser;
 }
 
-/* nsrun-net reads the sandbox's bytes: that a name is one is made sure of again. */
-int question_read(int fd, struct net_question *ret) {
+/* 1 with a question whose name is one; 0: there is none now; -errno: there will be none any more.  nsrun-net
+ * reads the sandbox's bytes: that a name is one is made sure of again. */
+static int question_read(int fd, struct net_question *ret) {
         ssize_t n = recv(fd, ret, sizeof(*ret), MSG_DONTWAIT);
 
         if (n < 0)
@@ -44,7 +48,7 @@ int question_read(int fd, struct net_question *ret) {
         return net_name_is_askable(ret->name) ? 1 : -EBADMSG;
 }
 
-void question_answer(int fd, uint32_t number, enum net_verdict verdict) {
+static void question_answer(int fd, uint32_t number, enum net_verdict verdict) {
         const struct net_answer a = {number, (uint32_t)verdict};
 
         (void)send(fd, &a, sizeof(a), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -95,87 +99,37 @@ int question_join(int folder, int *ret_fd) {
 #define LOOKS_MOST 16384
 
 struct asker {
-        char socket[64]; /* its link's text: of all sockets of the kernel just that one has the number */
-        char own[64];    /* the host's network namespace, in which it is not, as a link's text */
-        unsigned n_looked;
-        pid_t pid;
+        unsigned port;
+        uint64_t inode;
 };
 
-static bool link_is(int dir, const char *path, const char *text) {
-        char found[64];
-        ssize_t n = sys_readlinkat(dir, path, found, sizeof(found) - 1);
-
-        if (n <= 0)
-                return false;
-        found[n] = '\0';
-        return streq(found, text);
-}
-
-static int has_socket_fd(void *data, int folder, const struct dirent *entry) {
+static int has_port(void *data, const struct socket_row *row) {
         struct asker *asker = data;
 
-        if (asker->n_looked++ >= LOOKS_MOST)
-                return -E2BIG;
-        return link_is(folder, entry->d_name, asker->socket);
+        asker->inode = row->port == asker->port ? row->inode : 0;
+        return asker->inode > 0;
 }
 
-static int asks_by_socket(void *data, int proc, const struct dirent *entry) {
-        struct asker *asker = data;
-        _cleanup_close_ int fds = -EBADF;
-        char path[sizeof(entry->d_name) + sizeof("/ns/net")];
-        int r;
-
-        if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
-                return 0;
-        (void)snprintf(path, sizeof(path), "%s/ns/net", entry->d_name);
-        if (link_is(proc, path, asker->own))
-                return 0;
-        if (asker->n_looked++ >= LOOKS_MOST)
-                return -E2BIG;
-        (void)snprintf(path, sizeof(path), "%s/fd", entry->d_name);
-        fds = sys_open(proc, path, O_RDONLY | O_DIRECTORY, 0);
-        r = fds < 0 ? 0 : folder_read(fds, has_socket_fd, asker);
-        if (r <= 0)
-                return r == -E2BIG ? r : 0;
-        asker->pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        return 1;
-}
-
-/* Of the sandbox's UDP sockets the one that has the port.  0: none. */
-static uint64_t find_socket(pid_t init, uint16_t port) {
-        _cleanup_fclose_ FILE *f = NULL;
-        char path[64], line[512];
-
-        (void)snprintf(path, sizeof(path), "/proc/%d/net/udp", (int)init);
-        f = fopen(path, "re");
-        for (int i = 0; f && i < LOOKS_MOST && fgets(line, sizeof(line), f); i++) {
-                uint64_t inode;
-                unsigned own;
-
-                if (sscanf(line, " %*[0-9]: %*[0-9A-F]:%x %*s %*s %*s %*s %*s %*s %*s %" SCNu64, &own,
-                           &inode) == 2 &&
-                    own == port)
-                        return inode;
-        }
-        return 0;
-}
-
-/* 0: unknown. */
+/* Whose UDP socket of the sandbox's has the port; who is in the host's network namespace has none.  0:
+ * unknown. */
 static pid_t find_asker(pid_t init, uint16_t port) {
-        uint64_t inode = port ? find_socket(init, port) : 0;
-        struct asker asker = {.pid = 0};
-        _cleanup_close_ int proc = -EBADF;
-        ssize_t n;
+        struct asker asker = {.port = port};
+        size_t left = LOOKS_MOST;
+        char folder[32], own[64];
+        ssize_t n = sys_readlinkat(AT_FDCWD, "/proc/self/ns/net", own, sizeof(own) - 1);
+        pid_t pid;
 
-        if (inode == 0)
+        (void)snprintf(folder, sizeof(folder), "/proc/%d/net", (int)init);
+        if (n <= 0 || port == 0 || socket_table_each(folder, "udp", &left, has_port, &asker) <= 0)
                 return 0;
-        (void)snprintf(asker.socket, sizeof(asker.socket), "socket:[%" PRIu64 "]", inode);
-        proc = sys_open(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0);
-        n = proc < 0 ? proc : sys_readlinkat(proc, "self/ns/net", asker.own, sizeof(asker.own) - 1);
-        return n <= 0 || folder_read(proc, asks_by_socket, &asker) <= 0 ? 0 : asker.pid;
+        own[n] = '\0';
+        pid = socket_find_owner(&asker.inode, 1, &(struct socket_owners){"net", own, true, LOOKS_MOST});
+        return pid > 0 ? pid : 0;
 }
 
-void question_program(pid_t init, uint16_t port, char to[QUESTION_PROGRAM_MOST]) {
+/* "NAME (pid N)" of the process inside whose socket asks, as it calls itself, fit to print; else "a
+ * program". `init` is a process in the sandbox's network. */
+static void question_program(pid_t init, uint16_t port, char to[QUESTION_PROGRAM_MOST]) {
         pid_t pid = find_asker(init, port);
         char name[17];
 
@@ -190,7 +144,8 @@ void question_program(pid_t init, uint16_t port, char to[QUESTION_PROGRAM_MOST])
                 (void)snprintf(to, QUESTION_PROGRAM_MOST, "%s (pid %d)", name, (int)pid);
 }
 
-void question_tell_whose(int fd, const struct net_question *q, pid_t init, pid_t reaper) {
+/* Answers whether the program that asks descends from `reaper`; 0: none does. */
+static void question_tell_whose(int fd, const struct net_question *q, pid_t init, pid_t reaper) {
         pid_t pid = reaper > 0 ? find_asker(init, q->client_port) : 0;
 
         /* A longer chain of parents is made by who wants that it takes long. */

@@ -12,24 +12,14 @@
 #include "net/question.h"
 #include "screen.h"
 
-#define QUESTION_PROGRAM_MOST 64 /* bytes of what question_program() writes */
-
 /* Whether a plan needs somebody to ask about names; about signatures; and about links. */
 bool plan_asks(const struct nsrun_plan *plan);
 bool plan_asks_of_keys(const struct nsrun_plan *plan);
 bool plan_asks_of_links(const struct nsrun_plan *plan);
-/* 1 with a question whose name is one; 0: there is none now; -errno: there will be none any more. */
-int question_read(int fd, struct net_question *ret);
-void question_answer(int fd, uint32_t number, enum net_verdict verdict);
 /* Has the nsrun-net of a session ask by *ret_fd, which the caller closes when it can't answer any more.
  * `folder` is that of the session's record.  -errno: nobody is asked in this session, or its network has
  * ended. */
 int question_join(int folder, int *ret_fd);
-/* "NAME (pid N)" of the process inside whose socket asks, as it calls itself, fit to print; else "a
- * program". `init` is a process in the sandbox's network. */
-void question_program(pid_t init, uint16_t port, char to[QUESTION_PROGRAM_MOST]);
-/* Answers whether the program that asks descends from `reaper`; 0: none does. */
-void question_tell_whose(int fd, const struct net_question *q, pid_t init, pid_t reaper);
 
 /* Reads what nsrun-net asks, and has a program's own function answer it.  -errno: it asks no more. */
 int question_call(int fd, pid_t init, pid_t reaper,
@@ -50,8 +40,8 @@ struct asking {
         bool is_open;      /* a question is shown, */
         enum asked_about about;
         int fd;       /* that came by this */
-        pid_t init;   /* question_program()'s */
-        pid_t reaper; /* question_tell_whose()'s */
+        pid_t init;   /* a process in the sandbox's network */
+        pid_t reaper; /* what descends from it needs no name; 0: nothing does */
         unsigned n_asked;
         struct net_question question; /* of a link the number, and the host as its name */
         char link[LINK_MOST + 1];

@@ -394,11 +394,10 @@ LAYER_TEST(json_has_every_name) {
                 layer_change(state, "echo 1 >a; echo 12 >r", "chmod 600 a; mv r \"$(printf 'n\\nl\\377')\"");
         _cleanup_changes_ struct changes c = {0};
         struct nsrun_error err = {0};
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_free_ char *text = NULL;
 
         assert_int_equal(changes_scan(&y->l, &c, NULL), 0);
-        assert_int_equal(json_open(&d, &err), 0);
         assert_int_equal(changes_add_json(&d, json_add_array(&d, d.root, "changes"), &c, NULL), 0);
         assert_int_equal(json_finish(&d, true, &text, &err), 0);
         scratch_file(y->root, "json", text);

@@ -377,12 +377,11 @@ TEST(a_long_text_costs_no_more_than_its_length) {
 }
 
 TEST(what_is_printed_is_the_same_bytes_everywhere) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_free_ char *line = NULL, *indented = NULL, *laid_out = NULL;
         struct json_value *array, *object;
         char *const texts[] = {(char[]){"a/b"}, (char[]){"\xff" MANY}, NULL};
 
-        assert_int_equal(json_open(&d, NULL), 0);
         (void)json_add_array(&d, d.root, "empty");
         (void)json_add_object(&d, d.root, "none");
         json_add_strings(&d, d.root, "texts", texts);

@@ -356,10 +356,9 @@ TEST(json_has_no_byte_that_draws_on_a_terminal) {
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-                _cleanup_json_ struct json_document d = {0};
+                _cleanup_json_ struct json_document d = json_begin();
                 _cleanup_free_ char *text = NULL;
 
-                assert_int_equal(json_open(&d, NULL), 0);
                 json_add_string(&d, d.root, "k", cases[i].text);
                 assert_int_equal(json_finish(&d, false, &text, NULL), 0);
                 assert_string_equal(text, cases[i].json);
@@ -367,11 +366,10 @@ TEST(json_has_no_byte_that_draws_on_a_terminal) {
 }
 
 TEST(json_keys_and_numbers_are_safe) {
-        _cleanup_json_ struct json_document d = {0};
+        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_free_ char *text = NULL;
         struct json_value *array;
 
-        assert_int_equal(json_open(&d, NULL), 0);
         json_add_number(&d, d.root, "a\xff", UINT64_MAX);
         array = json_add_array(&d, d.root, "b");
         json_add_number(&d, array, NULL, 0);
