@@ -110,7 +110,8 @@ static int follow(struct agent_command *c, const struct bash_params *params,
         return r;
 }
 
-/* Why a command failed, as far as the sandbox is the cause.  One that succeeds pays nothing for it. */
+/* Why a command failed, as far as the sandbox is the cause.  One that succeeds pays nothing for it, unless
+ * git says that it had no login. */
 static int bash_add_reasons(struct nsrun_plan *plan, const struct nsrun_policy *policy,
                             struct nsrun_bash_result *ret, struct nsrun_error *err) {
         const struct explained e = {
@@ -128,10 +129,11 @@ static int bash_add_reasons(struct nsrun_plan *plan, const struct nsrun_policy *
                           : ret->status > 128 ? ret->status - 128
                                               : 0,
                 .oom_killed = ret->oom_killed,
+                .has_succeeded = ret->status == 0,
         };
         int r = 0;
 
-        if (ret->status == 0 || ret->no_sandbox)
+        if (ret->no_sandbox || (e.has_succeeded && !explain_lacks_a_login(ret->output, ret->output_size)))
                 return 0;
         if (plan->join)
                 r = plan_load_operations(plan, err);

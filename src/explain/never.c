@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/path.h"
 #include "host/gitorders.h"
@@ -85,15 +86,25 @@ static int never_agents(const struct nsrun_plan *plan, const char *path, char **
         return 0;
 }
 
-/* Who isn't root has no more of it outside. */
+bool explain_may_write(const char *path) {
+        _cleanup_free_ char *at = strdup(path);
+
+        while (at && *at && access(at, F_OK) < 0)
+                *strrchr(at, '/') = '\0';
+        return at && access(*at ? at : "/", W_OK) == 0;
+}
+
+/* Who isn't root reads of it what all do. */
 static int never_system(const char *path, const char *home, bool to_write, char **ret) {
         struct stat st;
         bool is_state = false;
 
         for (size_t i = 0; i < ARRAY_SIZE(of_system); i++)
                 is_state |= path_is_beneath(path, of_system[i]);
-        if (!is_state || geteuid() != 0 || (home && path_is_beneath(path, home)) || stat(path, &st) < 0 ||
-            st.st_uid != 0 || (!to_write && (st.st_mode & S_IROTH)))
+        if (!is_state || (home && path_is_beneath(path, home)))
+                return 0;
+        if (geteuid() == 0 ? stat(path, &st) < 0 || st.st_uid != 0 || (!to_write && (st.st_mode & S_IROTH))
+                           : !to_write || explain_may_write(path))
                 return 0;
         return asprintf(ret, "%s is the system's own: %s", path, ways[ARRAY_SIZE(ways) - 1].instead) < 0
                        ? -ENOMEM

@@ -8,6 +8,8 @@
  * system's state, or that the repository's configuration names: *ret is what is said instead; NULL: it may
  * be proposed.  Of a secret it is the same whether it exists or not.  -ENOMEM. */
 int explain_never(const struct nsrun_plan *plan, const char *path, bool to_write, char **ret);
+/* Whether the user may write at a path on the host, or make it. */
+bool explain_may_write(const char *path);
 
 /* Whether the configuration of the project's repository names the path, what it lies in, or what lies in it:
  * whoever made the repository has chosen it, and a command of git's asks for it.  1: *ret_key, for the

@@ -73,6 +73,10 @@ static const struct {
         {"effective uid is not 0, is ", NULL, EXPLAIN_NO_PRIVILEGES, false},
         {"must be setuid root", NULL, EXPLAIN_NO_PRIVILEGES, false},
         {"Cannot connect to the Docker daemon at unix:", NULL, EXPLAIN_NO_ENGINE, false},
+        {"are you root?", NULL, EXPLAIN_NO_PRIVILEGES, false}, /* apt */
+        {"No such process", NULL,
+         "a command sees, signals and traces the processes of its sandbox alone: nothing allows the host's",
+         false},
         {"System has not been booted with systemd", "/run/systemd/system",
          "the host's systemd can't be reached from the sandbox: nothing allows it", false},
 };
@@ -80,16 +84,36 @@ static const struct {
 /* What of the home a program lacks that names no path. */
 static const struct {
         const char *text, *path;
+        bool is_login;
 } homes[] = {
-        {"ssh: Could not resolve hostname", ".ssh/config"},
-        {"Permission denied (publickey", ".ssh"},
-        {"gpg: signing failed", ".gnupg"},
-        {"gpg failed to sign", ".gnupg"},
-        {".envrc is blocked", ".local/share/direnv"}, /* what direnv was told to allow */
+        {"ssh: Could not resolve hostname", ".ssh/config", false},
+        {"Permission denied (publickey", ".ssh", true},
+        {"fatal: could not read Username for ", ".git-credentials", true},
+        {"fatal: could not read Password for ", ".git-credentials", true},
+        {"gpg: signing failed", ".gnupg", true},
+        {"gpg failed to sign", ".gnupg", true},
+        {".envrc is blocked", ".local/share/direnv", false}, /* what direnv was told to allow */
 };
 
+bool explain_lacks_a_login(const char *output, size_t size) {
+        for (size_t i = 0; i < ARRAY_SIZE(homes) && size > 0; i++)
+                if (homes[i].is_login && memmem(output, size, homes[i].text, strlen(homes[i].text)))
+                        return true;
+        return false;
+}
+
+/* Of a path one reason is enough, which is the first. */
+static bool is_told(char *const *reasons, const char *reason) {
+        size_t n = *reason == '/' ? strcspn(reason, " ") : strlen(reason);
+
+        STRV_FOREACH (told, reasons)
+                if (strncmp(*told, reason, n + 1) == 0)
+                        return true;
+        return false;
+}
+
 int explain_add(char ***ret, const char *reason) {
-        return strv_contains(*ret, reason) || strv_length(*ret) >= EXPLAIN_MOST ? 0 : strv_add(ret, reason);
+        return is_told(*ret, reason) || strv_length(*ret) >= EXPLAIN_MOST ? 0 : strv_add(ret, reason);
 }
 
 /* Whether the caller has core files, or may ask for some (`by_asking`), and the command may not. */
@@ -414,18 +438,24 @@ static int add_pids(const struct explained *e, char ***ret) {
         return reason ? explain_add(ret, reason) : -ENOMEM;
 }
 
-/* What the plan decides of things that no path stands for. */
-static int read_planned(const struct explained *e, const char *line, size_t *port_lines, char ***ret) {
-        bool is_fork = strstr(line, "fork") || strstr(line, "thread") || strstr(line, "process") ||
-                       startswith(line, "make");
+static int read_homes(const struct explained *e, const char *line, char ***ret) {
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(homes) && e->plan->home && r >= 0; i++)
-                if (strstr(line, homes[i].text)) {
+                if (strstr(line, homes[i].text) && (homes[i].is_login || !e->has_succeeded)) {
                         _cleanup_free_ char *path = path_join(e->plan->home, homes[i].path);
 
                         r = path ? explain_add_path(e, path, REFUSED_ABSENT, ret) : -ENOMEM;
                 }
+        return r;
+}
+
+/* What the plan decides of things that no path stands for. */
+static int read_planned(const struct explained *e, const char *line, size_t *port_lines, char ***ret) {
+        bool is_fork = strstr(line, "fork") || strstr(line, "thread") || strstr(line, "process") ||
+                       startswith(line, "make");
+        int r = read_homes(e, line, ret);
+
         if (r >= 0 && strstr(line, "core file size: cannot modify limit") && took_cores(e->plan, true))
                 r = explain_add(ret, NO_CORE);
         if (r >= 0 && e->plan->limits.pids > 0 &&
@@ -470,6 +500,8 @@ static void make_quotes_plain(char *line) {
 static int read_output_line(const struct explained *e, char *line, size_t *port_lines, char ***ret) {
         int r;
 
+        if (e->has_succeeded)
+                return read_homes(e, line, ret);
         make_quotes_plain(line);
         r = read_marks(e, line, ret);
 
@@ -497,5 +529,5 @@ int explain_output(const struct explained *e, char ***ret) {
                 r = line ? read_output_line(e, line, &port_lines, ret) : -ENOMEM;
                 end = begin > e->output ? begin - 1 : begin;
         }
-        return r < 0 ? r : read_end(e, ret);
+        return r < 0 || e->has_succeeded ? r : read_end(e, ret);
 }

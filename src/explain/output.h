@@ -35,12 +35,15 @@ struct explained {
         const char *bus;       /* and DBUS_SESSION_BUS_ADDRESS; may be NULL */
         int signal;            /* by which the command ended, or says that one of its own did; 0: by none */
         bool oom_killed;
-        bool knows_nested; /* calls were denied that make namespaces, and a reason tells it */
+        bool has_succeeded; /* all the same: of what one of its programs failed for, a login is told alone */
+        bool knows_nested;  /* calls were denied that make namespaces, and a reason tells it */
 };
 
 /* Adds at most EXPLAIN_MOST lines to *ret, of which none is there twice; those of the output's end come
  * first.  None: nothing that the sandbox did is known to have caused it.  -ENOMEM. */
 int explain_output(const struct explained *e, char ***ret);
+/* Whether the output of a command that succeeded may have a program's that failed for want of a login. */
+bool explain_lacks_a_login(const char *output, size_t size);
 /* Whether a line has it, with neither letters, digits nor '_' beside it. */
 bool explain_has_word(const char *line, const char *word);
 /* Adds a copy of a reason, unless it is there or EXPLAIN_MOST are.  -ENOMEM. */

@@ -188,16 +188,22 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, bool 
                 if (access(part, F_OK) == 0 && !is_usable(part))
                         return 0;
                 if (access(part, F_OK) == 0) {
+                        bool may_write = explain_may_write(part);
                         _cleanup_free_ char *never = NULL;
 
                         word = as_word(part, strlen(part));
                         if (!word || explain_never(plan, part, true, &never) < 0)
                                 return -ENOMEM;
-                        *ret = str_format("%s is on the host and isn't exposed: %s %s exposes it%s", part,
-                                          to_write ? "--rw" : "--ro", word,
-                                          to_write ? ", writable"
-                                          : never  ? ""
-                                                   : ", --rw writable");
+                        *ret = to_write && !may_write
+                                       ? str_format("%s is on the host, and the user may not write there "
+                                                    "either: nothing allows it",
+                                                    part)
+                                       : str_format(
+                                                 "%s is on the host and isn't exposed: %s %s exposes it%s",
+                                                 part, to_write ? "--rw" : "--ro", word,
+                                                 to_write              ? ", writable"
+                                                 : never || !may_write ? ""
+                                                                       : ", --rw writable");
                         return *ret ? 0 : -ENOMEM;
                 }
                 *strrchr(part, '/') = '\0';
@@ -234,6 +240,7 @@ static int explain_write(const struct nsrun_plan *plan, const char *path, bool t
         const struct plan_op *op = explain_covering(plan, path), *around = writable_around(plan, op);
         const char *name = op && around ? path_below(op->target, around->target) : NULL;
         _cleanup_free_ char *word = NULL, *in_git = NULL;
+        bool is_closed;
         int r;
 
         if (name && around->origin == PLAN_BY_GIT && !(name = in_git = str_concat(".git", "/", name)))
@@ -242,7 +249,10 @@ static int explain_write(const struct nsrun_plan *plan, const char *path, bool t
         if (op && op->kind == PLAN_BIND &&
             (!op->is_read_only || (op->text && !(to_replace && streq(op->target, path)))))
                 return 0;
-        r = around ? 0 : explain_never(plan, op && op->kind == PLAN_BIND ? op->target : path, true, ret);
+        is_closed = op && op->kind == PLAN_BIND && access(op->source, W_OK) < 0;
+        r = around || is_closed
+                    ? 0
+                    : explain_never(plan, op && op->kind == PLAN_BIND ? op->target : path, true, ret);
         if (r < 0 || *ret)
                 return r;
         if (op && op->kind == PLAN_BIND) {
@@ -256,7 +266,7 @@ static int explain_write(const struct nsrun_plan *plan, const char *path, bool t
                 *ret = str_format(
                         "%s is protected, since programs on the host obey it: --no-protect %s lifts that",
                         op->target, word);
-        else if (op && op->kind == PLAN_BIND && access(op->source, W_OK) < 0)
+        else if (is_closed)
                 *ret = str_format(
                         "%s is read-only, and the user may not write there on the host either: nothing "
                         "allows it",

@@ -26,10 +26,12 @@ static int protect_error(const struct protecting *p, int r, const char *glob) {
         if (*p->err->what)
                 return r;
         if (r == -E2BIG && !glob)
-                return error_set(p->err, NSRUN_STAGE_POLICY, r, p->top,
-                                 "there are too many repositories and git dirs in it to protect them",
-                                 "look who made them; --no-protect GLOB leaves folders open, "
-                                 "--no-protect .git/modules those of submodules");
+                return error_set(
+                        p->err, NSRUN_STAGE_POLICY, r, p->top,
+                        "there are too many repositories, git dirs and symlinks of protected folders in it to "
+                        "protect them",
+                        "look who made them; --no-protect GLOB leaves folders open, "
+                        "--no-protect .git/modules those of submodules");
         return error_set(p->err, NSRUN_STAGE_POLICY, r, glob ? glob : p->path,
                          "the protected names can't be looked for", NULL);
 }

@@ -6,12 +6,19 @@
 #include <fnmatch.h>
 #include <limits.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/path.h"
 #include "base/responds.h"
 #include "host/glob.h"
+#include "protect_git.h"
 #include "protect_rules.h"
 #include "protect_stubs.h"
+
+enum {
+        LINKS_DEPTH = 8,   /* symlinks that lead to folders with symlinks */
+        FOLDERS_DEPTH = 3, /* of what is obeyed, in which symlinks are looked for */
+};
 
 /* Whether --no-protect names `path`, or a folder that it is in. */
 static bool is_among_open(const struct nsrun_policy *p, const char *name) {
@@ -41,19 +48,62 @@ bool protect_is_left_open(const struct protecting *p, const char *name) {
         return (!p->is_git_dir && is_among_open(policy, name)) || (below && is_among_open(policy, below));
 }
 
-/* A symlink can't be bound, and what it says is looked at in the end; what it leads to can, where that lies
- * in the folder. */
-static int protect_linked(const struct protecting *p, const char *source) {
-        _cleanup_free_ char *canonical = NULL;
-        unsigned mode = 0;
-        int r = path_canonical(source, &canonical, &mode);
+/* A symlink can't be bound, and what it says is looked at in the end; what it leads to can, and is obeyed as
+ * it is: as it says, since a link on the way may be the command's to replace, and in the end. */
+static int follow_link(const struct protecting *p, const char *link) {
+        _cleanup_free_ char *folder = path_parent(link), *said = NULL, *canonical = NULL;
+        struct protecting linked = *p;
+        char text[PATH_MAX];
+        ssize_t n = readlink(link, text, sizeof(text) - 1);
+        int r;
 
-        if (r == -ENOMEM)
-                return r;
-        if (r < 0 || streq(canonical, p->top) || !path_is_beneath(canonical, p->top))
+        if (n < 0 || ++linked.n_links > LINKS_DEPTH)
                 return 0;
-        return S_ISREG(mode) || S_ISDIR(mode) ? protect_add_everywhere(p->resolved, canonical, S_ISDIR(mode))
-                                              : 0;
+        text[n] = '\0';
+        said = folder ? path_join(folder, text) : NULL;
+        if (!said || path_canonical_to_be(link, &canonical) < 0)
+                return -ENOMEM;
+        r = protect_target(&linked, said);
+        return r < 0 || streq(said, canonical) ? r : protect_target(&linked, canonical);
+}
+
+struct following {
+        struct protecting *protecting;
+        unsigned depth;
+};
+
+static int follow_links_in(struct protecting *p, const char *name, unsigned depth);
+
+static int follow_found(void *data, const char *name, const struct stat *st) {
+        const struct following *f = data;
+        const struct protecting *p = f->protecting;
+        _cleanup_free_ char *link = NULL;
+
+        if (S_ISDIR(st->st_mode))
+                return follow_links_in(f->protecting, name, f->depth + 1);
+        if (!S_ISLNK(st->st_mode) || protect_is_left_open(p, name))
+                return 0;
+        if (++*p->n_repositories > PROTECT_REPOSITORIES_MAX)
+                return -E2BIG;
+        link = str_concat(p->path, "/", name);
+        return link ? follow_link(p, link) : -ENOMEM;
+}
+
+/* What is in a folder that is obeyed may be a symlink: a hook that leads to the project's own script. */
+static int follow_links_in(struct protecting *p, const char *name, unsigned depth) {
+        struct following f = {.protecting = p, .depth = depth};
+        const struct glob_search search = {.found = follow_found,
+                                           .closed = protect_leave_closed,
+                                           .crosses = protect_crosses,
+                                           .wants_type = true,
+                                           .data = &f};
+        _cleanup_free_ char *folder = glob_escape(name),
+                            *glob = folder ? str_concat(folder, "/", "*") : NULL;
+        char *const globs[] = {glob, NULL};
+
+        if (!glob)
+                return -ENOMEM;
+        return depth < FOLDERS_DEPTH ? glob_find(p->fd, globs, &search) : 0;
 }
 
 /* Whether it is a folder, or git's configuration, of which the command gets a version of its own; what
@@ -67,7 +117,8 @@ static bool has_own_version(const struct protecting *p, const char *name, const 
                          (startswith(name, ".git/") || is_bare);
         /* git reads its old folders of remotes, and writes to none. */
         bool is_folder = S_ISDIR(st->st_mode) && !streq(name, ".git") && !streq(base, "branches") &&
-                         !streq(base, "remotes") && !p->resolved->policy->protects_strictly;
+                         !streq(base, "remotes") && p->n_links == 0 &&
+                         !p->resolved->policy->protects_strictly;
 
         return (is_config || is_folder) && p->resolved->own[OWN_RUNDIRS] &&
                strv_length(p->resolved->protection.private) < PROTECT_PRIVATE_MOST;
@@ -77,6 +128,7 @@ static int protect_found(void *data, const char *name, const struct stat *st) {
         struct protecting *p = data;
         struct resolved *s = p->resolved;
         _cleanup_free_ char *source = NULL;
+        int r = 0;
 
         if (protect_is_left_open(p, name))
                 return 0;
@@ -92,10 +144,10 @@ static int protect_found(void *data, const char *name, const struct stat *st) {
                 return 0;
         if (S_ISLNK(st->st_mode))
                 return s->policy->protects_strictly ? strict_pin_link(s, source, p->err)
-                                                    : protect_linked(p, source);
-        return S_ISREG(st->st_mode) || S_ISDIR(st->st_mode) || s->policy->protects_strictly
-                       ? protect_add_everywhere(s, source, S_ISDIR(st->st_mode))
-                       : 0;
+                                                    : follow_link(p, source);
+        if (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode) || s->policy->protects_strictly)
+                r = protect_add_everywhere(s, source, S_ISDIR(st->st_mode));
+        return r < 0 || !S_ISDIR(st->st_mode) ? r : follow_links_in(p, name, 0);
 }
 
 int protect_crosses(void *data, const char *name) {

@@ -6,7 +6,7 @@
 #include "rules/resolved.h"
 
 enum {
-        PROTECT_REPOSITORIES_MAX = 500, /* with submodules' git dirs */
+        PROTECT_REPOSITORIES_MAX = 500, /* with submodules' git dirs, and symlinks */
         PROTECT_PRIVATE_MOST =
                 64, /* files and folders of which the command has its own version: the rest are */
         PROTECT_PRIVATE_SIZE = 1 << 20, /* read-only, and so are larger ones */
@@ -28,6 +28,8 @@ struct protecting {
         int git_fd;       /* of that, O_PATH; or -EBADF */
         unsigned *n_repositories;
         char *const *targets; /* of symlinks of the home */
+        unsigned n_links;     /* of protected names and in their folders, that led here: what they lead to is
+                                 read-only, also a folder */
         struct nsrun_error *err;
 };
 

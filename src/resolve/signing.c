@@ -70,8 +70,9 @@ int git_find_signing(const struct resolved *s, const struct identity *id, struct
              has_key = signing->key && *signing->key,
              is_gpg = !signing->format || streq(signing->format, "openpgp");
         bool has_agent = s->policy->grants & (1U << (is_ssh ? GRANT_SSH_AGENT : GRANT_GPG_AGENT));
-        const char *lacks = !is_ssh && !is_gpg   ? "gpg.format is neither ssh nor openpgp"
-                            : !has_agent         ? is_ssh ? "no agent: --ssh-agent" : "no agent: --gpg-agent"
+        const char *lacks = !is_ssh && !is_gpg ? "gpg.format is neither ssh nor openpgp"
+                            : !has_agent       ? is_ssh ? "no agent: --ssh-agent KEY, as ssh-add -l lists it"
+                                                        : "no agent: --gpg-agent"
                             : is_ssh && !has_key ? "user.signingKey isn't"
                                                  : NULL;
         _cleanup_strbuf_ struct strbuf b = {0};

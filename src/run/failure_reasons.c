@@ -58,12 +58,23 @@ static int find_reasons(struct run *run, const struct nsrun_plan *plan, const st
         return r;
 }
 
+/* What it couldn't do, and succeeded all the same. */
+static int find_lacks(const struct nsrun_plan *plan, const struct watch *watch, char ***ret) {
+        const struct explained e = {.plan = plan,
+                                    .output = watch->printed.bytes,
+                                    .size = watch->printed.n,
+                                    .has_succeeded = true};
+        int r = explain_output(&e, ret);
+
+        return r < 0 ? r : asked_explain(&watch->asked, ASKED_PROTECTED, ret);
+}
+
 void reasons_tell(struct run *run, const struct nsrun_plan *plan) {
         const struct watch *watch = denials_watched(run->denials);
         bool has_failed = run->status != 0 || !run->has_exited;
         _cleanup_strv_ char **reasons = NULL;
         int r = has_failed ? find_reasons(run, plan, watch, &reasons)
-                : watch    ? asked_explain(&watch->asked, ASKED_PROTECTED, &reasons)
+                : watch    ? find_lacks(plan, watch, &reasons)
                            : 0;
 
         STRV_FOREACH (reason, reasons) {

@@ -308,6 +308,19 @@ TEST(a_folder_of_secrets_has_the_same_words_for_what_is_there_and_what_is_not) {
         assert_string_equal(with.out, without.out);
 }
 
+/* One remote took it, and the other had no login: the command's own status doesn't tell. */
+TEST(a_login_that_was_missing_is_told_of_a_success) {
+        static const char command[] =
+                "echo \"fatal: could not read Username for 'https://h'\"; cat none; true";
+        const struct site *s = *state;
+        _cleanup_free_ char *line = expanded(s, "\nreason: %H/.git-credentials is not exposed by policy, ");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        BASH(s, &o, command);
+        expect_status(&o, 0);
+        expect_in(o.out, line);
+}
+
 /* Nor by /dev, in which descriptors of nsrun's lead to folders with links of the command's. */
 TEST(no_reason_tells_of_what_lies_behind_a_descriptor_or_in_shared_memory) {
         const struct site *s = *state;

@@ -408,6 +408,13 @@ TEST(what_a_name_leads_to_is_protected) {
                  "echo evil >githooks/pre-commit", "githooks/pre-commit: Read-only file system"},
                 {"mkdir etc; echo x >etc/npmrc; ln -s etc/npmrc .npmrc", "echo evil >etc/npmrc",
                  "etc/npmrc: Read-only file system"},
+                {"mkdir etc; ln -s etc/npmrc .npmrc", "echo evil >etc/npmrc", "/etc/npmrc; "},
+                {"mkdir -p tools .husky; >tools/x; ln -s ../tools/x .husky/pre-commit", "echo evil >tools/x",
+                 "tools/x: Read-only file system"},
+                {"mkdir -p .ai/skills .claude/a; ln -s ../../.ai/skills .claude/a/b",
+                 "echo evil >.ai/skills/x", ".ai/skills/x: Read-only file system"},
+                {"mkdir -p .claude .ai/s lib; ln -s ../.ai/s .claude/skills; ln -s ../../lib .ai/s/x",
+                 "echo evil >lib/x", "lib/x: Read-only file system"},
                 {"mv .git rg; ln -s rg .git; git status", "echo evil >rg/config", " is kept aside: "},
                 {"mv .git rg; ln -s rg .git", "rm .git; echo 'gitdir: evil' >.git", "/.git"},
                 {"rm -rf .git; mkdir .git", "rmdir .git; echo 'gitdir: evil' >.git", "/.git; "},
@@ -426,6 +433,12 @@ TEST(what_a_name_leads_to_is_protected) {
                 RUN(s, &o, "--", "sh", "-c", cases[i].script);
                 expect_in(o.err, cases[i].said);
         }
+        make_repository(s, "mkdir tools; >tools/x; ln -s ../../tools/x .git/hooks/pre-commit");
+        RUN(s, &o, "--", "sh", "-c", "echo evil >tools/x");
+        expect_in(o.err, "tools/x: Read-only file system");
+        RUN(s, &o, "--no-protect", "tools/x", "--", "sh", "-c",
+            "echo good >tools/x; cat .git/hooks/pre-commit");
+        expect_out(&o, "good\n");
 }
 
 /* Two runs: what the first has moved away for a while is protected in the second all the same. */

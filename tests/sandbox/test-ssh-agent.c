@@ -568,7 +568,7 @@ TEST(commits_are_signed_by_an_agent) {
         static const struct {
                 const char *config, *option, *note;
         } cases[] = {
-                {"[gpg]\nformat=ssh\n", NULL, "no agent: --ssh-agent"},
+                {"[gpg]\nformat=ssh\n", NULL, "no agent: --ssh-agent KEY, as ssh-add -l lists it"},
                 {"", NULL, "no agent: --gpg-agent"},
                 {"[gpg]\nformat=ssh\n", "--ssh-agent=all", "user.signingKey isn't"},
                 {"[gpg]\nformat=ssh\n[user]\nsigningKey=~/k\n", "--ssh-agent=all",
