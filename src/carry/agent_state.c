@@ -611,7 +611,7 @@ static int recover_one(void *data, int base_fd, const struct dirent *entry) {
                 carried_end(&c, &u, in->found, in->data);
         carried_clear(&c);
         if (r != -ENOMEM)
-                r = killed_keep(&u, in->found, in->data);
+                r = killed_keep(&u, false, in->found, in->data);
         if (r == -ENOMEM)
                 rundir_close(&u);
         else

@@ -3,13 +3,22 @@
 #include "killed.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "disk/remove_tree.h"
+#include "kept/kept_copy.h"
 #include "private_folder.h"
+
+#define AWAY "away"
 
 enum {
         WRITTEN_MOST = 4 << 20,
@@ -24,50 +33,133 @@ static int write_texts(int fd, const char *const texts[], size_t n) {
         return b.has_failed ? -ENOMEM : write_full(fd, b.text, b.length);
 }
 
-int killed_begin(const char *rundir, const struct kept_by *k) {
+int killed_begin(const char *rundir, const struct kept_by *k, struct killed *ret) {
         const char *const texts[] = {k->project, k->command, k->session ? k->session : ""};
-        _cleanup_free_ char *path = path_join(rundir, RUNDIR_KEPT);
+        _cleanup_free_ char *path = path_join(rundir, RUNDIR_KEPT), *folder = path_join(rundir, AWAY);
         _cleanup_close_ int fd = -EBADF;
         int r;
 
-        if (!path)
+        if (!path || !folder)
                 return -ENOMEM;
         fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | (k->session ? 0 : O_CREAT | O_EXCL),
                   0600);
-        if (fd < 0)
+        if (fd < 0 || fd_lift(&fd) < 0)
                 return -errno;
         r = k->session ? 0 : write_texts(fd, texts, ARRAY_SIZE(texts));
-        return r < 0 ? r : TAKE_FD(fd);
+        if (r < 0)
+                return r;
+        (void)mkdir(folder, 0700);
+        ret->away = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        (void)fd_lift(&ret->away);
+        ret->fd = TAKE_FD(fd);
+        return 0;
 }
 
-void killed_add(int fd, const char *what, const char *path) {
-        if (fd >= 0)
-                (void)write_texts(fd, (const char *const[]){what, path}, 2);
+void killed_close(struct killed *k) {
+        close_fdp(&k->fd);
+        close_fdp(&k->away);
+}
+
+void killed_add(const struct killed *k, const char *what, const char *path) {
+        if (k->fd >= 0)
+                (void)write_texts(k->fd, (const char *const[]){what, path}, 2);
+}
+
+/* A name of its own in that folder, written down before there is anything. */
+static int name_away(const struct killed *k, const char *path, char **ret) {
+        _cleanup_free_ char *what = NULL;
+        uint64_t number;
+        int r;
+
+        if (k->away < 0)
+                return -EXDEV;
+        if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+                return -EIO;
+        if (asprintf(&what, AWAY "/%016" PRIx64, number) < 0) {
+                what = NULL;
+                return -ENOMEM;
+        }
+        r = write_texts(k->fd, (const char *const[]){what, path}, 2);
+        if (r >= 0)
+                *ret = strdup(what + strlen(AWAY "/"));
+        return r < 0 || *ret ? r : -ENOMEM;
+}
+
+int killed_take(const struct killed *k, int parent, const char *name, const char *path, char **ret) {
+        _cleanup_free_ char *away = NULL;
+        int r = name_away(k, path, &away);
+
+        if (r >= 0 && syscall(SYS_renameat2, parent, name, k->away, away, RENAME_NOREPLACE) < 0)
+                r = -errno;
+        if (r >= 0)
+                *ret = TAKE_PTR(away);
+        return r;
+}
+
+int killed_copy(const struct killed *k, int parent, const char *name, const char *path, char **ret) {
+        _cleanup_close_ int fd =
+                openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        _cleanup_free_ char *away = NULL;
+        struct stat st;
+        int r = fd < 0 || fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
+
+        if (r >= 0 && file_has_writer(fd))
+                r = -EBUSY;
+        if (r >= 0)
+                r = name_away(k, path, &away);
+        if (r >= 0)
+                r = kept_copy_whole(parent, name, k->away, away, 0777);
+        if (r >= 0)
+                *ret = TAKE_PTR(away);
+        return r;
+}
+
+int killed_put_back(const struct killed *k, const char *away, int parent, const char *base, char **ret) {
+        _cleanup_free_ char *name = NULL;
+
+        if (asprintf(&name, "%s%.*s.aside-%s", *base == '.' ? "" : ".",
+                     NAME_MAX - (int)strlen("..aside-") - (int)strlen(away), base, away) < 0) {
+                name = NULL;
+                return -ENOMEM;
+        }
+        if (syscall(SYS_renameat2, k->away, away, parent, name, RENAME_NOREPLACE) < 0)
+                return -errno;
+        *ret = TAKE_PTR(name);
+        return 0;
 }
 
 struct keeping_killed {
         const struct rundir *u;
+        int away;
+        bool is_alive; /* its commands were killed, if any; and not who has its folders */
         struct kept_by kept_by;
         int (*found)(void *data, const struct nsrun_error *note);
         void *data;
 };
 
-static int keep_killed_aside(struct keeping_killed *x, const char *aside, const char *path) {
+static int keep_killed_aside(struct keeping_killed *x, const char *what, const char *path) {
         _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), parent = -EBADF;
-        _cleanup_free_ char *folder = path_parent(path);
-        int r;
+        _cleanup_free_ char *folder = path_parent(path), *back = NULL;
+        const char *away = startswith(what, AWAY "/");
+        int from, r;
 
         parent = !folder    ? -ENOMEM
                  : root < 0 ? -errno
                             : beneath_open(root, folder + 1, O_RDONLY | O_DIRECTORY, 0);
-        if (parent < 0 || x->kept_by.n >= KEPT_MOST)
-                return parent < 0 ? parent : -ENOSPC;
-        r = kept_by_put(&x->kept_by,
-                        &(struct kept){.path = (char *)(uintptr_t)path,
-                                       .reason = (char *)(uintptr_t)KEPT_PROTECTED,
-                                       .is_whole = true},
-                        parent, aside);
-        return r < 0 ? r : remove_tree(parent, aside) < 0 ? -EIO : 1;
+        from = away ? x->away : parent;
+        if (from < 0)
+                return from;
+        r = x->kept_by.n >= KEPT_MOST
+                    ? -ENOSPC
+                    : kept_by_put(&x->kept_by,
+                                  &(struct kept){.path = (char *)(uintptr_t)path,
+                                                 .reason = (char *)(uintptr_t)KEPT_PROTECTED,
+                                                 .is_whole = true},
+                                  from, away ? away : what);
+        if (r < 0 && away)
+                (void)killed_put_back(&(struct killed){.away = from}, away, parent, path_basename(path),
+                                      &back);
+        return r < 0 ? r : remove_tree(from, away ? away : what) < 0 ? -EIO : 1;
 }
 
 static int keep_killed(struct keeping_killed *x, const char *what, const char *path) {
@@ -81,7 +173,7 @@ static int keep_killed(struct keeping_killed *x, const char *what, const char *p
                 struct private_folder one = folder;
 
                 one.number = (size_t)n;
-                r = private_folder_end(&one);
+                r = x->is_alive ? 0 : private_folder_end(&one);
         } else {
                 r = keep_killed_aside(x, what, path);
         }
@@ -95,10 +187,15 @@ static int keep_killed(struct keeping_killed *x, const char *what, const char *p
         return x->found(x->data, &note);
 }
 
-int killed_keep(const struct rundir *u, int (*found)(void *data, const struct nsrun_error *note),
-                void *data) {
+int killed_keep(const struct rundir *u, bool is_alive,
+                int (*found)(void *data, const struct nsrun_error *note), void *data) {
         _cleanup_close_ int fd = beneath_open(u->dir_fd, RUNDIR_KEPT, O_RDONLY | O_NONBLOCK, 0);
-        struct keeping_killed x = {.u = u, .found = found, .data = data};
+        _cleanup_close_ int away = openat(u->dir_fd, AWAY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        struct keeping_killed x = {.u = u,
+                                   .away = away < 0 ? -ENOENT : away,
+                                   .is_alive = is_alive,
+                                   .found = found,
+                                   .data = data};
         _cleanup_free_ char *bytes = NULL;
         char *texts[3];
         size_t n = 0, n_texts = 0, n_had = ARRAY_SIZE(texts);

@@ -1,17 +1,35 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is to be kept aside when a run has ended, written down while it lasts: whoever comes after a kill
- * keeps it. */
+ * keeps it.  And a folder in the run directory for it, which no command has. */
 #pragma once
 
 #include "disk/rundir.h"
 #include "kept_by.h"
 
-/* Begins it in the run directory at `rundir`, or in a session that runs opens it: a descriptor for
- * killed_add(). */
-int killed_begin(const char *rundir, const struct kept_by *kept_by);
+struct killed {
+        int fd;   /* of what is written down */
+        int away; /* the folder */
+};
+
+#define KILLED_INIT                           \
+        (struct killed) {                     \
+                .fd = -EBADF, .away = -EBADF, \
+        }
+
+/* Begins it in the run directory at `rundir`, or in a session that runs opens it. */
+int killed_begin(const char *rundir, const struct kept_by *kept_by, struct killed *ret);
+void killed_close(struct killed *k);
+/* Moves an entry of a folder, which is `path` on the host, to that folder; *ret, for the caller to free, is
+ * its name there.  -EXDEV: it lies on another file system; -errno. */
+int killed_take(const struct killed *k, int parent, const char *name, const char *path, char **ret);
+/* Copies it there, a plain file to which nobody writes.  -errno. */
+int killed_copy(const struct killed *k, int parent, const char *name, const char *path, char **ret);
+/* Moves what was taken to the folder `parent`: *ret, for the caller to free, is the name of `base` there. */
+int killed_put_back(const struct killed *k, const char *away, int parent, const char *base, char **ret);
 /* Adds a protected folder, whose layer's name in the run directory `what` is; or what was renamed from
  * `path` to the name `what` in its folder. */
-void killed_add(int fd, const char *what, const char *path);
-/* Keeps all of it aside, of a run directory whose owner is dead.  -ENOMEM. */
-int killed_keep(const struct rundir *u, int (*found)(void *data, const struct nsrun_error *note),
-                void *data);
+void killed_add(const struct killed *k, const char *what, const char *path);
+/* Keeps all of it aside, of a run directory whose owner is dead; or of a session that ends, what its killed
+ * commands have left.  -ENOMEM. */
+int killed_keep(const struct rundir *u, bool is_alive,
+                int (*found)(void *data, const struct nsrun_error *note), void *data);

@@ -186,13 +186,13 @@ static int read_version(const struct versions *versions, size_t k, char **ret, s
         return fd < 0 ? fd : read_bytes_fd(fd, SIZE_MOST, ret, ret_n);
 }
 
-void versions_write_down(const struct versions *versions, int fd) {
+void versions_write_down(const struct versions *versions, const struct killed *killed) {
         for (size_t k = 0; k < versions->n; k++) {
                 char layer[32];
 
                 (void)snprintf(layer, sizeof(layer), PLAN_PRIVATE_LAYER "%zu", k);
                 if (versions->files[k].is_folder)
-                        killed_add(fd, layer, versions->files[k].path);
+                        killed_add(killed, layer, versions->files[k].path);
         }
 }
 

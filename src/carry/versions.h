@@ -2,8 +2,7 @@
 /* What the command has a version of its own of: made before it starts, and looked at when it has ended. */
 #pragma once
 
-#include "disk/rundir.h"
-#include "kept_by.h"
+#include "killed.h"
 
 struct version;
 
@@ -27,8 +26,8 @@ struct versions {
  * session that runs they are there.  -errno with *err filled. */
 int versions_begin(const struct nsrun_plan *plan, const struct rundir *rundir, struct kept_by *kept_by,
                    struct versions *ret, struct nsrun_error *err);
-/* Has a kill lose no folder: killed_add()'s. */
-void versions_write_down(const struct versions *versions, int fd);
+/* Has a kill lose no folder. */
+void versions_write_down(const struct versions *versions, const struct killed *killed);
 /* Carries to the host what may be, keeps the rest aside, and calls `found` for each file of which there is
  * something to be said: 0 or -errno.  Once; one that is VERSIONS_INIT has nothing to look at. */
 int versions_end(struct versions *versions, int (*found)(void *data, const struct nsrun_error *note),

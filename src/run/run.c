@@ -356,18 +356,21 @@ int run_appeared_fd(const struct run *run) {
 
 /* What would be lost by a kill.  A short command has no time for it. */
 static void write_down_kept(struct run *run) {
-        if (run->record == -EBADF && run->kept_by && run->record_path) {
-                run->record = killed_begin(run->record_path, run->kept_by);
-                (void)fd_lift(&run->record);
-                if (!run->kept_by->session)
-                        versions_write_down(&run->versions, run->record);
-        }
-        protected_write_down(&run->protected, run->record);
+        const struct kept_by *k = run->kept_by;
+
+        if (run->protected.killed || !k)
+                return;
+        if (!run->record_path && !k->session && rundir_make(&run->rundir, NULL) >= 0)
+                run->record_path = strdup(run->rundir.path);
+        if (!run->record_path || killed_begin(run->record_path, k, &run->killed) < 0)
+                return;
+        run->protected.killed = &run->killed;
+        if (!k->session)
+                versions_write_down(&run->versions, &run->killed);
 }
 
 /* What can't be kept from the command ends it. */
 static void judge_replaced(struct run *run, int r) {
-        write_down_kept(run);
         if (r >= 0)
                 r = versions_judge(&run->versions, false, &run->protected.uncovered);
         if (r < 0)
@@ -375,6 +378,7 @@ static void judge_replaced(struct run *run, int r) {
 }
 
 void run_take_appeared(struct run *run) {
+        write_down_kept(run);
         judge_replaced(run, protected_take(&run->protected, run->launch.pid));
 }
 
@@ -383,6 +387,7 @@ int run_covers_fd(const struct run *run) {
 }
 
 void run_cover_again(struct run *run, bool has_changed) {
+        write_down_kept(run);
         judge_replaced(run, protected_cover(&run->protected, run->launch.pid, has_changed));
 }
 
@@ -467,7 +472,7 @@ void run_end(struct run *run) {
         reopened_end(&run->streams);
         close_fdp(&run->listener);
         close_fdp(&run->shown);
-        close_fdp(&run->record);
+        killed_close(&run->killed);
         free(run->record_path);
         run->denials = denials_free(run->denials);
         (void)oom_watch_ended(&run->memory);

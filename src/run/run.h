@@ -64,10 +64,10 @@ struct run {
         struct denials *denials;
         int listener; /* the descriptor that gives the kernel's questions about denied calls; or -EBADF */
         int shown;    /* shown_begin()'s descriptor; or -errno */
-        int record;   /* killed_begin()'s, in the run directory `record_path`, the plan's or its own; */
-        char *record_path; /* or NULL: it has none */
-        char **degraded;   /* base/degraded.h's entries: the plan's, and what its launch has found */
-        char **notes;      /* one line for each note, by nsrun_error_format(); NULL: there is none */
+        struct killed killed; /* in the run directory `record_path`, the plan's or its own; */
+        char *record_path;    /* or NULL: it has none */
+        char **degraded;      /* base/degraded.h's entries: the plan's, and what its launch has found */
+        char **notes;         /* one line for each note, by nsrun_error_format(); NULL: there is none */
         int (*note)(void *data, const struct nsrun_error *note);
         void *data;
         struct record_process session; /* Pid 1 of the joined session, which is killed if this command's
@@ -84,7 +84,7 @@ struct run {
                 .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT,                   \
                 .memory = OOM_WATCH_INIT, .versions = VERSIONS_INIT, .streams = REOPENED_INIT,         \
                 .network = NETWORK_INIT, .desktop = DESKTOP_INIT, .listener = -EBADF, .shown = -EBADF, \
-                .record = -EBADF, .is_gone = true                                                      \
+                .killed = KILLED_INIT, .is_gone = true                                                 \
         }
 
 /* Makes what the plan needs on disk and of cgroups, and launches it.  What goes wrong in the child

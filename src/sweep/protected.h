@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "appearing.h"
-#include "carry/kept_by.h"
+#include "carry/killed.h"
 #include "covers.h"
 #include "plan/plan.h"
 
@@ -25,10 +25,11 @@ struct protected_names {
         bool is_strict;        /* what repositories carry is taken away */
         struct timespec since; /* when the run began */
         struct appearing *appearing;
-        struct protected_aside *asides; /* what protected_take() has renamed; at most KEEPING_MOST */
-        size_t n_asides, n_written;     /* of these, by protected_write_down() */
-        char **links;                   /* what it has removed */
-        size_t n_others;                /* what is renamed, and isn't kept: it is too much */
+        struct protected_aside *asides; /* what protected_take() has renamed; at most KEPT_MOST */
+        size_t n_asides;
+        const struct killed *killed; /* the caller's; NULL: the run may be a short one */
+        char **links;                /* what it has removed */
+        size_t n_others;             /* what is renamed, and isn't kept: it is too much */
         struct covers *covers;
         bool lacks_covers;            /* what the host replaces isn't covered again */
         struct nsrun_error uncovered; /* why one of these is gone for good */
@@ -43,8 +44,6 @@ int protected_begin(const struct nsrun_plan *plan, struct kept_by *kept_by, stru
  * ended. */
 int protected_fd(const struct protected_names *names);
 int protected_take(struct protected_names *names, pid_t init);
-/* Writes down what it has renamed: killed_add()'s. */
-void protected_write_down(struct protected_names *names, int fd);
 /* The second part alone: a descriptor to poll for POLLPRI, and what is to be done then (`has_changed`), or
  * at the first time that protected_fd()'s is readable. */
 int protected_covers_fd(const struct protected_names *names);

@@ -10,7 +10,6 @@
 #include "base/beneath.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "carry/killed.h"
 #include "disk/remove_tree.h"
 
 int look_say(const struct look *l, const char *name, const char *what, const char *hint) {
@@ -72,39 +71,45 @@ static int say_kept(const struct look *l, const char *path, unsigned number, con
         return l->found(l->data, &note);
 }
 
-/* What has been renamed is kept, or stays where it is. */
-static int keep_aside(const struct look *l, const char *name, const char *aside, bool was_link) {
+/* What has been renamed is kept, or lies where it was. */
+static int keep_aside(const struct look *l, const char *name, const char *aside, bool is_away,
+                      bool was_link) {
         _cleanup_free_ char *folder = NULL, *path = str_concat(l->folder->path, "/", name), *place = NULL,
-                            *hint = NULL;
+                            *hint = NULL, *back = NULL;
         _cleanup_close_ int parent = open_folder_of(l, name, &folder);
         struct kept_by *kept_by = l->all->kept_by;
-        int r = parent;
+        int from = is_away ? l->all->killed->away : parent, r = from;
+        bool is_too_much = r >= 0 && kept_by->n >= KEPT_MOST;
 
-        place = folder ? str_concat(folder, *folder ? "/" : "", aside) : NULL;
-        if (!path || !place || (!was_link && hint_of_name(l, name, &hint) < 0))
+        if (!path || !folder || (!was_link && hint_of_name(l, name, &hint) < 0))
                 return -ENOMEM;
-        if (r >= 0 && kept_by->n >= KEPT_MOST) {
-                l->all->n_others++;
-                return 0;
-        }
-        for (unsigned i = 0; i < 2 && (i == 0 ? r >= 0 : r == -EACCES); i++) {
+        for (unsigned i = 0; i < 2 && !is_too_much && (i == 0 ? r >= 0 : r == -EACCES); i++) {
                 /* The command has closed the folder since. */
-                r = i > 0 ? aside_open_folder(parent) : 0;
+                r = i > 0 ? aside_open_folder(from) : 0;
                 r = r < 0 ? r
                           : kept_by_put(kept_by,
                                         &(struct kept){.path = path,
                                                        .reason = (char *)(uintptr_t)KEPT_PROTECTED,
                                                        .is_whole = true},
-                                        parent, aside);
+                                        from, aside);
         }
         if (r == -ENOMEM)
                 return r;
+        if (is_away && (is_too_much || r < 0))
+                (void)killed_put_back(l->all->killed, aside, parent, path_basename(name), &back);
+        place = str_concat(folder, *folder ? "/" : "", back ? back : aside);
+        if (!place)
+                return -ENOMEM;
+        if (is_too_much) {
+                l->all->n_others++;
+                return 0;
+        }
         /* Nothing kept the command from it; who made it on the host has lost it. */
         if (r == -ENOENT || r == -ENOTDIR)
                 return look_say(l, name,
                                 "a protected name that came to be was taken away again by the command",
                                 NULL);
-        if (r >= 0 && remove_tree(parent, aside) >= 0)
+        if (r >= 0 && remove_tree(from, aside) >= 0)
                 return was_link
                                ? look_say(
                                          l, name,
@@ -114,15 +119,19 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
                                : say_kept(l, path, kept_by->last, hint);
         return look_say(
                 l, place,
-                is_named_aside(l, folder, aside)
+                is_named_aside(l, folder, back ? back : aside)
                         ? "a protected name that the command made can't be kept aside, and programs on the "
                           "host may obey what it is called now"
                         : "a protected name that the command made can't be kept aside, and is renamed",
                 "look at it, and remove it");
 }
 
-static int note_aside(struct protected_names *names, size_t folder, const char *name, char *aside) {
-        struct protected_aside a = {.folder = folder, .name = strdup(name), .aside = aside};
+static int note_aside(const struct look *l, const char *name, char *aside, bool is_away) {
+        struct protected_names *names = l->all;
+        struct protected_aside a = {.folder = (size_t)(l->folder - names->folders),
+                                    .name = strdup(name),
+                                    .aside = aside,
+                                    .is_away = is_away};
 
         if (!a.name || ARRAY_GROW(names->asides, names->n_asides) < 0) {
                 free(a.name);
@@ -134,12 +143,19 @@ static int note_aside(struct protected_names *names, size_t folder, const char *
 }
 
 int look_put_aside(const struct look *l, const char *name, const struct protected_name *was) {
-        _cleanup_free_ char *aside = NULL, *folder = NULL;
+        _cleanup_free_ char *aside = NULL, *away = NULL, *folder = NULL,
+                            *path = str_concat(l->folder->path, "/", name);
         _cleanup_close_ int parent = open_folder_of(l, name, &folder);
         const char *base = path_basename(name);
-        /* Globs like [!.]* leave names with a dot out. */
-        int r = parent < 0 ? parent : aside_move(parent, base, *base == '.' ? "" : ".", &aside);
+        const struct killed *killed = l->all->killed;
+        bool is_too_much = l->all->n_asides >= KEPT_MOST;
+        int r = parent < 0 || path ? parent : -ENOMEM;
 
+        if (r >= 0)
+                r = killed && !is_too_much ? killed_take(killed, parent, base, path, &away) : -EXDEV;
+        /* Globs like [!.]* leave names with a dot out. */
+        if (r < 0 && r != -ENOENT && parent >= 0)
+                r = aside_move(parent, base, *base == '.' ? "" : ".", &aside);
         if (r == -ENOENT)
                 return 0;
         if (r == -ENOMEM || (r < 0 && l->is_early))
@@ -155,11 +171,18 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
                 return look_say(l, name, "a protected symlink that the command replaced can't be put back",
                                 NULL);
         if (!l->is_early)
-                return keep_aside(l, name, aside, was != NULL);
-        if (l->all->n_asides < KEPT_MOST)
-                return note_aside(l->all, (size_t)(l->folder - l->all->folders), name, TAKE_PTR(aside));
-        l->all->n_others++;
-        return 0;
+                return keep_aside(l, name, away ? away : aside, away, was != NULL);
+        if (is_too_much) {
+                l->all->n_others++;
+                return 0;
+        }
+        if (killed && !away) {
+                killed_add(killed, aside, path);
+                if (l->all->n_asides + 1 < KEPT_MOST)
+                        (void)killed_copy(killed, parent, aside, path, &away);
+        }
+        r = aside ? note_aside(l, name, TAKE_PTR(aside), false) : 0;
+        return r < 0 || !away ? r : note_aside(l, name, TAKE_PTR(away), true);
 }
 
 static int tell_nobody(nsrun_unused void *data, nsrun_unused const struct nsrun_error *note) {
@@ -193,7 +216,7 @@ int asides_end(struct protected_names *names, int (*found)(void *data, const str
                                           .found = is_told_later(names, i) ? tell_nobody : found,
                                           .data = data};
 
-                r = keep_aside(&look, a->name, a->aside, false);
+                r = keep_aside(&look, a->name, a->aside, a->is_away, false);
         }
         return r;
 }
@@ -209,14 +232,4 @@ int asides_tell_others(const struct protected_names *names,
                 "%zu more protected names that the command made are renamed: more than is kept aside",
                 names->n_others);
         return found(data, &note);
-}
-
-void protected_write_down(struct protected_names *names, int fd) {
-        for (; names->n_written < names->n_asides; names->n_written++) {
-                const struct protected_aside *a = &names->asides[names->n_written];
-                _cleanup_free_ char *path = str_concat(names->folders[a->folder].path, "/", a->name);
-
-                if (path)
-                        killed_add(fd, a->aside, path);
-        }
 }

@@ -25,10 +25,11 @@ struct protected_folder {
         bool has_new; /* something has appeared */
 };
 
-/* What has another name until the command has ended: it may write there still. */
+/* What is elsewhere until the command has ended: where it was it may write there still. */
 struct protected_aside {
         size_t folder;
         char *name, *aside; /* aside: with no folder */
+        bool is_away;       /* in the run directory, else where it was */
 };
 
 struct look {

@@ -107,20 +107,49 @@ TEST(a_race_against_the_move_reaches_nothing_outside) {
         expect_out(&o, "hgrc\nmine\n");
 }
 
-/* Until the end it lies in the command's reach. */
+/* What can't be moved to another folder lies in the command's reach until the end. */
 TEST(what_the_command_takes_away_again_is_told) {
         const struct site *s = *state;
         _cleanup_free_ char *line = text_of(
-                "nsrun: note: a protected name that came to be was taken away again by the command: %s/.envrc\n",
+                "nsrun: note: a protected name that came to be was taken away again by the command: %s/.vscode\n",
                 s->project);
         _cleanup_outcome_ struct outcome o = {0};
 
         RUN(s, &o, "--", "sh", "-c",
-            "for f in .envrc .npmrc; do echo evil >$f; while [ -e $f ]; do :; done; done; rm .envrc.aside-0");
+            "echo evil >.npmrc; while [ -e .npmrc ]; do :; done; mkdir x; >x/y; chmod 500 x; mv x .vscode\n"
+            "while [ -e .vscode ]; do :; done; chmod 700 .vscode.aside-0; rm -r .vscode.aside-0");
         expect_status(&o, 0);
         expect_in(o.err, line);
         expect_in(o.err, "/.npmrc; --no-protect .npmrc lets it stay\n");
         expect_in(o.err, "nsrun: note: 1 kept aside: nsrun review\n");
+}
+
+/* What an editor on the host saves meanwhile: no command changes it before a person has it back, also where
+ * the run directory lies on another file system. */
+TEST(what_is_taken_away_no_command_can_change) {
+        static const char script[] =
+                "for at in \"$XDG_CACHE_HOME\" /dev/shm/$$; do export XDG_CACHE_HOME=$at; rm -rf ready go\n"
+                "(until [ -e ready ]; do :; done; echo mine >n; mv n .envrc\n"
+                "until [ $(ls $at/nsrun/*/away | wc -l) = 2 ]; do :; done; >go) &\n"
+                "%s run -- sh -c 'echo evil >.profile; while [ -e .profile ]; do :; done; >ready\n"
+                "until [ -e go ]; do :; done; for f in .envrc.a*; do ! [ -e $f ] || echo evil >$f; done' 2>&1\n"
+                "cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry; rm -r $XDG_STATE_HOME/nsrun/kept; done\n"
+                "ls -A; rm -r /dev/shm/$$";
+        const struct site *s = *state;
+        _cleanup_free_ char *text = text_of(script, program()), *all = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, text, &o);
+        expect_status(&o, 0);
+        all = text_of(
+                "nsrun: note: a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): %s/.profile; --no-protect .profile lets it stay\n"
+                "nsrun: note: a protected name that came to be is kept aside (nsrun review --accept 2 puts it back): %s/.envrc; --no-protect .envrc lets it stay\n"
+                "nsrun: note: 2 kept aside: nsrun review\nevil\nmine\n"
+                "nsrun: note: a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): %s/.profile; --no-protect .profile lets it stay\n"
+                "nsrun: note: a protected name that came to be is kept aside (nsrun review --accept 3 puts it back): %s/.envrc; --no-protect .envrc lets it stay\n"
+                "nsrun: note: 3 kept aside: nsrun review\nevil\nevil\nmine\ngo\nready\n",
+                s->project, s->project, s->project, s->project);
+        assert_string_equal(o.out, all);
 }
 
 TEST(a_flood_of_names_is_counted) {
@@ -193,8 +222,7 @@ TEST(what_is_made_behind_a_sessions_commands_is_kept_aside) {
                     "setsid sh -c 'until [ -e go ]; do sleep 0.01; done; echo evil >.envrc; >made' "
                     ">/dev/null 2>&1 </dev/null &");
         expect_status(&o, 0);
-        on_host(s, ">go; until [ -e made ] && [ -e .envrc.aside-0 ]; do sleep 0.01; done; ! [ -e .envrc ]",
-                &o);
+        on_host(s, ">go; until [ -e made ] && ! [ -e .envrc ]; do sleep 0.01; done", &o);
         expect_status(&o, 0);
         SESSION(s, &o, "stop", id);
         expect_status(&o, 0);
@@ -214,13 +242,13 @@ TEST(a_kill_loses_nothing_that_is_to_be_kept_aside) {
         _cleanup_free_ char *script = text_of(
                 "git init -q . && mkdir .vscode; %s run -- sh -c 'echo evil >.envrc; while [ -e .envrc ]; do :; done\n"
                 "echo inside >.vscode/tasks.json; >go; exec sleep 1000' & p=$!\n"
-                "until [ -e go ] && grep -qs aside \"$XDG_CACHE_HOME\"/nsrun/*/kept; do :; done\n"
+                "until [ -e go ] && grep -qs away/ \"$XDG_CACHE_HOME\"/nsrun/*/kept; do :; done\n"
                 "kill -9 $p; wait $p; test $? = 137 || exit\n"
-                "until ! [ -e .envrc.aside-0 ]; do %s run -- cat .vscode/tasks.json >out 2>err || exit; done\n"
+                "until cat \"$XDG_STATE_HOME\"/nsrun/kept/*/2/entry 2>/dev/null; do %s run -- cat .vscode/tasks.json >out 2>err || exit; done\n"
                 "cat out err; ls -A .vscode",
                 program(), program());
         _cleanup_free_ char *notes = text_of(
-                "inside\nnsrun: note: what the command of a run that was killed left here is kept aside: "
+                "evil\ninside\nnsrun: note: what the command of a run that was killed left here is kept aside: "
                 "%s/.vscode\nnsrun: note: what the command of a run that was killed left here is kept aside: "
                 "%s/.envrc\nnsrun: note: 2 kept aside: nsrun review\n",
                 s->project, s->project);
