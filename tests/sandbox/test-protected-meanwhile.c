@@ -363,7 +363,7 @@ TEST(what_the_hosts_configuration_becomes_is_judged_by_what_it_says) {
                 collect_orphans();
                 expect_in(
                         o.err,
-                        "nsrun: note: what the host or the command wrote to it is kept aside: core.fsmonitor: ");
+                        "nsrun: note: what the host or the command wrote to it is kept aside: core.fsmonitor");
                 on_host(s,
                         "git config --get-regexp 'branch|pager|fsmonitor|editor'; grep -x '# mine' .git/config; "
                         "cat \"$XDG_STATE_HOME\"/nsrun/kept/*/1/entry | grep -c fsmonitor",
