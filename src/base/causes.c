@@ -334,3 +334,7 @@ int error_cause(struct nsrun_error *err, enum nsrun_error_id id, int r, const ch
 const struct cause *error_find_cause(const struct nsrun_error *err) {
         return (unsigned)err->id < NSRUN_ERROR_COUNT && causes[err->id].what ? &causes[err->id] : NULL;
 }
+
+nsrun_public const char *nsrun_error_name(enum nsrun_error_id id) {
+        return error_names[(unsigned)id < NSRUN_ERROR_COUNT ? id : NSRUN_ERROR_OTHER];
+}

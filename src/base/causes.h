@@ -23,6 +23,9 @@ struct cause {
                 *test; /* the test that makes such a host; NULL: no test can, where the kernel isn't such */
 };
 
+/* NSRUN_ERROR_MAX_USER's is "max-user": the build makes them of nsrun.h. */
+extern const char *const error_names[NSRUN_ERROR_COUNT];
+
 /* A row without words: the identifier is no host's cause. */
 extern const struct cause causes[NSRUN_ERROR_COUNT];
 
