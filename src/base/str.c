@@ -177,6 +177,21 @@ static int str_compare(const void *a, const void *b) {
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+const char *str_first_from(const char *const *sorted, size_t n, const char *key,
+                           int (*compare)(const char *a, const char *b)) {
+        size_t low = 0, high = n;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (compare(sorted[middle], key) < 0)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low < n ? sorted[low] : NULL;
+}
+
 void strv_sort(char **v, size_t n) {
         if (n > 0)
                 qsort(v, n, sizeof(*v), str_compare);

@@ -43,6 +43,9 @@ int strv_consume(char ***v, char *s);
 int strv_copy(char *const *v, char ***ret);
 /* Sorts n strings by their bytes; `v` may be NULL where n is 0. */
 void strv_sort(char **v, size_t n);
+/* The first of n sorted strings that doesn't come before `key`; NULL: all do. */
+const char *str_first_from(const char *const *sorted, size_t n, const char *key,
+                           int (*compare)(const char *a, const char *b));
 void strv_free(char **v);
 void strv_freep(char ***v);
 #define _cleanup_strv_     _cleanup_(strv_freep)

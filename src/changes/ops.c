@@ -60,17 +60,9 @@ static int some_collect(struct some *some, const struct apply *a, const struct c
 }
 
 static bool some_within(const struct some *some, const char *folder) {
-        size_t low = 0, high = some->n;
+        const char *found = str_first_from(some->paths, some->n, folder, tree_compare);
 
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (tree_compare(some->paths[middle], folder) < 0)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low < some->n && tree_is_beneath(some->paths[low], folder);
+        return found && tree_is_beneath(found, folder);
 }
 
 /* What lies in a folder that isn't there yet needs that folder. */

@@ -45,21 +45,6 @@ void tracked_clear(struct tracked *t) {
         *t = (struct tracked){0};
 }
 
-/* The first path that doesn't come before `path`, or NULL. */
-static const char *first_from(const struct tracked *t, const char *path) {
-        size_t low = 0, high = t->n;
-
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (strcmp(t->paths[middle], path) < 0)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low < t->n ? t->paths[low] : NULL;
-}
-
 bool tracked_has(const struct tracked *t, const char *path) {
         const size_t n = strlen(path);
         char *part = t->n > 0 ? malloc(n + 2) : NULL;
@@ -77,11 +62,11 @@ bool tracked_has(const struct tracked *t, const char *path) {
                 if (path[at] != '/' && path[at] != '\0')
                         continue;
                 part[at] = '\0';
-                found = first_from(t, part);
+                found = str_first_from((const char *const *)t->paths, t->n, part, strcmp);
                 is_found = found && streq(found, part);
                 part[at] = '/';
                 part[at + 1] = '\0';
-                found = is_found ? NULL : first_from(t, part);
+                found = is_found ? NULL : str_first_from((const char *const *)t->paths, t->n, part, strcmp);
                 is_found |= found && (at == n ? startswith(found, part) != NULL : streq(found, part));
                 if (at < n)
                         part[at + 1] = path[at + 1];

@@ -149,9 +149,4 @@ static int print_agents(struct invocation *i, struct nsrun_error *err) {
         return r;
 }
 
-int agents_main(const struct command *command, char **argv) {
-        struct agents_options options = {0};
-
-        return command_main(&(struct invocation){
-                .command = command, .argv = argv, .options = &options, .run = print_agents});
-}
+COMMAND_MAIN(agents, &(struct agents_options){0}, .run = print_agents);

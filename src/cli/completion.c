@@ -244,6 +244,4 @@ static int print_completion(struct invocation *i, struct nsrun_error *err) {
         return option_usage_error(i->command, i->words[0], "no completion for this shell", err);
 }
 
-int completion_main(const struct command *command, char **argv) {
-        return command_main(&(struct invocation){.command = command, .argv = argv, .run = print_completion});
-}
+COMMAND_MAIN(completion, NULL, .run = print_completion);

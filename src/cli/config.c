@@ -308,14 +308,5 @@ static void prepare_config(struct nsrun_policy *policy) {
         policy->keeps_said = true;
 }
 
-int config_main(const struct command *command, char **argv) {
-        struct config_options options = {.is_json = false};
-
-        return command_main(&(struct invocation){.command = command,
-                                                 .argv = argv,
-                                                 .options = &options,
-                                                 .run = act,
-                                                 .prepare = prepare_config,
-                                                 .is_mixed = true,
-                                                 .configured = "show"});
-}
+COMMAND_MAIN(config, &(struct config_options){.is_json = false}, .run = act, .prepare = prepare_config,
+             .is_mixed = true, .configured = "show");

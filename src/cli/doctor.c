@@ -202,12 +202,5 @@ static int examine_configuration(struct invocation *i, struct nsrun_error *err) 
         return examine(i, err);
 }
 
-int doctor_main(const struct command *command, char **argv) {
-        struct doctor_options options = {.is_json = false};
-
-        return command_main(&(struct invocation){.command = command,
-                                                 .argv = argv,
-                                                 .options = &options,
-                                                 .run = examine,
-                                                 .failed = examine_configuration});
-}
+COMMAND_MAIN(doctor, &(struct doctor_options){.is_json = false}, .run = examine,
+             .failed = examine_configuration);

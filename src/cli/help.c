@@ -284,6 +284,4 @@ static int print_subject(struct invocation *i, struct nsrun_error *err) {
         return 0;
 }
 
-int help_main(const struct command *command, char **argv) {
-        return command_main(&(struct invocation){.command = command, .argv = argv, .run = print_subject});
-}
+COMMAND_MAIN(help, NULL, .run = print_subject);

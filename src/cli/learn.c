@@ -171,12 +171,5 @@ static int read_and_learn(struct invocation *i, struct nsrun_error *err) {
         return 0;
 }
 
-int learn_main(const struct command *command, char **argv) {
-        struct learn_options options = {.output = NULL};
-
-        return command_main(&(struct invocation){.command = command,
-                                                 .argv = argv,
-                                                 .options = &options,
-                                                 .run = read_and_learn,
-                                                 .prepare = prepare_learning});
-}
+COMMAND_MAIN(learn, &(struct learn_options){.output = NULL}, .run = read_and_learn,
+             .prepare = prepare_learning);

@@ -21,6 +21,4 @@ static int print_lists(struct invocation *invocation, struct nsrun_error *err) {
         return 0;
 }
 
-int net_main(const struct command *command, char **argv) {
-        return command_main(&(struct invocation){.command = command, .argv = argv, .run = print_lists});
-}
+COMMAND_MAIN(net, NULL, .run = print_lists);

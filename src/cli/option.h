@@ -117,6 +117,13 @@ struct invocation {
 /* A subcommand from its argv to its exit status: the policy, the options, --help and --version, how an error
  * is told, and whether standard output took all. */
 int command_main(struct invocation *i);
+/* NAME_main() of a subcommand that needs no more than that: `own` points to its options as they begin. */
+#define COMMAND_MAIN(name, own, ...)                                                       \
+        int name##_main(const struct command *command, char **argv) {                      \
+                return command_main(&(struct invocation){                                  \
+                        .command = command, .argv = argv, .options = (own), __VA_ARGS__}); \
+        }                                                                                  \
+        struct invocation
 /* Refuses a word behind the options; else 0. */
 int command_refuse_words(const struct invocation *i, const char *what, struct nsrun_error *err);
 /* Gives the words to the policy as its command. */

@@ -75,9 +75,4 @@ static int check_and_print(struct invocation *i, struct nsrun_error *err) {
         return r == 0 ? cli_print_plan(i->policy, options, err) : r;
 }
 
-int plan_main(const struct command *command, char **argv) {
-        struct plan_options options = {.format = NSRUN_FORMAT_TEXT};
-
-        return command_main(&(struct invocation){
-                .command = command, .argv = argv, .options = &options, .run = check_and_print});
-}
+COMMAND_MAIN(plan, &(struct plan_options){.format = NSRUN_FORMAT_TEXT}, .run = check_and_print);

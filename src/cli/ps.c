@@ -339,20 +339,8 @@ static int run_one(struct invocation *i, struct nsrun_error *err) {
         return do_one(i->words[0], !cli, cli && cli->wants_json, err);
 }
 
-int ps_main(const struct command *command, char **argv) {
-        struct ps_cli options = {0};
+COMMAND_MAIN(ps, &(struct ps_cli){0}, .run = run_ps);
 
-        return command_main(
-                &(struct invocation){.command = command, .argv = argv, .options = &options, .run = run_ps});
-}
+COMMAND_MAIN(inspect, &(struct ps_cli){0}, .run = run_one);
 
-int inspect_main(const struct command *command, char **argv) {
-        struct ps_cli options = {0};
-
-        return command_main(
-                &(struct invocation){.command = command, .argv = argv, .options = &options, .run = run_one});
-}
-
-int stop_main(const struct command *command, char **argv) {
-        return command_main(&(struct invocation){.command = command, .argv = argv, .run = run_one});
-}
+COMMAND_MAIN(stop, NULL, .run = run_one);

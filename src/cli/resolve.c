@@ -134,9 +134,4 @@ static int check_and_resolve(struct invocation *i, struct nsrun_error *err) {
         return r;
 }
 
-int resolve_main(const struct command *command, char **argv) {
-        struct resolve_options options = {0};
-
-        return command_main(&(struct invocation){
-                .command = command, .argv = argv, .options = &options, .run = check_and_resolve});
-}
+COMMAND_MAIN(resolve, &(struct resolve_options){0}, .run = check_and_resolve);

@@ -214,12 +214,5 @@ static int seccomp_run_action(struct invocation *invocation, struct nsrun_error 
         return option_usage_error(command, words[0], "neither list, show, check nor compile", err);
 }
 
-int seccomp_main(const struct command *command, char **argv) {
-        struct seccomp_options options = {.arch = SYSCALL_ARCH_NATIVE};
-
-        return command_main(&(struct invocation){.command = command,
-                                                 .argv = argv,
-                                                 .options = &options,
-                                                 .run = seccomp_run_action,
-                                                 .is_mixed = true});
-}
+COMMAND_MAIN(seccomp, &(struct seccomp_options){.arch = SYSCALL_ARCH_NATIVE}, .run = seccomp_run_action,
+             .is_mixed = true);

@@ -136,9 +136,4 @@ static int print_toolchains(struct invocation *i, struct nsrun_error *err) {
         return r;
 }
 
-int toolchains_main(const struct command *command, char **argv) {
-        struct toolchains_options options = {0};
-
-        return command_main(&(struct invocation){
-                .command = command, .argv = argv, .options = &options, .run = print_toolchains});
-}
+COMMAND_MAIN(toolchains, &(struct toolchains_options){0}, .run = print_toolchains);

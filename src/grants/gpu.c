@@ -28,7 +28,8 @@ static bool has_digits(const char *text) {
 }
 
 static bool is_render_node(const char *folder, const char *name) {
-        static const char *const nvidia[] = {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"};
+        /* The last two are ROCm's, and that of a virtual machine of WSL. */
+        static const char *const others[] = {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "kfd", "dxg"};
         const char *rest;
 
         if (streq(folder, "/dev/dri")) {
@@ -37,12 +38,8 @@ static bool is_render_node(const char *folder, const char *name) {
         }
         if (streq(folder, "/dev/nvidia-caps"))
                 return startswith(name, "nvidia-cap") != NULL;
-        for (size_t i = 0; i < ARRAY_SIZE(nvidia); i++)
-                if (streq(name, nvidia[i]))
-                        return true;
         rest = startswith(name, "nvidia");
-        /* ROCm's, and that of a virtual machine of WSL. */
-        return (rest && has_digits(rest)) || streq(name, "kfd") || streq(name, "dxg");
+        return (rest && has_digits(rest)) || STR_IS_ANY(name, others);
 }
 
 static int gpu_look(void *data, nsrun_unused int folder, const struct dirent *entry) {

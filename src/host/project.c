@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "base/str.h"
 
 /* Folders that can't be a project, while those in them can: /usr/src/x and /tmp/x may be one. */
 static const char *const system_roots[] = {
@@ -25,13 +26,6 @@ static const char *const system_trees[] = {"/boot", "/dev", "/etc", "/proc", "/s
 
 /* Trees in which no folder can be writable: a write there changes the kernel's state. */
 static const char *const kernel_trees[] = {"/dev", "/proc", "/sys"};
-
-static bool is_one_of(const char *path, const char *const *list, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                if (streq(path, list[i]))
-                        return true;
-        return false;
-}
 
 /* Whether `path` is a direct child: of /home a home, of /run/user a folder with a user's sockets. */
 static bool is_child_of(const char *path, const char *parent) {
@@ -69,7 +63,7 @@ const char *project_denied(const char *path, const char *home) {
 
         if (is_child_of(path, "/home") || streq(path, "/root"))
                 return "a home folder";
-        if (is_one_of(path, system_roots, ARRAY_SIZE(system_roots)))
+        if (STR_IS_ANY(path, system_roots))
                 return "a system root";
         if (path_is_beneath_any(path, system_trees, ARRAY_SIZE(system_trees)))
                 return "a folder of the system";
@@ -112,7 +106,7 @@ int project_find(const char *start, const char *home, char **ret) {
 }
 
 const char *writable_denied(const char *path) {
-        if (is_one_of(path, system_roots, ARRAY_SIZE(system_roots)))
+        if (STR_IS_ANY(path, system_roots))
                 return "a system root";
         if (path_is_beneath_any(path, kernel_trees, ARRAY_SIZE(kernel_trees)))
                 return "a folder of the kernel's";

@@ -100,7 +100,7 @@ static int look_at_fd(void *data, int folder, const struct dirent *entry) {
 }
 
 /* It may end meanwhile. */
-static int look_at_process(void *data, int proc, const struct dirent *entry) {
+static int look_at_owner(void *data, int proc, const struct dirent *entry) {
         char path[sizeof(entry->d_name) + sizeof("/ns/user")], text[64];
         _cleanup_close_ int fds = -EBADF;
         struct looking *l = data;
@@ -124,7 +124,7 @@ static int look_at_process(void *data, int proc, const struct dirent *entry) {
 pid_t socket_find_owner(const uint64_t *inodes, size_t n, const struct socket_owners *among) {
         struct looking l = {.among = among, .inodes = inodes, .n = n};
         _cleanup_close_ int proc = sys_open(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0);
-        int r = proc < 0 ? proc : folder_read(proc, look_at_process, &l);
+        int r = proc < 0 ? proc : folder_read(proc, look_at_owner, &l);
 
         return r < 0 && r != -E2BIG ? r : l.pid;
 }

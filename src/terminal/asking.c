@@ -103,7 +103,7 @@ struct asker {
         uint64_t inode;
 };
 
-static int has_port(void *data, const struct socket_row *row) {
+static int is_askers_port(void *data, const struct socket_row *row) {
         struct asker *asker = data;
 
         asker->inode = row->port == asker->port ? row->inode : 0;
@@ -120,7 +120,7 @@ static pid_t find_asker(pid_t init, uint16_t port) {
         pid_t pid;
 
         (void)snprintf(folder, sizeof(folder), "/proc/%d/net", (int)init);
-        if (n <= 0 || port == 0 || socket_table_each(folder, "udp", &left, has_port, &asker) <= 0)
+        if (n <= 0 || port == 0 || socket_table_each(folder, "udp", &left, is_askers_port, &asker) <= 0)
                 return 0;
         own[n] = '\0';
         pid = socket_find_owner(&asker.inode, 1, &(struct socket_owners){"net", own, true, LOOKS_MOST});

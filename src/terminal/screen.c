@@ -53,10 +53,7 @@ static bool is_quiet_control(const struct screen *s, char last) {
         if (s->sequence[1] != '?')
                 return strspn(s->sequence + 1, "0123456789;:") == strlen(s->sequence + 1) &&
                        strchr("@ABCDEFGHIJKLMPSTXZ`abdefghlmrsu", last);
-        for (size_t i = 0; i < ARRAY_SIZE(modes) && (last == 'h' || last == 'l'); i++)
-                if (streq(s->sequence, modes[i]))
-                        return true;
-        return false;
+        return (last == 'h' || last == 'l') && STR_IS_ANY(s->sequence, modes);
 }
 
 /* Titles, folders, links, and marks of a shell's prompts. */
