@@ -454,8 +454,15 @@ static int read_homes(const struct explained *e, const char *line, char ***ret) 
 static int read_planned(const struct explained *e, const char *line, size_t *port_lines, char ***ret) {
         bool is_fork = strstr(line, "fork") || strstr(line, "thread") || strstr(line, "process") ||
                        startswith(line, "make");
-        int r = read_homes(e, line, ret);
+        int r = 0;
 
+        if (e->has_terminal && strstr(line, ": No such device or address") &&
+            (strstr(line, "/dev/tty") || strstr(line, "fatal: could not read ")))
+                r = explain_add(ret,
+                                "the command has no terminal that /dev/tty opens: nsrun run --pty gives it "
+                                "one of its own");
+        if (r >= 0)
+                r = read_homes(e, line, ret);
         if (r >= 0 && strstr(line, "core file size: cannot modify limit") && took_cores(e->plan, true))
                 r = explain_add(ret, NO_CORE);
         if (r >= 0 && e->plan->limits.pids > 0 &&

@@ -3,6 +3,7 @@
  * has ended (sweep/protected.c), or with --protect=strict can't be made (protect_stubs.c). */
 #include "protect_find.h"
 
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -74,6 +75,23 @@ struct following {
 
 static int follow_links_in(struct protecting *p, const char *name, unsigned depth);
 
+/* A file with another name can be written to by that one, which no folder around protects: it is looked at
+ * in the end, as if it were a name.  Of hooks git runs no sample. */
+static int watch_other_names(const struct protecting *p, const char *name) {
+        struct resolved_protection *protection = &p->resolved->protection;
+        _cleanup_free_ char *glob = NULL;
+        struct stat st;
+
+        if (strstr(name, ".sample") || fstatat(p->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !S_ISREG(st.st_mode) || st.st_nlink == 1)
+                return 0;
+        glob = glob_escape(name);
+        if (!glob || strv_consume(&protection->names, str_concat(p->path, "//", glob)) < 0 ||
+            strv_consume(&protection->present, str_concat(p->path, "//", name)) < 0)
+                return -ENOMEM;
+        return 0;
+}
+
 static int follow_found(void *data, const char *name, const struct stat *st) {
         const struct following *f = data;
         const struct protecting *p = f->protecting;
@@ -81,8 +99,10 @@ static int follow_found(void *data, const char *name, const struct stat *st) {
 
         if (S_ISDIR(st->st_mode))
                 return follow_links_in(f->protecting, name, f->depth + 1);
-        if (!S_ISLNK(st->st_mode) || protect_is_left_open(p, name))
+        if (protect_is_left_open(p, name))
                 return 0;
+        if (!S_ISLNK(st->st_mode))
+                return watch_other_names(p, name);
         if (++*p->n_repositories > PROTECT_REPOSITORIES_MAX)
                 return -E2BIG;
         link = str_concat(p->path, "/", name);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "explain/output.h"
 #include "explain/watch.h"
@@ -45,6 +46,7 @@ static int find_reasons(struct run *run, const struct nsrun_plan *plan, const st
                                                   .libraries = getenv("LD_LIBRARY_PATH"),
                                                   .agent = getenv("SSH_AUTH_SOCK"),
                                                   .bus = getenv("DBUS_SESSION_BUS_ADDRESS"),
+                                                  .has_terminal = isatty(STDIN_FILENO) == 1,
                                                   .signal = by,
                                                   .oom_killed = run_ran_out_of_memory(run, by == SIGKILL),
                                                   .knows_nested = denials_want_nested(run->denials)},

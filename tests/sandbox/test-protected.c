@@ -415,6 +415,8 @@ TEST(what_a_name_leads_to_is_protected) {
                  "echo evil >.ai/skills/x", ".ai/skills/x: Read-only file system"},
                 {"mkdir -p .claude .ai/s lib; ln -s ../.ai/s .claude/skills; ln -s ../../lib .ai/s/x",
                  "echo evil >lib/x", "lib/x: Read-only file system"},
+                {"mkdir s; >s/x; ln s/x .git/hooks/pre-commit", "echo evil >s/x",
+                 "nsrun: note: a protected name was changed while the command ran, by it or by others: "},
                 {"mv .git rg; ln -s rg .git; git status", "echo evil >rg/config", " is kept aside: "},
                 {"mv .git rg; ln -s rg .git", "rm .git; echo 'gitdir: evil' >.git", "/.git"},
                 {"rm -rf .git; mkdir .git", "rmdir .git; echo 'gitdir: evil' >.git", "/.git; "},

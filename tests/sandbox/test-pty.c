@@ -163,6 +163,24 @@ TEST(the_terminal_has_a_name_inside) {
         close_terminal(&t);
 }
 
+/* As git does it, and whoever asks for a password. */
+TEST(a_terminal_that_could_not_be_opened_is_told) {
+        struct terminal t;
+
+        open_terminal(*state, &t);
+        type_line(&t, "$nsrun --explain -- sh -c 'echo x >/dev/tty'");
+        expect_text(
+                &t,
+                "\nnsrun: reason: the command has no terminal that /dev/tty opens: nsrun run --pty gives it "
+                "one of its own\n");
+        expect_text(&t, PROMPT);
+        type_line(&t, "$nsrun --explain --pty -- sh -c 'echo got-$((40+2)). >/dev/tty'");
+        expect_text(&t, "got-42.\n");
+        expect_text(&t, PROMPT);
+        expect_last_status(&t, 0);
+        close_terminal(&t);
+}
+
 TEST_EVERYWHERE(the_command_sees_the_callers_size) {
         struct winsize size = {.ws_row = 31, .ws_col = 93};
         struct terminal t;
