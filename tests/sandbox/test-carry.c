@@ -53,8 +53,8 @@ TEST_WITH(what_git_writes_works_and_what_is_harmless_comes_out, setup, site_tear
         _cleanup_free_ char *note = text_of(
                 "nsrun: note: carried to it: remote up (https://example.org/up.git): %s/.git/config\n"
                 "nsrun: note: what the command wrote to it is kept aside: alias.st, core.hookspath, extensions.worktreeconfig: "
-                "%s/.git/config\nnsrun: note: 2 kept aside: nsrun review\n",
-                s->project, s->project);
+                "%s/.git/config\nnsrun: note: 2 kept aside: nsrun review --project %s\n",
+                s->project, s->project, s->project);
         _cleanup_outcome_ struct outcome o = {0};
 
         NEED_GIT();
@@ -239,7 +239,7 @@ TEST_WITH(a_protected_folder_is_the_commands_own, setup, site_teardown) {
         RUN(s, &o, "--", "sh", "-c", husky);
         expect_status(&o, 0);
         expect_out(&o, "ran\n2\n2\n");
-        expect_in(o.err, "nsrun: note: 4 kept aside: nsrun review\n");
+        expect_in(o.err, "nsrun: note: 4 kept aside: nsrun review --project ");
         on_host(s,
                 "ls -A .husky .claude/skills; ls .git/hooks | grep -v sample; cat .claude/skills/*; git commit --allow-empty -qm y",
                 &o);
@@ -252,7 +252,7 @@ TEST_WITH(a_protected_folder_is_the_commands_own, setup, site_teardown) {
         RUN(s, &o, "--", "sh", "-c", overlays);
         expect_in(o.out, "1\n");
         RUN(s, &o, "--", "sh", "-c", hostile);
-        expect_in(o.err, "/.husky\nnsrun: note: 4 kept aside: nsrun review\n");
+        expect_in(o.err, "/.husky\nnsrun: note: 4 kept aside: nsrun review --project ");
         /* What is taken over is there, what was removed is gone, and the rest is as it was. */
         for (unsigned i = 1; i <= 4; i++) {
                 _cleanup_free_ char *number = text_of("%u", i);
@@ -404,7 +404,7 @@ TEST_WITH(what_is_taken_over_has_its_modes, setup, site_teardown) {
         _cleanup_outcome_ struct outcome o = {0};
 
         RUN(s, &o, "--", "sh", "-c", make);
-        expect_in(o.err, "nsrun: note: 4 kept aside: nsrun review\n");
+        expect_in(o.err, "nsrun: note: 4 kept aside: nsrun review --project ");
         on_host(s, "echo mine >.envrc; chmod 600 .envrc; echo mine >mine; ln -s mine .yarnrc.yml", &o);
         on_host(s, review, &o);
         expect_in(o.out, "/.yarnrc.yml\n      replaces a link to mine\n      @@");
@@ -431,7 +431,7 @@ TEST_WITH(what_was_not_shown_is_not_taken_over, setup, site_teardown) {
 
         for (size_t i = 0; i < ARRAY_SIZE(make); i++)
                 RUN(s, &o, "--", "sh", "-c", make[i]);
-        expect_in(o.err, "nsrun: note: 3 kept aside: nsrun review\n");
+        expect_in(o.err, "nsrun: note: 3 kept aside: nsrun review --project ");
         on_host(s, review, &o);
         expect_in(o.out, "/.envrc\n      @@ -0,0 +1,2 @@\n      +#!/bin/sh\n      +echo \\x00evil\n");
         expect_in(o.out, "      (not compared)\n");
@@ -464,11 +464,12 @@ TEST_WITH(what_a_command_made_is_taken_over_by_a_person, setup, site_teardown) {
 
         on_host(s, "mkdir s", &o);
         for (size_t i = 0; i < ARRAY_SIZE(make); i++) {
-                _cleanup_free_ char *count = text_of("nsrun: note: %zu kept aside: nsrun review\n", i + 1),
+                _cleanup_free_ char *count = text_of("nsrun: note: %zu kept aside: nsrun review --project ",
+                                                     i + 1),
                                     *put_back = text_of(
                                             "nsrun: note: a protected name that came to be is kept aside "
-                                            "(nsrun review --accept %zu puts it back): ",
-                                            i + 1);
+                                            "(nsrun review --project %s --accept %zu puts it back): ",
+                                            s->project, i + 1);
 
                 RUN(s, &o, "--protect", "s/.idea", "--", "sh", "-c", make[i]);
                 expect_in(o.err, put_back);

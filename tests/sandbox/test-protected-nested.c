@@ -497,9 +497,9 @@ TEST(many_repositories_are_no_hiding_place) {
 TEST(the_project_does_not_become_a_bare_repository) {
         const struct site *s = *state;
         _cleanup_free_ char *note = text_of(
-                "nsrun: note: a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): "
+                "nsrun: note: a protected name that came to be is kept aside (nsrun review --project %s --accept 1 puts it back): "
                 "%s/HEAD; --no-protect HEAD lets it stay\n",
-                s->project);
+                s->project, s->project);
         _cleanup_outcome_ struct outcome o = {0};
 
         on_host(s, "git init -q .; echo a >a; git add a; git commit -qm a", &o);
