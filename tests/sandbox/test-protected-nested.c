@@ -181,8 +181,17 @@ TEST(what_a_repositorys_configuration_names_is_protected) {
                  "conf/git: Read-only file system"},
                 {"git config includeIf.onbranch:main.path ../conf/git", "mkdir -p conf; echo evil >conf/git",
                  "/conf/git; "},
+                {"git config core.fsmonitor ./tools/x; mkdir tools; >tools/x", "echo evil >tools/x",
+                 "tools/x: Read-only file system"},
+                {"git config core.fsmonitor tools/x", "mkdir -p tools; echo evil >tools/x", "/tools/x; "},
+                {"git config filter.f.clean 'sh x.sh %f <README'; >x.sh; >README",
+                 "echo good >README; echo evil >x.sh", "x.sh: Read-only file system"},
+                {"git config alias.a '!sh -c \"exec ./x\"'; mkdir t; >t/x; ln -s t/x x", "echo evil >t/x",
+                 "t/x: Read-only file system"},
                 {"git init -q r; git -C r config core.hooksPath ../shared; mkdir shared",
                  "echo evil >shared/pre-commit", "/shared\n"},
+                {"git config --global diff.d.textconv t/x; mkdir t; >t/x", "rm -f t/x",
+                 "'t/x': Device or resource busy"},
         };
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
