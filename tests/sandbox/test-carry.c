@@ -102,7 +102,7 @@ TEST_WITH(what_git_writes_works_and_what_is_harmless_comes_out, setup, site_tear
 }
 
 /* Its exit status, when a person at a terminal has answered the question. */
-static int accept_number(const struct site *s, const char *number, const char *answer) {
+static int accept_key(const struct site *s, const char *number, const char *key, const char *answer) {
         char text[4096] = "";
         bool is_answered = false;
         size_t n = 0;
@@ -111,7 +111,8 @@ static int accept_number(const struct site *s, const char *number, const char *a
 
         assert_true(pid >= 0);
         if (pid == 0) {
-                (void)execl(program(), "nsrun", "review", "--project", s->project, "--accept", number, NULL);
+                (void)execl(program(), "nsrun", "review", "--project", s->project, "--accept", number, key,
+                            NULL);
                 _exit(127);
         }
         for (ssize_t got; n + 1 < sizeof(text) && (got = read(fd, text + n, sizeof(text) - 1 - n)) > 0;) {
@@ -127,21 +128,29 @@ static int accept_number(const struct site *s, const char *number, const char *a
         return WEXITSTATUS(status);
 }
 
+static int accept_number(const struct site *s, const char *number, const char *answer) {
+        return accept_key(s, number, NULL, answer);
+}
+
 /* A person's yes at a terminal, and nothing else, puts it on the host. */
 TEST_WITH(what_is_kept_aside_is_reviewed, setup, site_teardown) {
         const struct site *s = *state;
-        _cleanup_free_ char *listed = text_of(
-                                    "1  %s/.git/config\n"
-                                    "    by sh -c 'git config core.fsmonitor evil; git config --unset "
-                                    "user.email'\n"
-                                    "    + core.fsmonitor = evil    (git would execute it)\n"
-                                    "    - user.email = j@example.org\n",
-                                    s->project),
-                            *review = text_of("'%s' review", program()),
-                            *accept = text_of("%s --accept 1", review),
-                            *detached = text_of("setsid -w %s", accept),
-                            *discard = text_of("%s --discard 1; %s", review, review),
-                            *json = text_of("%s --all --json | grep -o '\"executed\": *[a-z]*'", review);
+        _cleanup_free_ char
+                *listed = text_of("1  %s/.git/config\n"
+                                  "    by sh -c 'git config core.fsmonitor evil; git config --unset "
+                                  "user.email'\n"
+                                  "    + core.fsmonitor = evil    (git would execute it)\n"
+                                  "    - user.email = j@example.org\n",
+                                  s->project),
+                *review = text_of("'%s' review", program()), *accept = text_of("%s --accept 1", review),
+                *wrong = text_of("%s core.fsmonitor core.pager 2>&1 || true", accept),
+                *wrong_key = text_of(
+                        "nsrun: no change of a key that was named is kept aside of it: %s/.git/config; "
+                        "'nsrun review' shows those that are\n",
+                        s->project),
+                *detached = text_of("setsid -w %s", accept),
+                *discard = text_of("%s --discard 1; %s", review, review),
+                *json = text_of("%s --all --json | grep -o '\"executed\": *[a-z]*'", review);
         _cleanup_outcome_ struct outcome o = {0};
 
         NEED_GIT();
@@ -161,6 +170,13 @@ TEST_WITH(what_is_kept_aside_is_reviewed, setup, site_teardown) {
         assert_int_equal(accept_number(s, "1", "n\n"), 125);
         on_host(s, "git config core.fsmonitor; git config user.email", &o);
         expect_out(&o, "j@example.org\n");
+        /* A key of it alone. */
+        outcome_clear(&o);
+        on_host(s, wrong, &o);
+        expect_out(&o, wrong_key);
+        assert_int_equal(accept_key(s, "1", "user.email", "y\n"), 0);
+        on_host(s, "git config core.fsmonitor; git config user.email || echo none", &o);
+        expect_out(&o, "none\n");
         assert_int_equal(accept_number(s, "1", "y\n"), 0);
         on_host(s, "git config core.fsmonitor; git config user.email || echo none", &o);
         expect_out(&o, "evil\nnone\n");
