@@ -422,7 +422,25 @@ static int add_change(struct git_review *review, const char *key, const struct g
         return 0;
 }
 
-int git_review(int kept, const char *path, struct git_review *ret) {
+static int pick_changes(struct git_review *review, char *const *keys) {
+        size_t n = 0;
+
+        for (char *const *key = keys; *key; key++) {
+                bool is_there = false;
+
+                for (size_t i = 0; i < review->n; i++)
+                        is_there |= streq(review->changes[i].key, *key);
+                if (!is_there)
+                        return -ENOKEY;
+        }
+        for (size_t i = 0; i < review->n; i++)
+                if (strv_contains(keys, review->changes[i].key))
+                        review->changes[n++] = review->changes[i];
+        review->n = n;
+        return 0;
+}
+
+int git_review(int kept, const char *path, char *const *keys, struct git_review *ret) {
         _cleanup_git_review_ struct git_review review = {0};
         _cleanup_free_ char *text = NULL;
         int r = read_small_file(kept, KEPT_ENTRY, O_NOFOLLOW, INT32_MAX, &text);
@@ -442,6 +460,8 @@ int git_review(int kept, const char *path, struct git_review *ret) {
                 if (!streq(first->key, GIT_CONFIG_UNSET) && r >= 0)
                         r = add_change(&review, first->key, first, n);
         }
+        if (r >= 0 && keys)
+                r = pick_changes(&review, keys);
         if (r < 0)
                 return r;
         if (review.n > 0)
@@ -451,11 +471,14 @@ int git_review(int kept, const char *path, struct git_review *ret) {
         return 0;
 }
 
-int git_review_accept(const char *folder, int kept, const char *path) {
-        _cleanup_git_review_ struct git_review review = {0};
-        int r = git_review(kept, path, &review);
+int git_review_accept(const char *folder, int kept, const char *path, char *const *keys, bool *ret_is_all) {
+        _cleanup_git_review_ struct git_review review = {0}, left = {0};
+        int r = git_review(kept, path, keys, &review);
 
-        return r < 0 || review.n == 0 ? r
-                                      : git_config_apply(folder, path, review.text, review.n_text,
-                                                         review.changes, review.n);
+        if (r >= 0 && review.n > 0)
+                r = git_config_apply(folder, path, review.text, review.n_text, review.changes, review.n);
+        if (r >= 0)
+                r = git_review(kept, path, NULL, &left);
+        *ret_is_all = r >= 0 && left.n == 0;
+        return r;
 }

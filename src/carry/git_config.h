@@ -32,12 +32,14 @@ struct git_review {
         size_t n;
 };
 
-/* Reads it: `kept` is kept_open()'s folder, `path` the host's file. */
-int git_review(int kept, const char *path, struct git_review *ret);
+/* Reads it: `kept` is kept_open()'s folder, `path` the host's file; of it the changes of these keys, which
+ * may be NULL: all.  -ENOKEY: one of them isn't changed. */
+int git_review(int kept, const char *path, char *const *keys, struct git_review *ret);
 void git_review_clear(struct git_review *review);
 #define _cleanup_git_review_ _cleanup_(git_review_clear)
-/* Makes all of it so on the host.  `folder`: git_config_carry's rundir. */
-int git_review_accept(const char *folder, int kept, const char *path);
+/* Makes it so on the host.  `folder`: git_config_carry's rundir.  *ret_is_all: nothing else is kept there.
+ */
+int git_review_accept(const char *folder, int kept, const char *path, char *const *keys, bool *ret_is_all);
 
 /* What a command is given: the host's file, behind it what was kept of it or NULL, in git's configuration
  * the last word counts; without the keys that were taken out.  `folder`: git_config_carry's rundir. */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "kept_by.h"
 
+#include "base/path.h"
 #include "base/str.h"
+#include "host/project.h"
 
 enum {
         COMMAND_MOST = 4096,
+        PROJECT_MOST = 400, /* struct nsrun_error has no room for longer ones */
 };
 
 static char *quote_command(char *const *argv) {
@@ -64,8 +67,23 @@ int kept_by_put(struct kept_by *kept_by, const struct kept *what, int parent, co
         return r;
 }
 
+char *kept_by_review(const char *kept) {
+        _cleanup_free_ char *start = NULL, *home = NULL, *project = NULL, *quoted = NULL;
+
+        if (getenv("HOME"))
+                (void)path_canonical(getenv("HOME"), &home, NULL);
+        if (path_canonical(".", &start, NULL) >= 0 && project_find(start, home, &project) >= 0 &&
+            streq(project, kept))
+                return strdup("nsrun review");
+        quoted = str_shell_quote(kept);
+        return !quoted                         ? NULL
+               : strlen(quoted) > PROJECT_MOST ? strdup("nsrun review --all")
+                                               : str_concat("nsrun review --project ", quoted, "");
+}
+
 int kept_by_tell(const struct kept_by *kept_by, int (*found)(void *data, const struct nsrun_error *note),
                  void *data) {
+        _cleanup_free_ char *review = NULL;
         struct nsrun_error note = {0};
         struct kept *list = NULL;
         size_t n = 0;
@@ -74,6 +92,9 @@ int kept_by_tell(const struct kept_by *kept_by, int (*found)(void *data, const s
         kept_free(list, n);
         if (r < 0 || n == 0)
                 return r;
-        (void)error_setf(&note, NSRUN_STAGE_SUPERVISE, 0, NULL, NULL, "%zu kept aside: nsrun review", n);
+        review = kept_by_review(kept_by->project);
+        if (!review)
+                return -ENOMEM;
+        (void)error_setf(&note, NSRUN_STAGE_SUPERVISE, 0, NULL, NULL, "%zu kept aside: %s", n, review);
         return found(data, &note);
 }

@@ -18,6 +18,8 @@ int kept_by_new(const struct nsrun_plan *plan, struct kept_by **ret);
 struct kept_by *kept_by_free(struct kept_by *kept_by);
 /* kept_put(): `what` without what is known here. */
 int kept_by_put(struct kept_by *kept_by, const struct kept *what, int parent, const char *name);
+/* The command that shows in this folder what is kept of a project; NULL for want of memory. */
+char *kept_by_review(const char *project);
 /* Where something was: tells how much of the project's is kept. */
 int kept_by_tell(const struct kept_by *kept_by, int (*found)(void *data, const struct nsrun_error *note),
                  void *data);

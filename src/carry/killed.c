@@ -20,10 +20,6 @@
 
 #define AWAY "away"
 
-enum {
-        WRITTEN_MOST = 4 << 20,
-};
-
 /* At once, so that no kill leaves half of it; a session's commands write, too. */
 static int write_texts(int fd, const char *const texts[], size_t n) {
         _cleanup_strbuf_ struct strbuf b = {0};
@@ -196,25 +192,27 @@ int killed_keep(const struct rundir *u, bool is_alive,
                                    .is_alive = is_alive,
                                    .found = found,
                                    .data = data};
-        _cleanup_free_ char *bytes = NULL;
-        char *texts[3];
-        size_t n = 0, n_texts = 0, n_had = ARRAY_SIZE(texts);
-        int r = fd < 0 ? fd : read_bytes_fd(fd, WRITTEN_MOST, &bytes, &n);
+        FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+        char *texts[5] = {0};
+        size_t sizes[ARRAY_SIZE(texts)] = {0}, n = 0;
+        int r = 0;
 
-        for (char *at = bytes; r >= 0 && at < bytes + n; at += strlen(at) + 1) {
-                texts[n_texts++] = at;
-                if (n_texts < n_had)
-                        continue;
-                if (n_had == ARRAY_SIZE(texts))
+        if (file)
+                (void)TAKE_FD(fd);
+        /* The first three are of struct kept_by. */
+        for (; r >= 0 && file && getdelim(&texts[n], &sizes[n], '\0', file) > 0; n = n == 4 ? 3 : n + 1) {
+                if (n == 2)
                         x.kept_by = (struct kept_by){.project = texts[0],
                                                      .command = texts[1],
                                                      .session = *texts[2] ? texts[2] : NULL};
-                else
-                        r = keep_killed(&x, texts[0], texts[1]);
-                n_had = 2;
-                n_texts = 0;
+                if (n == 4)
+                        r = keep_killed(&x, texts[3], texts[4]);
         }
+        if (file)
+                (void)fclose(file);
         if (r >= 0)
                 r = kept_by_tell(&x.kept_by, found, data);
+        for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+                free(texts[i]);
         return r == -ENOMEM ? r : 0;
 }

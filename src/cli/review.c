@@ -30,6 +30,7 @@ enum {
 struct review_options {
         bool is_json, is_all;
         const char *project, *accepted, *discarded;
+        char *const *keys; /* of `accepted`, git's; NULL: all of it */
 };
 
 OPTION_FLAG(apply_review_json, struct review_options, is_json);
@@ -44,7 +45,7 @@ const struct option_spec review_options[] = {
         {"all", 0, NULL, OPTION_COMPLETES_NOTHING, "What is shown", "of all projects", apply_review_all},
         {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "What is shown", "print JSON", apply_review_json},
         {"accept", 0, "N|PATH", OPTION_COMPLETES_NOTHING, "What is done",
-         "put number N, or an agent's PATH, on the host, when that is answered with yes at the terminal",
+         "put number N, of git's configuration KEY alone, or an agent's PATH, on the host, when that is answered with yes at the terminal",
          apply_review_accept},
         {"discard", 0, "N|PATH", OPTION_COMPLETES_NOTHING, "What is done",
          "remove number N, or an agent's PATH", apply_review_discard},
@@ -56,7 +57,8 @@ struct reviewing {
         struct json_document d;
         struct json_value *rows;
         size_t n;
-        char *uncompared; /* one that wasn't shown, in the store */
+        char *uncompared;  /* one that wasn't shown, in the store */
+        char *const *keys; /* review_options' */
 };
 
 /* What the host's git would do at a key's word. */
@@ -242,9 +244,10 @@ static int review_one(struct reviewing *v, const char *project, const struct kep
         _cleanup_git_review_ struct git_review review = {0};
         _cleanup_close_ int own = kept >= 0 ? -EBADF : kept_open(project, k->number, NULL);
         bool is_config = streq(k->reason, GIT_CONFIG_REASON);
-        int fd = kept >= 0 ? kept : own, r = fd >= 0 && is_config ? git_review(fd, k->path, &review) : fd;
+        int fd = kept >= 0 ? kept : own,
+            r = fd >= 0 && is_config ? git_review(fd, k->path, v->keys, &review) : fd;
 
-        if (r == -ENOMEM)
+        if (r == -ENOMEM || r == -ENOKEY)
                 return r;
         v->n++;
         if (is_json) {
@@ -376,8 +379,10 @@ static int refuse_while_running(const struct kept *k, struct nsrun_error *err) {
         return r;
 }
 
-static int review_accept(const char *project, const struct kept *k, int fd, struct nsrun_error *err) {
-        struct reviewing v = {0};
+static int review_accept(const char *project, const struct kept *k, int fd, char *const *keys,
+                         struct nsrun_error *err) {
+        bool is_config = streq(k->reason, GIT_CONFIG_REASON), is_whole;
+        struct reviewing v = {.keys = keys};
         _cleanup_rundir_ struct rundir drafts = RUNDIR_INIT;
         mode_t mask = umask(0);
         int r = refuse_while_running(k, err);
@@ -389,8 +394,12 @@ static int review_accept(const char *project, const struct kept *k, int fd, stru
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EFBIG), k->path,
                                  "this is too large for a look at all of it",
                                  "move it by hand from where 'nsrun review' says it is");
-        r = review_one(&v, project, k, fd, false);
-        if (r >= 0 && v.uncompared)
+        r = keys && !is_config ? -ENOKEY : review_one(&v, project, k, fd, false);
+        if (r == -ENOKEY)
+                r = error_set(err, NSRUN_STAGE_USAGE, UNSAID(r), k->path,
+                              "no change of a key that was named is kept aside of it",
+                              "'nsrun review' shows those that are");
+        else if (r >= 0 && v.uncompared)
                 r = error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EFBIG), v.uncompared,
                               "what can't be shown isn't put on the host",
                               "look at it there, and copy it by hand");
@@ -411,12 +420,13 @@ static int review_accept(const char *project, const struct kept *k, int fd, stru
         r = rundir_make(&drafts, err);
         if (r < 0)
                 return r;
-        r = streq(k->reason, GIT_CONFIG_REASON) ? git_review_accept(drafts.path, fd, k->path)
-                                                : kept_give(fd, k, 0777 & ~mask);
+        is_whole = !is_config;
+        r = is_config ? git_review_accept(drafts.path, fd, k->path, keys, &is_whole)
+                      : kept_give(fd, k, 0777 & ~mask);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_WORKSPACE, r, k->path, "the host's file can't be changed",
                                  "look at it, and try again");
-        return drop_accepted(project, k->number, fd) < 0 ? review_fail(-EIO, k->path, err) : 0;
+        return is_whole && drop_accepted(project, k->number, fd) < 0 ? review_fail(-EIO, k->path, err) : 0;
 }
 
 #define NO_AGENTS "no agent wrote this here"
@@ -441,7 +451,7 @@ static int review_accept_agents(const char *project, const char *path, struct ns
                 return error_set(err, NSRUN_STAGE_USAGE, r, path, "not all of this can be shown",
                                  "name what is in it");
         r = fd = kept_open(project, number, &k);
-        r = r < 0 ? review_fail(r, path, err) : review_accept(project, &k, fd, err);
+        r = r < 0 ? review_fail(r, path, err) : review_accept(project, &k, fd, NULL, err);
         /* What can't be shown is looked at in the store. */
         if (r < 0 && r != -EFBIG)
                 (void)kept_drop(project, number);
@@ -475,7 +485,7 @@ static int review_do(const struct review_options *o, const char *project, struct
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), word,
                                  "nothing of this number is kept aside", LISTED);
-        r = o->accepted                        ? review_accept(project, &k, fd, err)
+        r = o->accepted                        ? review_accept(project, &k, fd, o->keys, err)
             : kept_drop(project, k.number) < 0 ? review_fail(-EIO, k.path, err)
                                                : 0;
         kept_clear(&k);
@@ -483,10 +493,12 @@ static int review_do(const struct review_options *o, const char *project, struct
 }
 
 static int review(struct invocation *i, struct nsrun_error *err) {
-        const struct review_options *o = i->options;
+        struct review_options *o = i->options;
         _cleanup_free_ char *start = NULL, *project = NULL, *home = NULL;
-        int r = command_refuse_words(i, "no argument is expected", err);
+        int r = o->accepted && *o->accepted != '/' ? 0
+                                                   : command_refuse_words(i, "no argument is expected", err);
 
+        o->keys = *i->words ? i->words : NULL;
         if (r >= 0 && o->accepted && o->discarded)
                 return option_usage_error(i->command, "--discard", "it doesn't go with --accept", err);
         if (r >= 0)

@@ -37,6 +37,7 @@ void identity_clear(struct identity *id) {
         free(id->hooks);
         free(id->repositorys_hooks);
         strv_free(id->included);
+        strv_free(id->programs);
         free(id->signing.key);
         free(id->signing.format);
         free(id->ignores);
@@ -64,7 +65,8 @@ struct reading {
         struct identity_signing signing;
         bool is_unsigned; /* the repository's commit.gpgSign is false */
         char **included;  /* whatever the user's files include, and under any condition */
-        bool is_cut;      /* an included file couldn't be read whole: git would stop there */
+        char **programs;
+        bool is_cut; /* an included file couldn't be read whole: git would stop there */
 };
 
 static void reading_clear(struct reading *c) {
@@ -81,6 +83,7 @@ static void reading_clear(struct reading *c) {
         free(c->signing.key);
         free(c->signing.format);
         strv_free(c->included);
+        strv_free(c->programs);
         free(strbuf_finish(&c->settings));
 }
 
@@ -366,8 +369,13 @@ static int identity_take_entry(void *data, const struct gitconfig_entry *entry) 
                 return take_hooks(c, entry->value, may_include(c));
         if (streq(entry->name, "safe.directory"))
                 return take_safe(c, entry->value);
-        if (gitorders_is_harmless(entry) && c->settings.length < SETTINGS_MAX)
+        if (!gitorders_is_harmless(entry)) {
+                if (gitorders_names_program(entry) && strv_length(c->programs) < FILES_MAX &&
+                    strv_add(&c->programs, entry->value) < 0)
+                        return -ENOMEM;
+        } else if (c->settings.length < SETTINGS_MAX) {
                 gitconfig_write(&c->settings, entry);
+        }
         return take_value(c->values, entry->name, entry->value);
 }
 
@@ -543,6 +551,7 @@ int identity_find(const struct identity_request *request, struct identity *ret) 
         ret->hooks_are_users = c.hooks_are_users;
         ret->repositorys_hooks = TAKE_PTR(c.repositorys_hooks);
         ret->included = TAKE_PTR(c.included);
+        ret->programs = TAKE_PTR(c.programs);
         ret->has_repository = c.dirs.git_dir != NULL;
         if (r < 0 && r != -ENOMEM)
                 return 0;

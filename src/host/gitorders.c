@@ -104,7 +104,7 @@ bool gitorders_names_program(const struct gitconfig_entry *entry) {
             (strcasecmp(value, "true") == 0 || strcasecmp(value, "false") == 0))
                 return false;
         for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-                if (fnmatch(keys[i], entry->name, 0) == 0)
+                if (*keys[i] == *entry->name && fnmatch(keys[i], entry->name, 0) == 0)
                         return true;
         return false;
 }

@@ -25,6 +25,7 @@ enum {
         INCLUDES_MAX = 100,
         LINKS_MAX = 10000, /* symlinks in git dirs: the user's tools make some */
         INCLUDED_SIZE = 1 << 20,
+        WORDS_MAX = 64, /* of one value */
 };
 
 /* Where a walk through .git's git dirs is. */
@@ -347,8 +348,41 @@ static int protect_named(const struct protecting *p, const char *value, const ch
         return r < 0 ? r : r | is_elsewhere;
 }
 
+/* A word of what git has a shell run.  That is the first of them, which may come to be, or one that is a
+ * file of the work tree, where git runs it; a name alone is looked for in PATH, unless it is a script's. */
+static int protect_word(const struct protecting *p, const char *word, bool is_first) {
+        const char *home = p->resolved->home, *in_home = startswith(word, "~/");
+        _cleanup_free_ char *spelled = NULL, *path = NULL, *below = NULL;
+        struct stat st;
+        int r;
+
+        if (*word == '-' || !strpbrk(word, is_first ? "/" : "/.") || (in_home && !home))
+                return 0;
+        spelled = in_home ? path_join(home, in_home) : path_join(p->path, word);
+        if (!spelled)
+                return -ENOMEM;
+        if (stat(spelled, &st) < 0 ? !is_first : !S_ISREG(st.st_mode))
+                return 0;
+        r = protect_named(p, word, p->path, &path, &below);
+        return r < 0 ? r : 0;
+}
+
+static int protect_program(const struct protecting *p, const char *value) {
+        static const char ends[] = " \t\r\n!\"'`;|&()<>=";
+        int r = 0;
+
+        for (unsigned i = 0; i < WORDS_MAX && r >= 0 && *(value += strspn(value, ends)); i++) {
+                size_t n = strcspn(value, ends);
+                _cleanup_free_ char *word = strndup(value, n);
+
+                r = word ? protect_word(p, word, i == 0) : -ENOMEM;
+                value += n;
+        }
+        return r;
+}
+
 /* An entry that names a folder of hooks, or a file of configuration: the one is relative to the work tree,
- * the other to the file that has the entry. */
+ * the other to the file that has the entry; or a program. */
 static int take_order(void *data, const struct gitconfig_entry *entry) {
         const struct ordering *o = data;
         _cleanup_free_ char *path = NULL, *below = NULL;
@@ -359,7 +393,7 @@ static int take_order(void *data, const struct gitconfig_entry *entry) {
 
         is_include |= gitconfig_is_in(entry->name, "includeif", "path", &subsection, &n);
         if (!entry->value || (!is_include && !streq(entry->name, "core.hookspath")))
-                return 0;
+                return gitorders_names_program(entry) ? protect_program(o->protecting, entry->value) : 0;
         r = protect_named(o->protecting, entry->value, is_include ? o->folder : o->protecting->path, &path,
                           &below);
         return r > 0 && is_include ? read_included(o, path, below) : r < 0 ? r : 0;
@@ -378,6 +412,8 @@ static int protect_users_orders(const struct protecting *p) {
 
                         r = **value ? protect_named(p, *value, p->path, &path, &below) : 0;
                 }
+        STRV_FOREACH (value, git->programs)
+                r = r < 0 ? r : protect_program(p, *value);
         return r;
 }
 

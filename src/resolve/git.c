@@ -101,6 +101,7 @@ int git_find_identity(const struct resolved *s, struct resolved_git *git, struct
         git->repositorys_hooks = TAKE_PTR(id.repositorys_hooks);
         git->has_repository = id.has_repository;
         git->included = TAKE_PTR(id.included);
+        git->programs = TAKE_PTR(id.programs);
         if (r < 0 || !s->project || p->clean_env || (p->has_workspace && !is_wanted(s)))
                 return r < 0 ? error_oom(err) : 0;
         if (p->has_workspace)

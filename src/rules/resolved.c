@@ -77,6 +77,7 @@ void resolved_clear(struct resolved *s) {
         free(s->git.hooks);
         free(s->git.repositorys_hooks);
         strv_free(s->git.included);
+        strv_free(s->git.programs);
         free(s->git.settings);
         strv_free(s->git.lacks);
         free(s->git.ignores);

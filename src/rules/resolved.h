@@ -113,6 +113,7 @@ struct resolved_git {
         char *repositorys_hooks; /* the repository's; NULL: none */
         bool has_repository;     /* the project is in one */
         char **included;         /* files that the user's configuration of git includes: absolute paths */
+        char **programs;         /* values of its keys that name a program */
         char *settings;          /* of the user's; NULL: none */
         char **lacks;            /* what of the user's git inside goes without, a note each */
         char *ignores;           /* the text of the user's own list of names that git ignores; NULL: none */

@@ -213,6 +213,7 @@ int leave_out_read(const struct asking *a, struct taking *t) {
                 r = identity_find(&request, &id);
         s.git.hooks = TAKE_PTR(id.hooks);
         s.git.included = TAKE_PTR(id.included);
+        s.git.programs = TAKE_PTR(id.programs);
         if (r >= 0)
                 r = fill_question(a, t->chosen->op->source, &s);
         if (r < 0)

@@ -62,12 +62,14 @@ int open_folder_of(const struct look *l, const char *name, char **ret_path) {
 
 /* Whoever made it: who did so on the host has it back by one command. */
 static int say_kept(const struct look *l, const char *path, unsigned number, const char *hint) {
+        _cleanup_free_ char *review = kept_by_review(l->all->kept_by->project);
         struct nsrun_error note = {0};
 
-        (void)error_setf(
-                &note, NSRUN_STAGE_SUPERVISE, 0, path, hint,
-                "a protected name that came to be is kept aside (nsrun review --accept %u puts it back)",
-                number);
+        if (!review)
+                return -ENOMEM;
+        (void)error_setf(&note, NSRUN_STAGE_SUPERVISE, 0, path, hint,
+                         "a protected name that came to be is kept aside (%s --accept %u puts it back)",
+                         review, number);
         return l->found(l->data, &note);
 }
 

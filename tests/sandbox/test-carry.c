@@ -53,8 +53,8 @@ TEST_WITH(what_git_writes_works_and_what_is_harmless_comes_out, setup, site_tear
         _cleanup_free_ char *note = text_of(
                 "nsrun: note: carried to it: remote up (https://example.org/up.git): %s/.git/config\n"
                 "nsrun: note: what the command wrote to it is kept aside: alias.st, core.hookspath, extensions.worktreeconfig: "
-                "%s/.git/config\nnsrun: note: 2 kept aside: nsrun review\n",
-                s->project, s->project);
+                "%s/.git/config\nnsrun: note: 2 kept aside: nsrun review --project %s\n",
+                s->project, s->project, s->project);
         _cleanup_outcome_ struct outcome o = {0};
 
         NEED_GIT();
@@ -102,7 +102,7 @@ TEST_WITH(what_git_writes_works_and_what_is_harmless_comes_out, setup, site_tear
 }
 
 /* Its exit status, when a person at a terminal has answered the question. */
-static int accept_number(const struct site *s, const char *number, const char *answer) {
+static int accept_key(const struct site *s, const char *number, const char *key, const char *answer) {
         char text[4096] = "";
         bool is_answered = false;
         size_t n = 0;
@@ -111,7 +111,8 @@ static int accept_number(const struct site *s, const char *number, const char *a
 
         assert_true(pid >= 0);
         if (pid == 0) {
-                (void)execl(program(), "nsrun", "review", "--project", s->project, "--accept", number, NULL);
+                (void)execl(program(), "nsrun", "review", "--project", s->project, "--accept", number, key,
+                            NULL);
                 _exit(127);
         }
         for (ssize_t got; n + 1 < sizeof(text) && (got = read(fd, text + n, sizeof(text) - 1 - n)) > 0;) {
@@ -127,21 +128,29 @@ static int accept_number(const struct site *s, const char *number, const char *a
         return WEXITSTATUS(status);
 }
 
+static int accept_number(const struct site *s, const char *number, const char *answer) {
+        return accept_key(s, number, NULL, answer);
+}
+
 /* A person's yes at a terminal, and nothing else, puts it on the host. */
 TEST_WITH(what_is_kept_aside_is_reviewed, setup, site_teardown) {
         const struct site *s = *state;
-        _cleanup_free_ char *listed = text_of(
-                                    "1  %s/.git/config\n"
-                                    "    by sh -c 'git config core.fsmonitor evil; git config --unset "
-                                    "user.email'\n"
-                                    "    + core.fsmonitor = evil    (git would execute it)\n"
-                                    "    - user.email = j@example.org\n",
-                                    s->project),
-                            *review = text_of("'%s' review", program()),
-                            *accept = text_of("%s --accept 1", review),
-                            *detached = text_of("setsid -w %s", accept),
-                            *discard = text_of("%s --discard 1; %s", review, review),
-                            *json = text_of("%s --all --json | grep -o '\"executed\": *[a-z]*'", review);
+        _cleanup_free_ char
+                *listed = text_of("1  %s/.git/config\n"
+                                  "    by sh -c 'git config core.fsmonitor evil; git config --unset "
+                                  "user.email'\n"
+                                  "    + core.fsmonitor = evil    (git would execute it)\n"
+                                  "    - user.email = j@example.org\n",
+                                  s->project),
+                *review = text_of("'%s' review", program()), *accept = text_of("%s --accept 1", review),
+                *wrong = text_of("%s core.fsmonitor core.pager 2>&1 || true", accept),
+                *wrong_key = text_of(
+                        "nsrun: no change of a key that was named is kept aside of it: %s/.git/config; "
+                        "'nsrun review' shows those that are\n",
+                        s->project),
+                *detached = text_of("setsid -w %s", accept),
+                *discard = text_of("%s --discard 1; %s", review, review),
+                *json = text_of("%s --all --json | grep -o '\"executed\": *[a-z]*'", review);
         _cleanup_outcome_ struct outcome o = {0};
 
         NEED_GIT();
@@ -161,6 +170,13 @@ TEST_WITH(what_is_kept_aside_is_reviewed, setup, site_teardown) {
         assert_int_equal(accept_number(s, "1", "n\n"), 125);
         on_host(s, "git config core.fsmonitor; git config user.email", &o);
         expect_out(&o, "j@example.org\n");
+        /* A key of it alone. */
+        outcome_clear(&o);
+        on_host(s, wrong, &o);
+        expect_out(&o, wrong_key);
+        assert_int_equal(accept_key(s, "1", "user.email", "y\n"), 0);
+        on_host(s, "git config core.fsmonitor; git config user.email || echo none", &o);
+        expect_out(&o, "none\n");
         assert_int_equal(accept_number(s, "1", "y\n"), 0);
         on_host(s, "git config core.fsmonitor; git config user.email || echo none", &o);
         expect_out(&o, "evil\nnone\n");
@@ -239,7 +255,7 @@ TEST_WITH(a_protected_folder_is_the_commands_own, setup, site_teardown) {
         RUN(s, &o, "--", "sh", "-c", husky);
         expect_status(&o, 0);
         expect_out(&o, "ran\n2\n2\n");
-        expect_in(o.err, "nsrun: note: 4 kept aside: nsrun review\n");
+        expect_in(o.err, "nsrun: note: 4 kept aside: nsrun review --project ");
         on_host(s,
                 "ls -A .husky .claude/skills; ls .git/hooks | grep -v sample; cat .claude/skills/*; git commit --allow-empty -qm y",
                 &o);
@@ -252,7 +268,7 @@ TEST_WITH(a_protected_folder_is_the_commands_own, setup, site_teardown) {
         RUN(s, &o, "--", "sh", "-c", overlays);
         expect_in(o.out, "1\n");
         RUN(s, &o, "--", "sh", "-c", hostile);
-        expect_in(o.err, "/.husky\nnsrun: note: 4 kept aside: nsrun review\n");
+        expect_in(o.err, "/.husky\nnsrun: note: 4 kept aside: nsrun review --project ");
         /* What is taken over is there, what was removed is gone, and the rest is as it was. */
         for (unsigned i = 1; i <= 4; i++) {
                 _cleanup_free_ char *number = text_of("%u", i);
@@ -404,7 +420,7 @@ TEST_WITH(what_is_taken_over_has_its_modes, setup, site_teardown) {
         _cleanup_outcome_ struct outcome o = {0};
 
         RUN(s, &o, "--", "sh", "-c", make);
-        expect_in(o.err, "nsrun: note: 4 kept aside: nsrun review\n");
+        expect_in(o.err, "nsrun: note: 4 kept aside: nsrun review --project ");
         on_host(s, "echo mine >.envrc; chmod 600 .envrc; echo mine >mine; ln -s mine .yarnrc.yml", &o);
         on_host(s, review, &o);
         expect_in(o.out, "/.yarnrc.yml\n      replaces a link to mine\n      @@");
@@ -431,7 +447,7 @@ TEST_WITH(what_was_not_shown_is_not_taken_over, setup, site_teardown) {
 
         for (size_t i = 0; i < ARRAY_SIZE(make); i++)
                 RUN(s, &o, "--", "sh", "-c", make[i]);
-        expect_in(o.err, "nsrun: note: 3 kept aside: nsrun review\n");
+        expect_in(o.err, "nsrun: note: 3 kept aside: nsrun review --project ");
         on_host(s, review, &o);
         expect_in(o.out, "/.envrc\n      @@ -0,0 +1,2 @@\n      +#!/bin/sh\n      +echo \\x00evil\n");
         expect_in(o.out, "      (not compared)\n");
@@ -464,11 +480,12 @@ TEST_WITH(what_a_command_made_is_taken_over_by_a_person, setup, site_teardown) {
 
         on_host(s, "mkdir s", &o);
         for (size_t i = 0; i < ARRAY_SIZE(make); i++) {
-                _cleanup_free_ char *count = text_of("nsrun: note: %zu kept aside: nsrun review\n", i + 1),
+                _cleanup_free_ char *count = text_of("nsrun: note: %zu kept aside: nsrun review --project ",
+                                                     i + 1),
                                     *put_back = text_of(
                                             "nsrun: note: a protected name that came to be is kept aside "
-                                            "(nsrun review --accept %zu puts it back): ",
-                                            i + 1);
+                                            "(nsrun review --project %s --accept %zu puts it back): ",
+                                            s->project, i + 1);
 
                 RUN(s, &o, "--protect", "s/.idea", "--", "sh", "-c", make[i]);
                 expect_in(o.err, put_back);

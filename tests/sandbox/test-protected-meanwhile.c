@@ -101,7 +101,7 @@ TEST(a_race_against_the_move_reaches_nothing_outside) {
         make_file(s->outside, "hgrc", "mine\n");
         RUN(s, &o, "--", "sh", "-c", script);
         expect_status(&o, 0);
-        expect_in(o.err, " kept aside: nsrun review\n");
+        expect_in(o.err, " kept aside: nsrun review --project ");
         on_host(s, "ls ../outside; cat ../outside/hgrc; [ ! -e .hg ] || [ ! -e .hg/hgrc ]", &o);
         expect_status(&o, 0);
         expect_out(&o, "hgrc\nmine\n");
@@ -121,7 +121,7 @@ TEST(what_the_command_takes_away_again_is_told) {
         expect_status(&o, 0);
         expect_in(o.err, line);
         expect_in(o.err, "/.npmrc; --no-protect .npmrc lets it stay\n");
-        expect_in(o.err, "nsrun: note: 1 kept aside: nsrun review\n");
+        expect_in(o.err, "nsrun: note: 1 kept aside: nsrun review --project ");
 }
 
 /* What an editor on the host saves meanwhile: no command changes it before a person has it back, also where
@@ -227,31 +227,33 @@ TEST(what_is_made_behind_a_sessions_commands_is_kept_aside) {
         SESSION(s, &o, "stop", id);
         expect_status(&o, 0);
         note = text_of(
-                "nsrun: note: a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): %s/.envrc; "
-                "--no-protect .envrc lets it stay\nnsrun: note: 1 kept aside: nsrun review\n",
-                s->project);
+                "nsrun: note: a protected name that came to be is kept aside (nsrun review --project %s --accept 1 puts it back): %s/.envrc; "
+                "--no-protect .envrc lets it stay\nnsrun: note: 1 kept aside: nsrun review --project %s\n",
+                s->project, s->project, s->project);
         assert_string_equal(o.err, note);
         collect_orphans();
         on_host(s, "ls -A; cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry", &o);
         expect_out(&o, "go\nmade\nevil\n");
 }
 
-/* The next run keeps it, and its command has of a folder what the killed one had. */
+/* The next run keeps it, of whatever project and however much there was, and says by which command it is
+ * seen; a command of the project has of a folder what the killed one had. */
 TEST(a_kill_loses_nothing_that_is_to_be_kept_aside) {
         const struct site *s = *state;
         _cleanup_free_ char *script = text_of(
-                "git init -q . && mkdir .vscode; %s run -- sh -c 'echo evil >.envrc; while [ -e .envrc ]; do :; done\n"
+                "git init -q \"$HOME\"/o; git init -q . && mkdir .vscode; %s run -- sh -c 'echo evil >.envrc; while [ -e .envrc ]; do :; done\n"
                 "echo inside >.vscode/tasks.json; >go; exec sleep 1000' & p=$!\n"
                 "until [ -e go ] && grep -qs away/ \"$XDG_CACHE_HOME\"/nsrun/*/kept; do :; done\n"
-                "kill -9 $p; wait $p; test $? = 137 || exit\n"
-                "until cat \"$XDG_STATE_HOME\"/nsrun/kept/*/2/entry 2>/dev/null; do %s run -- cat .vscode/tasks.json >out 2>err || exit; done\n"
-                "cat out err; ls -A .vscode",
-                program(), program());
+                "yes \"$(printf '/nothing/%%04000d' 1 | tr 0 /)\" | head -n 1200 | tr '\\n' '\\0' >>\"$(ls \"$XDG_CACHE_HOME\"/nsrun/*/kept)\"\n"
+                "kill -9 $p; wait $p; test $? = 137 || exit; cd /\n"
+                "until cat \"$XDG_STATE_HOME\"/nsrun/kept/*/2/entry 2>/dev/null; do %s run --project \"$HOME\"/o -- true 2>\"$HOME\"/err || exit; done\n"
+                "cat \"$HOME\"/err; cd - >/dev/null; %s run -- cat .vscode/tasks.json; ls -A .vscode",
+                program(), program(), program());
         _cleanup_free_ char *notes = text_of(
-                "evil\ninside\nnsrun: note: what the command of a run that was killed left here is kept aside: "
+                "evil\nnsrun: note: what the command of a run that was killed left here is kept aside: "
                 "%s/.vscode\nnsrun: note: what the command of a run that was killed left here is kept aside: "
-                "%s/.envrc\nnsrun: note: 2 kept aside: nsrun review\n",
-                s->project, s->project);
+                "%s/.envrc\nnsrun: note: 2 kept aside: nsrun review --project %s\ninside\n",
+                s->project, s->project, s->project);
         _cleanup_outcome_ struct outcome o = {0};
 
         on_host(s, script, &o);
@@ -448,7 +450,7 @@ TEST(what_the_host_removes_and_the_command_makes_is_kept_aside) {
                 "gone() { while [ -e $1 ]; do :; done; echo $1; }\n"
                 "echo evil >.profile; gone .profile; >ready\n"
                 "until (set -C; echo evil >.npmrc) 2>/dev/null; do :; done; gone .npmrc; until [ -e go ]; do :; done\n"
-                "echo evil >x; mv x .envrc; gone .envrc; mkdir .vscode; echo evil >.vscode/x; gone .vscode\n"
+                "echo evil >x; mv x .envrc; gone .envrc; mkdir v; echo evil >v/x; mv v .vscode; gone .vscode\n"
                 ">made; until [ -e seen ]; do :; done\n";
         static const char look[] = "cat .yarnrc .mcp.json; ls -d .npmrc .envrc .vscode 2>/dev/null; cat "
                                    "\"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry | sort | uniq -c | tr -d ' '";

@@ -181,8 +181,17 @@ TEST(what_a_repositorys_configuration_names_is_protected) {
                  "conf/git: Read-only file system"},
                 {"git config includeIf.onbranch:main.path ../conf/git", "mkdir -p conf; echo evil >conf/git",
                  "/conf/git; "},
+                {"git config core.fsmonitor ./tools/x; mkdir tools; >tools/x", "echo evil >tools/x",
+                 "tools/x: Read-only file system"},
+                {"git config core.fsmonitor tools/x", "mkdir -p tools; echo evil >tools/x", "/tools/x; "},
+                {"git config filter.f.clean 'sh x.sh %f <README'; >x.sh; >README",
+                 "echo good >README; echo evil >x.sh", "x.sh: Read-only file system"},
+                {"git config alias.a '!sh -c \"exec ./x\"'; mkdir t; >t/x; ln -s t/x x", "echo evil >t/x",
+                 "t/x: Read-only file system"},
                 {"git init -q r; git -C r config core.hooksPath ../shared; mkdir shared",
                  "echo evil >shared/pre-commit", "/shared\n"},
+                {"git config --global diff.d.textconv t/x; mkdir t; >t/x", "rm -f t/x",
+                 "'t/x': Device or resource busy"},
         };
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
@@ -497,9 +506,9 @@ TEST(many_repositories_are_no_hiding_place) {
 TEST(the_project_does_not_become_a_bare_repository) {
         const struct site *s = *state;
         _cleanup_free_ char *note = text_of(
-                "nsrun: note: a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): "
+                "nsrun: note: a protected name that came to be is kept aside (nsrun review --project %s --accept 1 puts it back): "
                 "%s/HEAD; --no-protect HEAD lets it stay\n",
-                s->project);
+                s->project, s->project);
         _cleanup_outcome_ struct outcome o = {0};
 
         on_host(s, "git init -q .; echo a >a; git add a; git commit -qm a", &o);

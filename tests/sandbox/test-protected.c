@@ -162,9 +162,8 @@ TEST_WITH(what_is_made_is_kept_aside, setup, site_teardown) {
         for (enum way way = BY_RUN; way < N_WAYS; way++) {
                 run_by(s, way, plant, &o);
                 expect_not_in(o.out, "not ");
-                expect_in(
-                        o.err,
-                        "note: a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): ");
+                expect_in(o.err,
+                          "note: a protected name that came to be is kept aside (nsrun review --project ");
                 expect_in(o.err, "/.git/hooks; ");
                 expect_in(o.err, "; --no-protect .git/hooks lets it stay\n");
                 on_host(s, host_sees, &o);
@@ -180,7 +179,7 @@ TEST(a_name_as_long_as_they_come_is_kept_aside) {
         RUN(s, &o, "--protect=*.mk", "--", "sh", "-c", script);
         expect_status(&o, 0);
         expect_out(&o, "2\n");
-        expect_in(o.err, "nsrun: note: 2 kept aside: nsrun review\n");
+        expect_in(o.err, "nsrun: note: 2 kept aside: nsrun review --project ");
         on_host(s, "ls", &o);
         expect_out(&o, "");
 }
@@ -214,11 +213,11 @@ TEST(a_symlink_on_the_way_is_no_way_around) {
                  "a symlink that the command left in a git dir is removed: %s/.git/info",
                  "[ ! -L .git/info ] && echo ../evil"},
                 {"mkdir docs evil; echo evil >evil/a.md", "rmdir docs; ln -s ../evil docs",
-                 "a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): %s/docs; --no-protect docs lets it stay",
+                 "a protected name that came to be is kept aside (nsrun review --project %s --accept 1 puts it back): %s/docs; --no-protect docs lets it stay",
                  "[ ! -e docs ] && readlink \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry"},
                 /* It leads to nothing yet. */
                 {"rm -rf evil docs*", "ln -s ../evil docs",
-                 "a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): %s/docs; --no-protect docs lets it stay",
+                 "a protected name that came to be is kept aside (nsrun review --project %s --accept 1 puts it back): %s/docs; --no-protect docs lets it stay",
                  "[ ! -L docs ] && readlink \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry"},
                 /* The link is put back at once, too. */
                 {"ln -s ../evil .vscode", "until rm -f .vscode && mkdir .vscode 2>/dev/null; do :; done",
@@ -230,7 +229,7 @@ TEST(a_symlink_on_the_way_is_no_way_around) {
                 {"ln -s ../evil .vscode", "true", NULL, "readlink .vscode"},
                 /* Nobody but the command reads a folder that it has closed. */
                 {"mkdir sub", "echo evil >sub/.envrc; echo evil >.envrc; chmod 500 .",
-                 "a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): %s/.envrc; --no-protect .envrc lets it stay",
+                 "a protected name that came to be is kept aside (nsrun review --project %s --accept 1 puts it back): %s/.envrc; --no-protect .envrc lets it stay",
                  "echo ../evil"},
         };
         const struct site *s = *state;
@@ -245,10 +244,10 @@ TEST(a_symlink_on_the_way_is_no_way_around) {
                 expect_status(&o, 0);
                 if (cases[i].said) {
                         _cleanup_free_ char *path = replaced(cases[i].said, "%s", s->project);
-                        _cleanup_free_ char *line = text_of(
-                                "nsrun: note: %s\n%s", path,
-                                strstr(path, "kept aside") ? "nsrun: note: 1 kept aside: nsrun review\n"
-                                                           : "");
+                        _cleanup_free_ char *count = text_of(
+                                "nsrun: note: 1 kept aside: nsrun review --project %s\n", s->project);
+                        _cleanup_free_ char *line = text_of("nsrun: note: %s\n%s", path,
+                                                            strstr(path, "kept aside") ? count : "");
 
                         assert_string_equal(o.err, line);
                 } else {
@@ -593,7 +592,7 @@ TEST(a_repository_that_a_command_makes_is_told) {
         expect_status(&o, 0);
         assert_string_equal(o.err, line);
         RUN(s, &o, "--", "sh", "-c", "git status --short; echo y >.git/hooks/post-commit");
-        expect_in(o.err, "/.git/hooks\nnsrun: note: 1 kept aside: nsrun review\n");
+        expect_in(o.err, "/.git/hooks\nnsrun: note: 1 kept aside: nsrun review --project ");
 }
 
 /* The configuration of a submodule's and of a linked worktree's git dir is where the project's .git is. */

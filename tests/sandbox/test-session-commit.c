@@ -117,27 +117,31 @@ TEST(what_other_programs_obey_is_to_be_named_at_a_terminal) {
 TEST(what_else_the_host_obeys_is_to_be_named) {
         const struct site *s = *state;
         _cleanup_free_ char *id = NULL, *zshrc = path_of(s->project, "zsh/rc"),
-                            *users = text_of("[core]\nhooksPath = %s/users\n", s->project);
+                            *users = text_of(
+                                    "[core]\nhooksPath = %s/users\n[diff \"d\"]\ntextconv = sh conv/t\n",
+                                    s->project);
 
         want_git();
         make_link(s->home, ".zshrc", zshrc);
         make_file(s->home, ".gitconfig", users);
         outside(s,
                 "git init -q .; git config core.hooksPath tools/./hooks; git config include.path ../more; "
-                "mkdir zsh real; echo rc >zsh/rc; ln -s real .husky; echo h >real/h");
+                "git config core.fsmonitor './fs -v'; mkdir conv; echo t >conv/t; mkdir zsh real; echo rc >zsh/rc; ln -s real .husky; echo h >real/h");
         id = START(s, "--overlay", s->project, "--protect", "deploy/*.sh");
         expect_good_join(
                 s, id,
                 "ln zsh/rc hard; echo evil >>hard; mkdir evil evil/.vim users deploy; ln -s evil tools; "
                 "echo evil >evil/hooks; echo x >users/pre-commit; echo x >MORE; rm real/h; "
                 "echo x >deploy/a.sh; echo x >deploy/b; echo x >.Envrc; mkdir a; ln -s ../evil a/.hg; "
-                "mv zsh z",
+                "mv zsh z; echo evil >conv/t; echo evil >fs",
                 "");
         expect_commit(s, id, NULL, "committed 8 paths\n",
                       "nsrun: note: .Envrc" LEFT_OUT "\n"
                       "nsrun: note: MORE" LEFT_OUT "\n"
                       "nsrun: note: a/.hg" LEFT_OUT "\n"
+                      "nsrun: note: conv/t" LEFT_OUT "\n"
                       "nsrun: note: deploy/a.sh" LEFT_OUT "\n"
+                      "nsrun: note: fs" LEFT_OUT "\n"
                       "nsrun: note: real/h" LEFT_OUT "\n"
                       "nsrun: note: tools" LEFT_OUT "\n"
                       "nsrun: note: users" LEFT_OUT "\n"
