@@ -9,6 +9,7 @@
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "host/gitdir.h"
 #include "host/gitorders.h"
 #include "host/glob.h"
@@ -337,7 +338,10 @@ static int protect_named(const struct protecting *p, const char *value, const ch
         if (in_home && !home)
                 return 0;
         path = in_home ? path_join(home, in_home) : path_join(folder, value);
-        if (!path || path_canonical_to_be(path, &canonical) < 0)
+        r = path ? responds_in_time(AT_FDCWD, path, NULL, p->err) : -ENOMEM;
+        if (r < 0)
+                return r;
+        if (path_canonical_to_be(path, &canonical) < 0)
                 return -ENOMEM;
         r = protect_path(p, path, ret_below);
         is_elsewhere = r < 0 || streq(path, canonical) ? 0 : protect_path(p, canonical, ret_below);
@@ -361,8 +365,9 @@ static int protect_word(const struct protecting *p, const char *word, bool is_fi
         spelled = in_home ? path_join(home, in_home) : path_join(p->path, word);
         if (!spelled)
                 return -ENOMEM;
-        if (stat(spelled, &st) < 0 ? !is_first : !S_ISREG(st.st_mode))
-                return 0;
+        r = responds_in_time(AT_FDCWD, spelled, NULL, p->err);
+        if (r < 0 || (stat(spelled, &st) < 0 ? !is_first : !S_ISREG(st.st_mode)))
+                return r;
         r = protect_named(p, word, p->path, &path, &below);
         return r < 0 ? r : 0;
 }

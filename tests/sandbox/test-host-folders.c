@@ -52,6 +52,33 @@ TEST(a_mount_that_never_answers_is_named) {
         }
 }
 
+TEST(what_git_is_to_run_from_a_mount_that_never_answers_is_named) {
+        static const char *const keys[] = {"core.hooksPath", "core.fsmonitor", "include.path"};
+        const struct site *s = *state;
+        _cleanup_free_ char *place = path_of(s->outside, "net"), *file = path_of(place, "x"),
+                            *line = text_of(
+                                    "nsrun: what is mounted there doesn't answer: %s: Connection timed "
+                                    "out; see who serves it (findmnt -T PATH), or take it away: "
+                                    "fusermount3 -u PATH, sudo umount -l PATH",
+                                    file);
+        struct host host = {.path = place};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->outside, "net");
+        for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+                _cleanup_free_ char *script =
+                        text_of("rm -rf .git; git init -q .; git config %s '%s'", keys[i], file);
+
+                run_outside(s, &o, script);
+                expect_status(&o, 0);
+                run_on(s, stage_mounted, &host, "silent:other", (const char *const[]){NULL}, "echo fine",
+                       &o);
+                expect_in(o.out, "fine\n");
+                run_on(s, stage_mounted, &host, "silent:net", (const char *const[]){NULL}, "echo fine", &o);
+                expect_host_refusal(&o, 125, line);
+        }
+}
+
 TEST_IF(!IS_SANITIZED, more_folders_than_can_be_looked_into_are_refused, site_setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_free_ char *line = text_of(
