@@ -236,6 +236,29 @@ TEST(what_is_made_behind_a_sessions_commands_is_kept_aside) {
         expect_out(&o, "go\nmade\nevil\n");
 }
 
+/* Who waited for it is dead, and the session isn't: its end keeps what that one took away, or the monitor.
+ */
+TEST(a_killed_command_of_a_session_loses_nothing_that_is_to_be_kept_aside) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL, *script = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_repository(s, "git init -q .");
+        id = START_PLAIN(s);
+        script = text_of(
+                "%s run --session %s -- sh -c 'for f in .envrc .npmrc .profile .yarnrc .yarnrc.yml .mcp.json; do\n"
+                "echo evil >$f; while [ -e $f ]; do :; done; done; >go; exec sleep 1000' & p=$!\n"
+                "until [ -e go ]; do :; done; kill -9 $p; wait $p; test $? = 137",
+                program(), id);
+        on_host(s, script, &o);
+        expect_status(&o, 0);
+        SESSION(s, &o, "stop", id);
+        expect_in(o.err, "nsrun: note: 6 kept aside: nsrun review --project ");
+        collect_orphans();
+        on_host(s, "ls -A; cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry", &o);
+        expect_out(&o, ".git\ngo\nevil\nevil\nevil\nevil\nevil\nevil\n");
+}
+
 /* The next run keeps it, of whatever project and however much there was, and says by which command it is
  * seen; a command of the project has of a folder what the killed one had. */
 TEST(a_kill_loses_nothing_that_is_to_be_kept_aside) {
@@ -363,6 +386,7 @@ TEST(what_the_hosts_configuration_becomes_is_judged_by_what_it_says) {
                         SESSION(s, &o, "stop", id);
                 }
                 collect_orphans();
+                /* And the editor, if the command wrote that before the host's last file was covered. */
                 expect_in(
                         o.err,
                         "nsrun: note: what the host or the command wrote to it is kept aside: core.fsmonitor");
