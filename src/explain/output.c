@@ -103,7 +103,7 @@ bool explain_lacks_a_login(const char *output, size_t size) {
 }
 
 /* Of a path one reason is enough, which is the first. */
-static bool is_told(char *const *reasons, const char *reason) {
+static bool tells_of_path(char *const *reasons, const char *reason) {
         size_t n = *reason == '/' ? strcspn(reason, " ") : strlen(reason);
 
         STRV_FOREACH (told, reasons)
@@ -113,7 +113,7 @@ static bool is_told(char *const *reasons, const char *reason) {
 }
 
 int explain_add(char ***ret, const char *reason) {
-        return is_told(*ret, reason) || strv_length(*ret) >= EXPLAIN_MOST ? 0 : strv_add(ret, reason);
+        return tells_of_path(*ret, reason) || strv_length(*ret) >= EXPLAIN_MOST ? 0 : strv_add(ret, reason);
 }
 
 /* Whether the caller has core files, or may ask for some (`by_asking`), and the command may not. */

@@ -35,7 +35,7 @@ struct explained {
         const char *bus;       /* and DBUS_SESSION_BUS_ADDRESS; may be NULL */
         int signal;            /* by which the command ended, or says that one of its own did; 0: by none */
         bool oom_killed;
-        bool has_terminal; /* the caller's, which the command sees by its descriptors alone */
+        bool has_terminal;  /* the caller's, which the command sees by its descriptors alone */
         bool has_succeeded; /* all the same: of what one of its programs failed for, a login is told alone */
         bool knows_nested;  /* calls were denied that make namespaces, and a reason tells it */
 };

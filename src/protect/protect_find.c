@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "base/responds.h"
 #include "host/glob.h"
-#include "protect_git.h"
+#include "protect_names.h"
 #include "protect_rules.h"
 #include "protect_stubs.h"
 
@@ -49,9 +49,16 @@ bool protect_is_left_open(const struct protecting *p, const char *name) {
         return (!p->is_git_dir && is_among_open(policy, name)) || (below && is_among_open(policy, below));
 }
 
+/* Whether the path is, or lies below, a name of the list at the repository's top: that has its turn. */
+static bool has_its_own_turn(const struct protecting *p, const char *path) {
+        const char *below = path_below(path, p->path);
+
+        return below && protect_covers(below) && protect_folder_of(below) == 0;
+}
+
 /* A symlink can't be bound, and what it says is looked at in the end; what it leads to can, and is obeyed as
  * it is: as it says, since a link on the way may be the command's to replace, and in the end. */
-static int follow_link(const struct protecting *p, const char *link) {
+static int protect_linked(const struct protecting *p, const char *link) {
         _cleanup_free_ char *folder = path_parent(link), *said = NULL, *canonical = NULL;
         struct protecting linked = *p;
         char text[PATH_MAX];
@@ -64,8 +71,10 @@ static int follow_link(const struct protecting *p, const char *link) {
         said = folder ? path_join(folder, text) : NULL;
         if (!said || path_canonical_to_be(link, &canonical) < 0)
                 return -ENOMEM;
-        r = protect_target(&linked, said);
-        return r < 0 || streq(said, canonical) ? r : protect_target(&linked, canonical);
+        r = has_its_own_turn(p, said) ? 0 : protect_target(&linked, said);
+        return r < 0 || streq(said, canonical) || has_its_own_turn(p, canonical)
+                       ? r
+                       : protect_target(&linked, canonical);
 }
 
 struct following {
@@ -106,7 +115,7 @@ static int follow_found(void *data, const char *name, const struct stat *st) {
         if (++*p->n_repositories > PROTECT_REPOSITORIES_MAX)
                 return -E2BIG;
         link = str_concat(p->path, "/", name);
-        return link ? follow_link(p, link) : -ENOMEM;
+        return link ? protect_linked(p, link) : -ENOMEM;
 }
 
 /* What is in a folder that is obeyed may be a symlink: a hook that leads to the project's own script. */
@@ -164,7 +173,7 @@ static int protect_found(void *data, const char *name, const struct stat *st) {
                 return 0;
         if (S_ISLNK(st->st_mode))
                 return s->policy->protects_strictly ? strict_pin_link(s, source, p->err)
-                                                    : follow_link(p, source);
+                                                    : protect_linked(p, source);
         if (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode) || s->policy->protects_strictly)
                 r = protect_add_everywhere(s, source, S_ISDIR(st->st_mode));
         return r < 0 || !S_ISDIR(st->st_mode) ? r : follow_links_in(p, name, 0);
@@ -228,4 +237,49 @@ int protect_find(struct protecting *p) {
         strv_free(TAKE_PTR(p->globs));
         strv_free(TAKE_PTR(p->found));
         return r;
+}
+
+struct protecting protect_top_of(const struct protecting *p) {
+        struct protecting top = *p;
+
+        top.path = p->top;
+        top.fd = p->top_fd;
+        top.below = "";
+        top.globs = NULL;
+        top.git_dir = NULL;
+        return top;
+}
+
+int protect_in_top(struct protecting *top, const char *name) {
+        _cleanup_free_ char *entry = str_concat(top->path, "//", name);
+
+        if (!entry)
+                return -ENOMEM;
+        return strv_contains(top->resolved->protection.names, entry) ? 0 : protect_name(top, name);
+}
+
+int protect_path(const struct protecting *p, const char *path, char **ret_below) {
+        const char *below = path_below(path, p->top);
+        _cleanup_free_ char *name = below ? glob_escape(below) : NULL;
+        struct protecting top = protect_top_of(p);
+        int r;
+
+        if (!below || path_is_beneath(p->path, path))
+                return 0;
+        r = name ? protect_in_top(&top, name) : -ENOMEM;
+        if (r >= 0)
+                r = protect_find(&top);
+        strv_free(top.globs);
+        if (r < 0)
+                return r;
+        free(*ret_below);
+        *ret_below = strdup(below);
+        return *ret_below ? 1 : -ENOMEM;
+}
+
+int protect_target(const struct protecting *p, const char *path) {
+        _cleanup_free_ char *below = NULL;
+        int r = protect_path(p, path, &below);
+
+        return r < 0 ? r : 0;
 }

@@ -43,3 +43,12 @@ int protect_find(struct protecting *p);
 int protect_crosses(void *data, const char *name);
 /* For glob_find(): what is closed to the caller is closed to the command. */
 int protect_leave_closed(void *data, const char *name);
+/* The writable folder itself, of what lies in it. */
+struct protecting protect_top_of(const struct protecting *p);
+/* Adds `name` in the folder around, unless that was done. */
+int protect_in_top(struct protecting *top, const char *name);
+/* Protects a path that lies in the folder around.  1: *ret_below is where, for the caller to free; 0: it
+ * lies elsewhere, or around the repository. */
+int protect_path(const struct protecting *p, const char *path, char **ret_below);
+/* The same, for what a symlink leads to.  -E2BIG, -ENOMEM. */
+int protect_target(const struct protecting *p, const char *path);

@@ -157,31 +157,10 @@ static int protect_git_dirs(struct protecting *p, const char *folder) {
         return r < 0 ? r : each_below(&dirs, worktrees, protect_worktree);
 }
 
-/* The folder around as one that is no repository. */
-static struct protecting top_of(const struct protecting *p) {
-        struct protecting top = *p;
-
-        top.path = p->top;
-        top.fd = p->top_fd;
-        top.below = "";
-        top.globs = NULL;
-        top.git_dir = NULL;
-        return top;
-}
-
-/* Protects `name`, in the folder around, unless that was done. */
-static int protect_in_top(struct protecting *top, const char *name) {
-        _cleanup_free_ char *entry = str_concat(top->path, "//", name);
-
-        if (!entry)
-                return -ENOMEM;
-        return strv_contains(top->resolved->protection.names, entry) ? 0 : protect_name(top, name);
-}
-
 /* A git dir that lies in the folder around under another name, as .git says, a file or a symlink. */
 static int protect_separate(const struct protecting *p) {
         _cleanup_free_ char *folder = glob_escape(path_below(p->git_dir, p->top));
-        struct protecting top = top_of(p);
+        struct protecting top = protect_top_of(p);
         int r = folder ? protect_git_dir(&top, folder, protect_in_top) : -ENOMEM;
 
         if (r >= 0)
@@ -297,34 +276,6 @@ static int read_included(const struct ordering *from, const char *path, const ch
         if (r >= 0)
                 r = gitconfig_parse(text, strlen(text), take_order, &in);
         return r == -ENOMEM || r == -E2BIG ? r : 0;
-}
-
-/* Protects a path that lies in the folder around.  1: *ret_below is where, for the caller to free; 0: it
- * lies elsewhere, or around the repository. */
-static int protect_path(const struct protecting *p, const char *path, char **ret_below) {
-        const char *below = path_below(path, p->top);
-        _cleanup_free_ char *name = below ? glob_escape(below) : NULL;
-        struct protecting top = top_of(p);
-        int r;
-
-        if (!below || path_is_beneath(p->path, path))
-                return 0;
-        r = name ? protect_in_top(&top, name) : -ENOMEM;
-        if (r >= 0)
-                r = protect_find(&top);
-        strv_free(top.globs);
-        if (r < 0)
-                return r;
-        free(*ret_below);
-        *ret_below = strdup(below);
-        return *ret_below ? 1 : -ENOMEM;
-}
-
-int protect_target(const struct protecting *p, const char *path) {
-        _cleanup_free_ char *below = NULL;
-        int r = protect_path(p, path, &below);
-
-        return r < 0 ? r : 0;
 }
 
 /* Protects what a configuration names, as it is spelled and where its links lead; `folder` is what a

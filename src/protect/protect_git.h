@@ -10,7 +10,5 @@ int protect_git(struct protecting *p);
 /* Protects the folder of hooks and the files that its configuration names, and what these name in turn; and
  * the folder of hooks that the user's own configuration names.  -ENOMEM. */
 int protect_git_orders(const struct protecting *p);
-/* Protects what a symlink leads to, where that lies in the writable folder.  -E2BIG, -ENOMEM. */
-int protect_target(const struct protecting *p, const char *path);
 /* Lists the symlinks of all git dirs that are swept when the command has ended. */
 int protect_list_links(struct resolved *s, struct nsrun_error *err);

@@ -416,6 +416,8 @@ TEST(what_a_name_leads_to_is_protected) {
                  "echo evil >lib/x", "lib/x: Read-only file system"},
                 {"mkdir s; >s/x; ln s/x .git/hooks/pre-commit", "echo evil >s/x",
                  "nsrun: note: a protected name was changed while the command ran, by it or by others: "},
+                {"mkdir -p .claude .agents/skills; ln -s ../.agents/skills .claude/skills",
+                 "echo evil >.claude/skills/x && echo evil >.agents/skills/y", " is kept aside: "},
                 {"mv .git rg; ln -s rg .git; git status", "echo evil >rg/config", " is kept aside: "},
                 {"mv .git rg; ln -s rg .git", "rm .git; echo 'gitdir: evil' >.git", "/.git"},
                 {"rm -rf .git; mkdir .git", "rmdir .git; echo 'gitdir: evil' >.git", "/.git; "},
