@@ -355,6 +355,11 @@ static int take_order(void *data, const struct gitconfig_entry *entry) {
         return r > 0 && is_include ? read_included(o, path, below) : r < 0 ? r : 0;
 }
 
+/* And not a file that can't be read, of which git wouldn't take anything, either. */
+static bool is_refusal(int r) {
+        return r == -ENOMEM || r == -E2BIG || r == -ETIMEDOUT;
+}
+
 /* What the user's own configuration names counts in all repositories, and where there is none. */
 static int protect_users_orders(const struct protecting *p) {
         const struct resolved_git *git = &p->resolved->git;
@@ -384,10 +389,10 @@ int protect_git_orders(const struct protecting *p) {
                 if (s->git.common_dir && streq(p->git_dir, s->git.dir))
                         common = open(s->git.common_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
                 r = common >= 0 ? gitorders_read(common, take_order, &o) : 0;
-                if (r != -ENOMEM && r != -E2BIG)
+                if (!is_refusal(r))
                         r = gitorders_read(p->git_fd, take_order, &o);
         }
-        return r == -ENOMEM || r == -E2BIG ? r : 0;
+        return is_refusal(r) ? r : 0;
 }
 
 /* Where the walk finds links. */
