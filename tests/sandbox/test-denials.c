@@ -427,6 +427,27 @@ TEST(a_killed_caller_of_a_denied_call_is_no_trouble) {
         expect_status(&o, 6);
 }
 
+/* Only a policy of the user's kills. */
+TEST(a_policy_that_kills_is_told) {
+        const struct site *s = *state;
+        _cleanup_free_ char *option = text_of("--seccomp=%s/kill.json", s->outside),
+                            *line = text_of(
+                                    "nsrun: reason: the policy of %s kills for a call (SIGSYS): where it "
+                                    "has SCMP_ACT_ERRNO instead, the call is named here\n",
+                                    option);
+        _cleanup_outcome_ struct outcome o = {0}, own = {0};
+
+        make_file(s->outside, "kill.json",
+                  "{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"syscalls\":[{\"names\":[\"getpgid\"],"
+                  "\"action\":\"SCMP_ACT_KILL_PROCESS\"}]}");
+        RUN(s, &o, "--explain", option, "--", "sh", "-c", "exec python3 -c 'import os; os.getpgid(0)'");
+        assert_int_equal(o.status, 128 + SIGSYS);
+        expect_in(o.err, line);
+        RUN(s, &own, "--explain", "--", "sh", "-c", "kill -SYS $$");
+        assert_int_equal(own.status, 128 + SIGSYS);
+        expect_not_in(own.err, "reason");
+}
+
 int main(void) {
         return run_all_tests();
 }
