@@ -144,8 +144,9 @@ static bool watch_place(struct appearing *a, struct place *p, int root) {
         _cleanup_close_ int below = *p->name ? beneath_open(root, p->name, O_PATH | O_DIRECTORY, 0) : -EBADF;
         int fd = *p->name ? below : root, wd = fd < 0 ? -1 : add_watch(a, fd);
 
-        /* A folder of the command's that it has closed. */
-        if (fd >= 0 && wd < 0 && errno == EACCES && p->round > 0 && aside_open_folder(fd) >= 0)
+        /* The command has closed it since. One that could never be watched is the user's to open, or is
+         * opened when it is looked through. */
+        if (fd >= 0 && wd < 0 && errno == EACCES && p->wd >= 0 && aside_open_folder(fd) >= 0)
                 wd = add_watch(a, fd);
         /* Another is at its place: there is one watch for each. */
         if (p->wd >= 0 && p->wd != wd)
