@@ -128,12 +128,13 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
                 "look at it, and remove it");
 }
 
-static int note_aside(const struct look *l, const char *name, char *aside, bool is_away) {
+static int note_aside(const struct look *l, const char *name, char *aside, bool is_away, bool was_link) {
         struct protected_names *names = l->all;
         struct protected_aside a = {.folder = (size_t)(l->folder - names->folders),
                                     .name = strdup(name),
                                     .aside = aside,
-                                    .is_away = is_away};
+                                    .is_away = is_away,
+                                    .was_link = was_link};
 
         if (!a.name || ARRAY_GROW(names->asides, names->n_asides) < 0) {
                 free(a.name);
@@ -173,7 +174,7 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
                 return look_say(l, name, "a protected symlink that the command replaced can't be put back",
                                 NULL);
         if (!l->is_early)
-                return keep_aside(l, name, away ? away : aside, away, was != NULL);
+                return keep_aside(l, name, away ? away : aside, away, was);
         if (is_too_much) {
                 l->all->n_others++;
                 return 0;
@@ -183,8 +184,8 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
                 if (l->all->n_asides + 1 < KEPT_MOST)
                         (void)killed_copy(killed, parent, aside, path, &away);
         }
-        r = aside ? note_aside(l, name, TAKE_PTR(aside), false) : 0;
-        return r < 0 || !away ? r : note_aside(l, name, TAKE_PTR(away), true);
+        r = aside ? note_aside(l, name, TAKE_PTR(aside), false, was) : 0;
+        return r < 0 || !away ? r : note_aside(l, name, TAKE_PTR(away), true, was);
 }
 
 static int tell_nobody(nsrun_unused void *data, nsrun_unused const struct nsrun_error *note) {
@@ -218,7 +219,7 @@ int asides_end(struct protected_names *names, int (*found)(void *data, const str
                                           .found = is_told_later(names, i) ? tell_nobody : found,
                                           .data = data};
 
-                r = keep_aside(&look, a->name, a->aside, a->is_away, false);
+                r = keep_aside(&look, a->name, a->aside, a->is_away, a->was_link);
         }
         return r;
 }

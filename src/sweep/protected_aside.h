@@ -30,6 +30,7 @@ struct protected_aside {
         size_t folder;
         char *name, *aside; /* aside: with no folder */
         bool is_away;       /* in the run directory, else where it was */
+        bool was_link;      /* a symlink was there, which is put back */
 };
 
 struct look {
