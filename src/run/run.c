@@ -358,15 +358,21 @@ int run_appeared_fd(const struct run *run) {
 static void write_down_kept(struct run *run) {
         const struct kept_by *k = run->kept_by;
 
-        if (run->protected.killed || !k)
-                return;
-        if (!run->record_path && !k->session && rundir_make(&run->rundir, NULL) >= 0)
-                run->record_path = strdup(run->rundir.path);
-        if (!run->record_path || killed_begin(run->record_path, k, &run->killed) < 0)
+        if (run->protected.killed || !k || !run->record_path ||
+            killed_begin(run->record_path, k, &run->killed) < 0)
                 return;
         run->protected.killed = &run->killed;
         if (!k->session)
                 versions_write_down(&run->versions, &run->killed);
+}
+
+static void make_killed(void *data) {
+        struct run *run = data;
+
+        if (!run->record_path && run->kept_by && !run->kept_by->session &&
+            rundir_make(&run->rundir, NULL) >= 0)
+                run->record_path = strdup(run->rundir.path);
+        write_down_kept(run);
 }
 
 /* What can't be kept from the command ends it. */
@@ -379,6 +385,8 @@ static void judge_replaced(struct run *run, int r) {
 
 void run_take_appeared(struct run *run) {
         write_down_kept(run);
+        run->protected.make_killed = make_killed;
+        run->protected.data = run;
         judge_replaced(run, protected_take(&run->protected, run->launch.pid));
 }
 

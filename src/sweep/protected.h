@@ -27,9 +27,12 @@ struct protected_names {
         struct appearing *appearing;
         struct protected_aside *asides; /* what protected_take() has renamed; at most KEPT_MOST */
         size_t n_asides;
-        const struct killed *killed; /* the caller's; NULL: the run may be a short one */
-        char **links;                /* what it has removed */
-        size_t n_others;             /* what is renamed, and isn't kept: it is too much */
+        const struct killed *killed; /* the caller's; NULL: there is none yet */
+        void (*make_killed)(
+                void *data); /* makes that, where something is taken away while the command runs */
+        void *data;
+        char **links;    /* what it has removed */
+        size_t n_others; /* what is renamed, and isn't kept: it is too much */
         struct covers *covers;
         bool lacks_covers;            /* what the host replaces isn't covered again */
         struct nsrun_error uncovered; /* why one of these is gone for good */
