@@ -463,7 +463,9 @@ static int read_planned(const struct explained *e, const char *line, size_t *por
                                 "one of its own");
         if (r >= 0)
                 r = read_homes(e, line, ret);
-        if (r >= 0 && strstr(line, "core file size: cannot modify limit") && took_cores(e->plan, true))
+        /* dash doesn't say which limit. */
+        if (r >= 0 && took_cores(e->plan, true) &&
+            (strstr(line, "core file size: cannot modify limit") || strstr(line, "ulimit: error setting limit")))
                 r = explain_add(ret, NO_CORE);
         if (r >= 0 && e->plan->limits.pids > 0 &&
             ((is_fork && strcasestr(line, "resource temporarily unavailable")) ||
