@@ -129,6 +129,15 @@ void run_nsrun(const struct site *s, struct outcome *ret, const char *const *arg
 /* Runs a shell script in a sandbox without any option; and the same script on the host. */
 void run_inside(const struct site *s, struct outcome *ret, const char *script);
 void run_outside(const struct site *s, struct outcome *ret, const char *script);
+/* What was changed in the tick in which a run begins may be the command's: waits for the next. */
+static inline void await_tick(void) {
+        struct timespec begun, now;
+
+        assert_int_equal(clock_gettime(CLOCK_REALTIME_COARSE, &begun), 0);
+        do
+                assert_int_equal(clock_gettime(CLOCK_REALTIME_COARSE, &now), 0);
+        while (now.tv_sec == begun.tv_sec && now.tv_nsec == begun.tv_nsec);
+}
 /* The path of the `nsrun` that is tested. */
 const char *program(void);
 /* Whether program() runs each command in a session of its own, and whether it is a host of the

@@ -534,6 +534,7 @@ TEST(what_the_host_removes_at_the_start_is_kept_aside) {
 
         for (unsigned way = 0; way < 2; way++) {
                 make_repository(s, setup);
+                await_tick();
                 RUN(s, &o, "--", "sh", "-c", script, way == 0 ? "0" : "1");
                 collect_orphans();
                 expect_status(&o, 0);
