@@ -35,6 +35,7 @@ struct carried_mixed {
         char *line;
         char *base; /* the host's text at the start; NULL: there was none that can be read */
         char *seed; /* that with what earlier runs added, as the command found it; NULL: nothing was added */
+        bool is_unsure; /* of a killed run: the host has changed its file since that began */
 };
 
 /* An overlay. */
@@ -160,28 +161,37 @@ static int make_folder(int parent, const char *name, int *fd) {
 
 static const char upper_name[] = "upper";
 
-/* Puts the host's file, with what the command has added to its own in earlier runs, where it finds that. */
-static int seed_mixed(const struct carried_folder *f, struct carried_mixed *m, const char *project,
-                      const struct rundir *u, int rest) {
+/* The host's file, and with it what commands have added to their own in earlier runs. */
+static int read_seed(struct carried_mixed *m, const char *project, int rest) {
         _cleanup_free_ char *kept = NULL;
-        _cleanup_close_ int folder = -EBADF, upper = -EBADF, fd = -EBADF;
-        const char *seed;
         int r = read_small_file(AT_FDCWD, m->file, O_NOFOLLOW, JSON_MAX, &m->base);
 
         if (r != -ENOMEM && rest >= 0)
                 r = read_small_file(rest, m->name, O_NOFOLLOW, JSON_MAX, &kept);
         if (r != -ENOMEM && kept && !(m->base && streq(kept, m->base)))
                 r = members_add(m->members, project, kept, m->base, &m->seed);
-        seed = m->seed ? m->seed : m->base;
-        if (r == -ENOMEM || !seed)
-                return r == -ENOMEM ? r : 0;
+        return r == -ENOMEM ? r : 0;
+}
+
+static const char *seed_of(const struct carried_mixed *m) {
+        return m->seed ? m->seed : m->base;
+}
+
+/* Puts that where the command finds it. */
+static int seed_mixed(const struct carried_folder *f, struct carried_mixed *m, const char *project,
+                      const struct rundir *u, int rest) {
+        _cleanup_close_ int folder = -EBADF, upper = -EBADF, fd = -EBADF;
+        int r = read_seed(m, project, rest);
+
+        if (r < 0 || !seed_of(m))
+                return r;
         r = make_folder(u->dir_fd, f->layer, &folder);
         if (r >= 0)
                 r = make_folder(folder, upper_name, &upper);
         fd = r < 0 ? r : openat(upper, m->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd < 0)
                 return r < 0 ? r : -errno;
-        return write_full(fd, seed, strlen(seed));
+        return write_full(fd, seed_of(m), strlen(seed_of(m)));
 }
 
 /* Of one overlay what is there of earlier runs, and the command's copies. */
@@ -410,7 +420,7 @@ static int tell_members(const struct carrying *c, const struct carried_mixed *m,
 /* Whoever else writes the host's file meanwhile has it read again. */
 static int carry_mixed(const struct carrying *c, const struct carried_mixed *m) {
         _cleanup_free_ char *inside = NULL, *folder = path_parent(m->file);
-        const char *name = path_basename(m->file), *seed = m->seed ? m->seed : m->base;
+        const char *name = path_basename(m->file), *seed = seed_of(m);
         _cleanup_close_ int parent = -EBADF;
         struct stat was;
         int r = read_mixed(c->upper, m->name, &inside, &was);
@@ -424,7 +434,9 @@ static int carry_mixed(const struct carrying *c, const struct carried_mixed *m) 
                 int has_one = read_mixed(parent, name, &host, &was);
 
                 r = has_one < 0 ? has_one
-                                : members_take(m->members, c->all->project, m->base, inside, host, &text);
+                    : has_one && m->is_unsure
+                            ? 0
+                            : members_take(m->members, c->all->project, m->base, seed, inside, host, &text);
                 if (r > 0)
                         r = put_text(parent, name, has_one ? &was : NULL, text);
         }
@@ -557,6 +569,18 @@ static bool take_time(const char *text, struct timespec *ret) {
         return true;
 }
 
+/* What the host's file was when the killed run began, if it is that still. */
+static int restore_seed(const struct carried *c, const struct carried_folder *f, struct carried_mixed *m) {
+        _cleanup_close_ int rest =
+                f->rest ? open(f->rest, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -EBADF;
+        struct stat st;
+
+        if (lstat(m->file, &st) < 0)
+                return 0;
+        m->is_unsure = !time_is_before(&st.st_ctim, &c->since);
+        return m->is_unsure ? 0 : read_seed(m, c->project, rest);
+}
+
 static int read_down_carried(const struct rundir *u, const char *base, struct carried *c) {
         _cleanup_close_ int fd = beneath_open(u->dir_fd, RUNDIR_CARRIED, O_RDONLY | O_NONBLOCK, 0);
         _cleanup_free_ char *bytes = NULL;
@@ -586,6 +610,9 @@ static int read_down_carried(const struct rundir *u, const char *base, struct ca
                 r = add_carried_line(c, text);
         while (r >= 0 && (text = next_text(&d)))
                 r = strv_add(&c->modes, text);
+        for (size_t i = 0; i < c->n; i++)
+                for (size_t k = 0; k < c->folders[i].n_mixed && r >= 0; k++)
+                        r = restore_seed(c, &c->folders[i], &c->folders[i].mixed[k]);
         return r;
 }
 

@@ -8,7 +8,7 @@ enum {
 };
 
 struct taking {
-        struct json_document base, inside, host;
+        struct json_document base, seed, inside, host;
         bool has_taken;
 };
 
@@ -30,17 +30,19 @@ static int is_same_value(const struct json_value *a, const struct json_value *b)
 
 /* One member, by the keys on its way. */
 static int take_member(struct taking *t, const char *const *keys, size_t n) {
-        const struct json_value *base = t->base.root, *inside = t->inside.root, *host = t->host.root;
+        const struct json_value *base = t->base.root, *seed = t->seed.root, *inside = t->inside.root,
+                                *host = t->host.root;
         struct json_value *to = t->host.root;
         _cleanup_free_ char *text = NULL;
         int r;
 
         for (size_t i = 0; i < n; i++) {
                 base = json_get(base, keys[i]);
+                seed = json_get(seed, keys[i]);
                 inside = json_get(inside, keys[i]);
                 host = json_get(host, keys[i]);
         }
-        r = inside ? is_same_value(inside, base) : 1;
+        r = inside ? is_same_value(inside, seed) : 1;
         if (r != 0)
                 return r < 0 ? r : 0;
         r = is_same_value(host, base);
@@ -80,11 +82,13 @@ static int take_all(struct taking *t, const char *members, const char *project) 
         return r;
 }
 
-int members_take(const char *members, const char *project, const char *base, const char *inside,
-                 const char *host, char **ret) {
+int members_take(const char *members, const char *project, const char *base, const char *seed,
+                 const char *inside, const char *host, char **ret) {
         struct taking t = {0};
         int r = read_object(&t.base, base);
 
+        if (r >= 0)
+                r = read_object(&t.seed, seed);
         if (r >= 0)
                 r = read_object(&t.inside, inside);
         if (r >= 0)
@@ -94,6 +98,7 @@ int members_take(const char *members, const char *project, const char *base, con
         if (r >= 0 && t.has_taken)
                 r = json_finish(&t.host, true, ret, NULL) < 0 ? -ENOMEM : 1;
         json_close(&t.base);
+        json_close(&t.seed);
         json_close(&t.inside);
         json_close(&t.host);
         return r;

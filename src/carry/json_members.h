@@ -5,10 +5,10 @@
 #include "base/json.h"
 
 /* Takes of `inside` those of `members` ("a/b", separated by commas; a part "@" is `project`) that differ
- * from `base`'s and that `host` has as `base` has them.  The texts may be NULL: there is no file.  1: *ret
+ * from `seed`'s and that `host` has as `base` has them.  The texts may be NULL: there is no file.  1: *ret
  * is the host's text with them; 0: there are none; -EINVAL: one of the texts is no JSON object; -ENOMEM. */
-int members_take(const char *members, const char *project, const char *base, const char *inside,
-                 const char *host, char **ret);
+int members_take(const char *members, const char *project, const char *base, const char *seed,
+                 const char *inside, const char *host, char **ret);
 /* The host's text with what it lacks of `kept`'s, an earlier `inside`, at its top and one level below; in
  * "projects/PROJECT" what is kept wins but for `members`.  The results of members_take(). */
 int members_add(const char *members, const char *project, const char *kept, const char *host, char **ret);
