@@ -362,10 +362,10 @@ int explain_call(const char *policy, const char *name, const char *argument, boo
                         "command's own",
                         name, blank, argument, changes);
         else
-                *ret = str_format("seccomp denies %s%s%s, %s", name, blank, argument,
-                                  shipped && is_open
-                                          ? "which reaches beyond the command's own processes: what needs "
-                                            "that runs outside"
-                                          : "by the policy that --seccomp names: one that has it allows it");
+                *ret = str_format(
+                        "seccomp denies %s%s%s, %s", name, blank, argument,
+                        shipped && is_open
+                                ? "and no option that is safe allows it: what needs it runs outside"
+                                : "by the policy that --seccomp names: one that has it allows it");
         return *ret ? 0 : -ENOMEM;
 }

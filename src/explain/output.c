@@ -41,6 +41,8 @@ static const struct {
         {": Wrote only ", REFUSED_SPACE}, /* tar */
 };
 
+#define NO_OTHER_PROCESS \
+        "a command sees, signals and traces the processes of its sandbox alone: nothing allows the host's"
 #define NO_CORE   "no core files are written: --limit core=unlimited lets crashes leave some"
 #define NO_MEMORY "the memory that --limit memory=SIZE gives was used up: a larger SIZE allows more"
 #define NO_MOUNT                                                                                       \
@@ -74,9 +76,8 @@ static const struct {
         {"must be setuid root", NULL, EXPLAIN_NO_PRIVILEGES, false},
         {"Cannot connect to the Docker daemon at unix:", NULL, EXPLAIN_NO_ENGINE, false},
         {"are you root?", NULL, EXPLAIN_NO_PRIVILEGES, false}, /* apt */
-        {"No such process", NULL,
-         "a command sees, signals and traces the processes of its sandbox alone: nothing allows the host's",
-         false},
+        {"ptrace: No such process", NULL, NO_OTHER_PROCESS, false},
+        {"): No such process", NULL, NO_OTHER_PROCESS, false}, /* strace */
         {"System has not been booted with systemd", "/run/systemd/system",
          "the host's systemd can't be reached from the sandbox: nothing allows it", false},
 };
@@ -102,18 +103,8 @@ bool explain_lacks_a_login(const char *output, size_t size) {
         return false;
 }
 
-/* Of a path one reason is enough, which is the first. */
-static bool tells_of_path(char *const *reasons, const char *reason) {
-        size_t n = *reason == '/' ? strcspn(reason, " ") : strlen(reason);
-
-        STRV_FOREACH (told, reasons)
-                if (strncmp(*told, reason, n + 1) == 0)
-                        return true;
-        return false;
-}
-
 int explain_add(char ***ret, const char *reason) {
-        return tells_of_path(*ret, reason) || strv_length(*ret) >= EXPLAIN_MOST ? 0 : strv_add(ret, reason);
+        return strv_contains(*ret, reason) || strv_length(*ret) >= EXPLAIN_MOST ? 0 : strv_add(ret, reason);
 }
 
 /* Whether the caller has core files, or may ask for some (`by_asking`), and the command may not. */
@@ -465,7 +456,8 @@ static int read_planned(const struct explained *e, const char *line, size_t *por
                 r = read_homes(e, line, ret);
         /* dash doesn't say which limit. */
         if (r >= 0 && took_cores(e->plan, true) &&
-            (strstr(line, "core file size: cannot modify limit") || strstr(line, "ulimit: error setting limit")))
+            (strstr(line, "core file size: cannot modify limit") ||
+             strstr(line, "ulimit: error setting limit")))
                 r = explain_add(ret, NO_CORE);
         if (r >= 0 && e->plan->limits.pids > 0 &&
             ((is_fork && strcasestr(line, "resource temporarily unavailable")) ||

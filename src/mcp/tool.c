@@ -10,13 +10,14 @@ static const struct tool tools[] = {
          .title = "Run a command",
          .text = "", /* nsrun_bash_describe()'s */
          .lane = LANE_COMMANDS,
-         .parameters = {{"command", "string", NULL, true, 0, 0},
-                        {"description", "string", NULL, false, 0, 0},
-                        {"timeout", "integer", NULL, false, 0, INT32_MAX},
-                        {TOOL_IN_BACKGROUND, "boolean",
-                         "True: it goes on in the background, and the call returns at once. bash_output has "
-                         "what it prints, and bash_kill ends it.",
-                         false, 0, 0}},
+         .parameters =
+                 {{"command", "string", NULL, true, 0, 0},
+                  {"description", "string", NULL, false, 0, 0},
+                  {"timeout", "integer", NULL, false, 0, INT32_MAX},
+                  {TOOL_IN_BACKGROUND, "boolean",
+                   "True: it goes on in the background, whatever `timeout` says, and the call returns at "
+                   "once. bash_output has what it prints, and bash_kill ends it.",
+                   false, 0, 0}},
          .run = tool_run_bash},
         {.name = "bash_output",
          .title = "Read a background command's output",

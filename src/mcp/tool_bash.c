@@ -4,6 +4,8 @@
 #include "base/sys.h"
 #include "tool.h"
 
+#define STATE_RUNS "it runs"
+
 static void note_output(const char *bytes, size_t n, void *data) {
         call_note_output(data, bytes, n);
 }
@@ -34,6 +36,8 @@ int tool_run_bash(struct call *c, struct tool_answer *ret, struct nsrun_error *e
                 return r;
         /* How a person ends it, at a terminal, is nothing for a model. */
         name = TAKE_PTR(result.detached);
+        if (name && result.is_running && c->is_cancelled)
+                (void)nsrun_session_end_detached(c->server->session, name, NULL);
         r = nsrun_bash_format(&result, NULL, NSRUN_FORMAT_TEXT, &text, &n, err);
         if (r >= 0)
                 strbuf_add_bytes(&ret->text, text, n);
@@ -72,7 +76,7 @@ static int background_state(const struct call *c, const char *name, char **ret, 
                                ? str_format("exit status: %d", (int)number)
                        : json_number(json_get(log, "signal"), &number)
                                ? str_format("exit status: %d", 128 + (int)number)
-                               : strdup(json_is_true(json_get(log, "running")) ? "it runs"
+                               : strdup(json_is_true(json_get(log, "running")) ? STATE_RUNS
                                                                                : "it was killed");
                 return *ret ? 0 : error_oom(err);
         }
@@ -101,8 +105,11 @@ int tool_bash_output(struct call *c, struct tool_answer *ret, struct nsrun_error
 
 int tool_bash_kill(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
         const char *name = argument_text(c, "bash_id");
-        int r = nsrun_session_end_detached(c->server->session, name, err);
+        _cleanup_free_ char *state = NULL;
+        int r = background_state(c, name, &state, err);
 
+        if (r >= 0 && streq(state, STATE_RUNS))
+                r = nsrun_session_end_detached(c->server->session, name, err);
         if (r >= 0)
                 strbuf_addf(&ret->text, "%s has ended", name);
         return r;

@@ -16,6 +16,7 @@
 #include "base/sys.h"
 #include "changes/changes.h"
 #include "job_keeper.h"
+#include "log.h"
 #include "net/proxy.h"
 #include "plan/record.h"
 #include "run/run.h"
@@ -277,12 +278,29 @@ static int write_down(void *data, const struct nsrun_error *note) {
         return 0;
 }
 
+/* What detached commands leave in versions of their own their keepers carry, out of the run directory. */
+static void await_keepers(const struct monitor *k) {
+        _cleanup_strv_ char **names = NULL;
+
+        (void)logs_list(&k->folder, &names);
+        STRV_FOREACH (name, names) {
+                _cleanup_log_ struct log log = LOG_INIT;
+                _cleanup_close_ int keeper = log_open(&k->folder, *name, &log, NULL) < 0
+                                                     ? -EBADF
+                                                     : record_open_process(&log.state.keeper);
+
+                if (keeper >= 0)
+                        (void)loop_await(keeper, POLLIN, MONITOR_GRACE_MS);
+        }
+}
+
 static void monitor_finish(struct monitor *k) {
         if (!k->run.is_gone) {
                 (void)launch_signal(&k->run.launch, SIGKILL);
                 await_end(k, -1);
                 k->run.is_gone = true;
         }
+        await_keepers(k);
         /* Sweeps what processes of the session have left in git dirs, and under protected names, since the
          * last command was swept after: what was there before, that command told. */
         k->run.gitdirs.since = k->run.protected.since = records_last_sweep(&k->folder);

@@ -230,6 +230,26 @@ TEST(of_claudes_own_file_the_host_gets_members_that_name_no_program) {
         expect_not_in(again.out, "Bash");
 }
 
+/* Also where the project's runs have it still. */
+TEST(what_the_user_has_removed_from_claudes_file_stays_removed) {
+        static const char edit[] =
+                "sed s/dark/light/ ~/.claude.json >/tmp/new; cat /tmp/new >~/.claude.json";
+        const struct site *s = *state;
+        _cleanup_free_ char *file = path_of(s->home, ".claude.json"), *first = NULL, *then = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        lay_file(s->home, ".claude.json", "{\"theme\": \"dark\"}");
+        RUN(s, &o, "--agent", "claude", "--", "sh", "-c",
+            "echo '{\"theme\": \"dark\", \"oauthAccount\": {\"x\": 1}}' >~/.claude.json");
+        first = file_text(file);
+        expect_in(first, "oauthAccount");
+        lay_file(s->home, ".claude.json", "{\"theme\": \"dark\"}");
+        RUN(s, &o, "--agent", "claude", "--", "sh", "-c", edit);
+        then = file_text(file);
+        expect_in(then, "light");
+        expect_not_in(then, "oauthAccount");
+}
+
 /* Each is looked for among all others, in both files. */
 TEST(as_many_members_as_a_file_holds_are_no_work) {
         static const char write[] =

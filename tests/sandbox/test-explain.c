@@ -163,8 +163,8 @@ static const struct {
         {"python3 -c 'import ctypes, os; ctypes.CDLL(None).syscall(250 if os.uname().machine == \"x86_64\" else "
          "219, 1, None); os._exit(1)'",
          NULL,
-         "seccomp denies keyctl KEYCTL_JOIN_SESSION_KEYRING, which reaches beyond the command's own processes: "
-         "what needs that runs outside",
+         "seccomp denies keyctl KEYCTL_JOIN_SESSION_KEYRING, and no option that is safe allows it: what needs it "
+         "runs outside",
          false},
         {"bash -c 'ulimit -c unlimited'", NULL, NO_CORE, false},
         {"sh -c 'kill -ABRT $$'", NULL, NO_CORE, false},

@@ -204,19 +204,45 @@ TEST(a_command_goes_on_in_the_background_until_it_is_ended) {
         {
                 _cleanup_free_ char *own = text_of("{\"bash_id\":\"%s\"}", name),
                                     *other = text_of("{\"shell_id\":\"%s\"}", name),
-                                    *has_ended = text_of("%s has ended", name),
-                                    *again = text_of("Error: the command has ended: %s: No such process",
-                                                     name);
+                                    *has_ended = text_of("%s has ended", name);
 
                 expect_call(&c, "bash_output", own, "begun\ndone\n\n\nit runs", false);
                 expect_call(&c, "bash_kill", other, has_ended, false);
                 expect_call(&c, "bash_output", own, "begun\ndone\n\n\nexit status: 143", false);
-                expect_call(&c, "bash_kill", own, again, true);
+                expect_call(&c, "bash_kill", own, has_ended, false);
         }
         expect_call(&c, "bash_output", "{\"bash_id\":\"none\"}",
                     "Error: no command in the background is called so: none", true);
+        expect_call(&c, "bash_kill", "{\"bash_id\":\"none\"}",
+                    "Error: no command in the background is called so: none", true);
         free(name);
         client_close(&c, "");
+}
+
+/* What such a command has changed of git's configuration comes out also when it ends with the session. */
+TEST(what_the_background_has_written_outlives_the_client) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (unsigned i = 0; i < 5; i++) {
+                struct client c;
+
+                run_outside(s, &o, "rm -rf .git ready; git init -q .");
+                CLIENT_OPEN_PLAIN(s, &c);
+                (void)json_object_put(client_call(
+                        &c, "bash",
+                        "{\"command\":\"git remote add up https://example.org/x; >ready; exec sleep 1000\","
+                        "\"run_in_background\":true}"));
+                run_outside(s, &o, "until [ -e ready ]; do sleep 0.01; done");
+                (void)close(c.in);
+                outcome_clear(&o);
+                finish(&c.running, &o);
+                expect_in(o.err, "nsrun: note: carried to it: remote up (https://example.org/x): ");
+                (void)json_object_put(c.notices);
+                collect_orphans();
+                run_outside(s, &o, "git remote");
+                expect_out(&o, "up\n");
+        }
 }
 
 TEST(the_tools_are_listed_with_bashs_own_description) {
