@@ -335,9 +335,12 @@ static int judge_arguments(const struct call *c, struct nsrun_error *err) {
                 strbuf_addf(&names, "%s%s", n > 1 ? ", " : "it has ", p->name);
         }
         unknown = json_unknown_key(c->arguments.root, known, n);
-        if (unknown)
+        if (unknown) {
+                _cleanup_free_ char *visible = str_visible(unknown);
+
                 return error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, names.text,
-                                  "the argument %s is not one of this tool's", unknown);
+                                  "the argument %s is not one of this tool's", visible ? visible : "");
+        }
         for (const struct tool_parameter *p = c->tool->parameters; p->name && r >= 0; p++)
                 if (spelling_of(c, p->name))
                         r = judge_argument(p, argument(c, p->name), err);

@@ -42,6 +42,8 @@ TEST(files_are_written_edited_and_read) {
                 {"edit", "{\"path\":\"a/b/c.txt\",\"old\":\"e\",\"new\":\"E\",\"all\":true}",
                  "edited a/b/c.txt: 3 replaced", false},
                 {"write", "{\"path\":\"top\",\"content\":\"x\"}", "made top: 1 bytes", false},
+                {"write", "{\"path\":\"/tmp/\\u001b[1m\",\"content\":\"x\"}", "made /tmp/\\x1b[1m: 1 bytes",
+                 false},
                 {"write", "{\"path\":\"top\",\"content\":\"\"}", "wrote top: 0 bytes", false},
                 {"list", "{}", "a/\nlink@\ntop\n", false},
                 {"list", "{\"path\":\"top\"}", "Error: the path can't be opened: top: Not a directory",
@@ -75,7 +77,7 @@ TEST(files_are_written_edited_and_read) {
                 /* Words, and no shell's. */
                 {"write",
                  "{\"path\":\"q/-$(touch made)';touch made;'\\n.c\",\"content\":\"x:1\\n$HOME `touch made`\"}",
-                 "made q/-$(touch made)';touch made;'\n.c: 22 bytes", false},
+                 "made q/-$(touch made)';touch made;'\\x0a.c: 22 bytes", false},
                 {"glob", "{\"pattern\":\"-$(touch made)';touch made;'\\n.?\"}",
                  "q/-$(touch made)';touch made;'\\x0a.c\n", false},
                 {"grep", "{\"pattern\":\"^[$]HOME `touch made`$\",\"path\":\"q\"}",
