@@ -86,6 +86,13 @@ static int never_agents(const struct nsrun_plan *plan, const char *path, char **
         return 0;
 }
 
+bool explain_is_whole_system(const char *path) {
+        for (size_t i = 0; i < ARRAY_SIZE(of_system); i++)
+                if (path_is_beneath(of_system[i], path))
+                        return true;
+        return false;
+}
+
 bool explain_may_write(const char *path) {
         _cleanup_free_ char *at = strdup(path);
 

@@ -8,6 +8,8 @@
  * system's state, or that the repository's configuration names: *ret is what is said instead; NULL: it may
  * be proposed.  Of a secret it is the same whether it exists or not.  -ENOMEM. */
 int explain_never(const struct nsrun_plan *plan, const char *path, bool to_write, char **ret);
+/* Whether all of one of the system's folders lies there. */
+bool explain_is_whole_system(const char *path);
 /* Whether the user may write at a path on the host, or make it. */
 bool explain_may_write(const char *path);
 

@@ -185,7 +185,7 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, bool 
                 r = explain_never(plan, part, to_write, ret);
                 if (r < 0 || *ret)
                         return r;
-                if (access(part, F_OK) == 0 && !is_usable(part))
+                if (access(part, F_OK) == 0 && (!is_usable(part) || explain_is_whole_system(part)))
                         return 0;
                 if (access(part, F_OK) == 0) {
                         bool may_write = explain_may_write(part);

@@ -216,6 +216,7 @@ TEST(what_the_sandbox_caused_is_told_with_its_option) {
 }
 
 static const char *const innocent[] = {
+        "ls /var/lib/nosuch/x",
         "kill -0 4194305",
         "echo 'RTNETLINK answers: No such process'; exit 2",
         "false",
