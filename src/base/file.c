@@ -41,6 +41,16 @@ char *fd_name(int fd) {
         return n < 0 || n == (ssize_t)sizeof(name) ? NULL : strndup(name, (size_t)n);
 }
 
+int folder_open_to_owner(int folder) {
+        struct stat st;
+
+        if (fstat(folder, &st) < 0)
+                return -errno;
+        return (st.st_mode & 0700) == 0700 || chmod(fd_link(folder).path, (st.st_mode & 07777) | 0700) == 0
+                       ? 0
+                       : -errno;
+}
+
 int read_full(int fd, char *to, size_t size, size_t *ret) {
         size_t n = 0;
 

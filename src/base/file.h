@@ -23,6 +23,8 @@ struct fd_link {
 };
 struct fd_link fd_link(int fd);
 char *fd_name(int fd);
+/* Gives the owner of a folder, a descriptor that may be O_PATH, all rights in it; nobody else's change. */
+int folder_open_to_owner(int folder);
 
 /* `size` bytes, or what there is: *ret.  And all of `n` bytes.  Signals don't cut them short. */
 int read_full(int fd, char *to, size_t size, size_t *ret);

@@ -18,7 +18,7 @@
 #include "kept/kept_copy.h"
 #include "private_folder.h"
 
-#define AWAY "away"
+#define AWAY RUNDIR_AWAY
 
 /* At once, so that no kill leaves half of it; a session's commands write, too. */
 static int write_texts(int fd, const char *const texts[], size_t n) {
@@ -110,18 +110,36 @@ int killed_copy(const struct killed *k, int parent, const char *name, const char
         return r;
 }
 
-int killed_put_back(const struct killed *k, const char *away, int parent, const char *base, char **ret) {
-        _cleanup_free_ char *name = NULL;
+static bool moves_back(int away_fd, const char *away, int parent, const char *name) {
+        for (unsigned i = 0; parent >= 0 && i < 2; i++) {
+                if (syscall(SYS_renameat2, away_fd, away, parent, name, RENAME_NOREPLACE) == 0)
+                        return true;
+                /* The command has closed the folder. */
+                if (errno != EACCES || folder_open_to_owner(parent) < 0)
+                        return false;
+        }
+        return false;
+}
 
-        if (asprintf(&name, "%s%.*s.aside-%s", *base == '.' ? "" : ".",
-                     NAME_MAX - (int)strlen("..aside-") - (int)strlen(away), base, away) < 0) {
+int killed_put_back(int away_fd, const char *away, int root, const char *path, const char *below,
+                    char **ret) {
+        const char *base = path_basename(below);
+        _cleanup_free_ char *folder = path_join("/", below), *name = NULL, *at = NULL;
+        bool is_back = false;
+
+        if (!folder || asprintf(&name, "%s%.*s.aside-%s", *base == '.' ? "" : ".",
+                                NAME_MAX - (int)strlen("..aside-") - (int)strlen(away), base, away) < 0) {
                 name = NULL;
                 return -ENOMEM;
         }
-        if (syscall(SYS_renameat2, k->away, away, parent, name, RENAME_NOREPLACE) < 0)
-                return -errno;
-        *ret = TAKE_PTR(name);
-        return 0;
+        while (!is_back && path_up(folder)) {
+                _cleanup_close_ int parent = beneath_open(root, folder + 1, O_PATH | O_DIRECTORY, 0);
+
+                is_back = moves_back(away_fd, away, parent, name);
+        }
+        at = is_back ? str_concat(path, streq(folder, "/") ? "" : folder, "") : fd_name(away_fd);
+        *ret = at ? str_concat(at, "/", is_back ? name : away) : NULL;
+        return *ret ? 0 : -ENOMEM;
 }
 
 struct keeping_killed {
@@ -133,34 +151,56 @@ struct keeping_killed {
         void *data;
 };
 
-static int keep_killed_aside(struct keeping_killed *x, const char *what, const char *path) {
-        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), parent = -EBADF;
-        _cleanup_free_ char *folder = path_parent(path), *back = NULL;
-        const char *away = startswith(what, AWAY "/");
-        int from, r;
+/* A folder, unless a symlink is on the way now. */
+static int open_canonical(const char *path) {
+        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-        parent = !folder    ? -ENOMEM
-                 : root < 0 ? -errno
-                            : beneath_open(root, folder + 1, O_RDONLY | O_DIRECTORY, 0);
-        from = away ? x->away : parent;
-        if (from < 0)
-                return from;
+        return root < 0 ? -errno : beneath_open(root, path + 1, O_PATH | O_DIRECTORY, 0);
+}
+
+/* Back in the project, if it was below that. */
+static int put_killed_back(const struct keeping_killed *x, const char *away, const char *folder,
+                           const char *path, char **ret) {
+        const char *project = x->kept_by.project;
+        const char *top = project[1] && path_is_beneath(folder, project) ? project : folder;
+        _cleanup_close_ int root = open_canonical(top);
+
+        return killed_put_back(x->away, away, root, top, path_below(path, top), ret);
+}
+
+/* 1: it is kept; 0: there is nothing; else *ret_place is where it lies now. */
+static int keep_killed_aside(struct keeping_killed *x, const char *what, const char *path,
+                             char **ret_place) {
+        _cleanup_free_ char *folder = path_parent(path);
+        _cleanup_close_ int parent = folder ? open_canonical(folder) : -ENOMEM;
+        const char *away = startswith(what, AWAY "/"), *name = away ? away : what;
+        int from = away ? x->away : parent, r;
+
+        if (!folder)
+                return -ENOMEM;
+        if (from < 0 || faccessat(from, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+                return 0;
         r = x->kept_by.n >= KEPT_MOST
                     ? -ENOSPC
                     : kept_by_put(&x->kept_by,
                                   &(struct kept){.path = (char *)(uintptr_t)path,
                                                  .reason = (char *)(uintptr_t)KEPT_PROTECTED,
                                                  .is_whole = true},
-                                  from, away ? away : what);
-        if (r < 0 && away)
-                (void)killed_put_back(&(struct killed){.away = from}, away, parent, path_basename(path),
-                                      &back);
-        return r < 0 ? r : remove_tree(from, away ? away : what) < 0 ? -EIO : 1;
+                                  from, name);
+        if (r >= 0)
+                r = remove_tree(from, name) < 0 ? -EIO : 1;
+        if (r >= 0 || r == -ENOMEM)
+                return r;
+        if (away)
+                return put_killed_back(x, away, folder, path, ret_place) < 0 ? -ENOMEM : r;
+        *ret_place = str_concat(folder, "/", what);
+        return *ret_place ? r : -ENOMEM;
 }
 
 static int keep_killed(struct keeping_killed *x, const char *what, const char *path) {
         const char *number = strstr(what, ".aside-") ? NULL : startswith(what, PLAN_PRIVATE_LAYER);
         const struct private_folder folder = {.path = path, .rundir = x->u->dir_fd, .kept_by = &x->kept_by};
+        _cleanup_free_ char *place = NULL;
         struct nsrun_error note = {0};
         uint64_t n = 0;
         int r;
@@ -171,15 +211,17 @@ static int keep_killed(struct keeping_killed *x, const char *what, const char *p
                 one.number = (size_t)n;
                 r = x->is_alive ? 0 : private_folder_end(&one);
         } else {
-                r = keep_killed_aside(x, what, path);
+                r = keep_killed_aside(x, what, path, &place);
         }
         /* A session's command has kept it, or nobody has made anything of it. */
         if (r == 0 || r == -ENOENT || r == -ENOMEM)
                 return r == -ENOMEM ? r : 0;
-        (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, path,
-                        r > 0 ? "what the command of a run that was killed left here is kept aside"
-                              : "what the command of a run that was killed left here can't be kept aside",
-                        NULL);
+        (void)error_set(
+                &note, NSRUN_STAGE_SUPERVISE, 0, place ? place : path,
+                r > 0   ? "what the command of an earlier run left here is kept aside"
+                : place ? "what the command of an earlier run left can't be kept aside, and is renamed"
+                        : "what the command of an earlier run left here can't be kept aside",
+                place ? "look at it, and remove it" : NULL);
         return x->found(x->data, &note);
 }
 

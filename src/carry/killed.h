@@ -24,8 +24,11 @@ void killed_close(struct killed *k);
 int killed_take(const struct killed *k, int parent, const char *name, const char *path, char **ret);
 /* Copies it there, a plain file to which nobody writes.  -errno. */
 int killed_copy(const struct killed *k, int parent, const char *name, const char *path, char **ret);
-/* Moves what was taken to the folder `parent`: *ret, for the caller to free, is the name of `base` there. */
-int killed_put_back(const struct killed *k, const char *away, int parent, const char *base, char **ret);
+/* Moves what was taken from `below` in the folder `root`, which is `path`, to another name there, or in the
+ * nearest folder above that is there still.  *ret, for the caller to free: where it lies now, which may be
+ * where it was taken to.  -ENOMEM. */
+int killed_put_back(int away_fd, const char *away, int root, const char *path, const char *below,
+                    char **ret);
 /* Adds a protected folder, whose layer's name in the run directory `what` is; or what was renamed from
  * `path` to the name `what` in its folder. */
 void killed_add(const struct killed *k, const char *what, const char *path);

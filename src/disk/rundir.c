@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "host/user.h"
 #include "locked.h"
+#include "remove_tree.h"
 
 #define NAME_PREFIX  "workspace-" /* RUNDIR_NAME without its six random letters */
 #define DRAFT_PREFIX "." NAME_PREFIX
@@ -216,10 +217,20 @@ void rundir_close(struct rundir *u) {
         *u = RUNDIR_INIT;
 }
 
+static int remove_unless_away(nsrun_unused void *data, int dir_fd, const struct dirent *entry) {
+        const char *name = entry->d_name;
+
+        if (!streq(name, RUNDIR_AWAY) && !streq(name, RUNDIR_KEPT) && !streq(name, "lock"))
+                (void)remove_tree(dir_fd, name);
+        return 0;
+}
+
 void rundir_remove(struct rundir *u) {
         if (!u)
                 return;
-        if (u->dir_fd >= 0 && u->path)
+        if (u->dir_fd >= 0 && unlinkat(u->dir_fd, RUNDIR_AWAY, AT_REMOVEDIR) < 0 && errno == ENOTEMPTY)
+                (void)folder_each(u->dir_fd, remove_unless_away, NULL);
+        else if (u->dir_fd >= 0 && u->path)
                 locked_remove(u->base_fd, path_basename(u->path), u->dir_fd);
         rundir_close(u);
 }

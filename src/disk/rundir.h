@@ -54,15 +54,18 @@ int rundir_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err);
 #define RUNDIR_CARRIED "carried"
 /* Likewise, what of it is to be kept aside (carry/killed.h). */
 #define RUNDIR_KEPT "kept"
+/* The folder in one of what was taken from projects, and may be the user's own: with something in it the run
+ * directory stays, and is another dead one. */
+#define RUNDIR_AWAY "away"
 /* Removes dead run directories, then makes a new one and locks it.  Stage WORKSPACE; a failure
  * leaves nothing behind. */
 int rundir_make(struct rundir *ret, struct nsrun_error *err);
 /* Makes the scratch folder, empty and with /tmp's mode, once in a run directory's life.  -EEXIST:
  * the name is taken, and what has it is never used.  Stage WORKSPACE. */
 int rundir_make_scratch(const struct rundir *u, struct nsrun_error *err);
-/* Removes the run directory with everything in it, closes the descriptors, and leaves a RUNDIR_INIT
- * behind; for NULL or a RUNDIR_INIT it does nothing.  If something can't be removed the lock stays,
- * and a later sweep tries again. */
+/* Removes the run directory with everything in it but a filled RUNDIR_AWAY, closes the descriptors, and
+ * leaves a RUNDIR_INIT behind; for NULL or a RUNDIR_INIT it does nothing.  If something can't be removed the
+ * lock stays, and a later sweep tries again. */
 void rundir_remove(struct rundir *u);
 /* Closes the descriptors alone. */
 void rundir_close(struct rundir *u);

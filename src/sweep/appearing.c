@@ -146,7 +146,7 @@ static bool watch_place(struct appearing *a, struct place *p, int root) {
 
         /* The command has closed it since. One that could never be watched is the user's to open, or is
          * opened when it is looked through. */
-        if (fd >= 0 && wd < 0 && errno == EACCES && p->wd >= 0 && aside_open_folder(fd) >= 0)
+        if (fd >= 0 && wd < 0 && errno == EACCES && p->wd >= 0 && folder_open_to_owner(fd) >= 0)
                 wd = add_watch(a, fd);
         /* Another is at its place: there is one watch for each. */
         if (p->wd >= 0 && p->wd != wd)

@@ -17,16 +17,6 @@
 /* Of a name as long as they come the new one has the beginning alone. */
 #define ASIDE_BASE_MOST (NAME_MAX - (int)strlen(".aside-4294967295"))
 
-int aside_open_folder(int folder) {
-        struct stat st;
-
-        if (fstat(folder, &st) < 0)
-                return -errno;
-        return (st.st_mode & 0700) == 0700 || chmod(fd_link(folder).path, (st.st_mode & 07777) | 0700) == 0
-                       ? 0
-                       : -errno;
-}
-
 int aside_move(int parent, const char *base, const char *dot, char **ret) {
         bool was_opened = false;
 
@@ -51,7 +41,7 @@ int aside_move(int parent, const char *base, const char *dot, char **ret) {
                 }
                 if (errno != EACCES || was_opened)
                         return -errno;
-                if (aside_open_folder(parent) < 0)
+                if (folder_open_to_owner(parent) < 0)
                         return -EACCES;
                 was_opened = true;
         }

@@ -4,8 +4,6 @@
 
 #include "base/macro.h"
 
-/* Gives the owner of a folder, a descriptor that may be O_PATH, all rights in it; nobody else's change. */
-int aside_open_folder(int folder);
 /* Renames the entry `base` of the folder `parent` to BASE.aside-N, of a long BASE what fits, behind `dot`
  * ("" or
  * "."), which *ret is, for the caller to free.  A folder that the command has closed to its owner is opened

@@ -314,7 +314,7 @@ static bool open_way(const struct look *l, const char *name) {
                         break;
                 if (!time_is_before(&st.st_ctim, &l->all->since)) {
                         is_the_commands = true;
-                        if (aside_open_folder(folder) < 0)
+                        if (folder_open_to_owner(folder) < 0)
                                 break;
                 }
                 at += strlen(part);

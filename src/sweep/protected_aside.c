@@ -8,26 +8,30 @@
 #include "aside.h"
 #include "base/array.h"
 #include "base/beneath.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "disk/remove_tree.h"
 
-int look_say(const struct look *l, const char *name, const char *what, const char *hint) {
-        _cleanup_free_ char *path = str_concat(l->folder->path, "/", name);
+static int say_of_path(const struct look *l, const char *path, const char *what, const char *hint) {
         struct nsrun_error note = {0};
 
-        if (!path)
-                return -ENOMEM;
         (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, path, what, hint);
         return l->found(l->data, &note);
 }
 
+int look_say(const struct look *l, const char *name, const char *what, const char *hint) {
+        _cleanup_free_ char *path = str_concat(l->folder->path, "/", name);
+
+        return path ? say_of_path(l, path, what, hint) : -ENOMEM;
+}
+
 /* Whether a glob names NAME.aside-N in the folder, too. */
-static bool is_named_aside(const struct look *l, const char *folder, const char *aside) {
-        _cleanup_free_ char *name = str_concat(folder, *folder ? "/" : "", aside);
+static bool is_named_aside(const struct look *l, const char *path) {
+        const char *name = path_below(path, l->folder->path);
 
         STRV_FOREACH (glob, l->folder->globs)
-                if (!name || fnmatch(*glob, name, FNM_PATHNAME) == 0)
+                if (name && fnmatch(*glob, name, FNM_PATHNAME) == 0)
                         return true;
         return false;
 }
@@ -77,7 +81,7 @@ static int say_kept(const struct look *l, const char *path, unsigned number, con
 static int keep_aside(const struct look *l, const char *name, const char *aside, bool is_away,
                       bool was_link) {
         _cleanup_free_ char *folder = NULL, *path = str_concat(l->folder->path, "/", name), *place = NULL,
-                            *hint = NULL, *back = NULL;
+                            *hint = NULL;
         _cleanup_close_ int parent = open_folder_of(l, name, &folder);
         struct kept_by *kept_by = l->all->kept_by;
         int from = is_away ? l->all->killed->away : parent, r = from;
@@ -87,7 +91,7 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
                 return -ENOMEM;
         for (unsigned i = 0; i < 2 && !is_too_much && (i == 0 ? r >= 0 : r == -EACCES); i++) {
                 /* The command has closed the folder since. */
-                r = i > 0 ? aside_open_folder(from) : 0;
+                r = i > 0 ? folder_open_to_owner(from) : 0;
                 r = r < 0 ? r
                           : kept_by_put(kept_by,
                                         &(struct kept){.path = path,
@@ -95,14 +99,17 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
                                                        .is_whole = true},
                                         from, aside);
         }
+        if (r >= 0 && !is_too_much)
+                r = remove_tree(from, aside);
         if (r == -ENOMEM)
                 return r;
         if (is_away && (is_too_much || r < 0))
-                (void)killed_put_back(l->all->killed, aside, parent, path_basename(name), &back);
-        place = str_concat(folder, *folder ? "/" : "", back ? back : aside);
+                (void)killed_put_back(from, aside, l->folder->fd, l->folder->path, name, &place);
+        else
+                place = str_format("%s/%s%s%s", l->folder->path, folder, *folder ? "/" : "", aside);
         if (!place)
                 return -ENOMEM;
-        if (is_too_much) {
+        if (is_too_much && (!is_away || path_is_beneath(place, l->folder->path))) {
                 l->all->n_others++;
                 return 0;
         }
@@ -111,7 +118,7 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
                 return look_say(l, name,
                                 "a protected name that came to be was taken away again by the command",
                                 NULL);
-        if (r >= 0 && remove_tree(from, aside) >= 0)
+        if (r >= 0 && !is_too_much)
                 return was_link
                                ? look_say(
                                          l, name,
@@ -119,9 +126,9 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
                                          "aside",
                                          hint)
                                : say_kept(l, path, kept_by->last, hint);
-        return look_say(
+        return say_of_path(
                 l, place,
-                is_named_aside(l, folder, back ? back : aside)
+                is_named_aside(l, place)
                         ? "a protected name that the command made can't be kept aside, and programs on the "
                           "host may obey what it is called now"
                         : "a protected name that the command made can't be kept aside, and is renamed",

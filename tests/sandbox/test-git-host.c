@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What nsrun itself does with a repository before anything runs in the sandbox: it starts no git,
- * opens nothing that the repository names, and waits for nobody. */
+ * opens nothing that the repository names, and waits for nobody; and what it tells of HEAD afterwards. */
 #include <sys/inotify.h>
 
 #include "harness.h"
+#include "session.h"
 
 #define NEED_GIT()                                                \
         do {                                                      \
@@ -375,6 +376,56 @@ TEST_WITH(the_users_hooks_run_inside, setup, site_teardown) {
         RUN(s, &o, "--no-project", "--", "ls", s->home);
         assert_string_equal(o.err, "");
         expect_not_in(o.out, "docs");
+}
+
+#define MOVED                                                                                \
+        "nsrun: note: HEAD moved, and %s stayed on the host: a commit would take back what " \
+        "HEAD has; git checkout HEAD -- "
+
+static void make_repository(const struct site *s, const char *script) {
+        _cleanup_free_ char *text = text_of("cd '%s'\n%s", s->project, script);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_outside(s, &o, text);
+        expect_status(&o, 0);
+}
+
+/* git goes on where it can't unlink a file. */
+TEST(protected_files_that_a_moved_head_has_otherwise_are_told) {
+        const struct site *s = *state;
+        _cleanup_free_ char *two = replaced(MOVED ".claude/skills/a .mcp.json\n", "%s", "2 protected files");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        if (!has_program("git"))
+                skip_because("skipped: git is not installed");
+        make_repository(
+                s, "git init -q -b main .; git config user.name J; git config user.email j@example.org\n"
+                   "mkdir -p .claude/skills; echo 1 >.claude/skills/a; echo 1 >.envrc; echo 1 >f\n"
+                   "git add -A; git commit -qm 1; git checkout -q -b two; echo 2 >.claude/skills/a\n"
+                   "echo 2 >.mcp.json; echo 2 >f; git add -A; git commit -qm 2; git checkout -q main");
+        /* .mcp.json is new: it is there first, and then kept aside. */
+        RUN(s, &o, "--", "sh", "-c", "git checkout -q two 2>/dev/null; git log --format=%s -1");
+        expect_out(&o, "2\n");
+        expect_in(o.err, "/.mcp.json; --no-protect .mcp.json lets it stay\n");
+        expect_in(o.err, two);
+        make_repository(s, "git checkout HEAD -- .claude/skills/a .mcp.json; "
+                           "[ -z \"$(git status --porcelain)\" ] && git checkout -q main");
+        /* The same from another worktree, and from a session. */
+        make_repository(s, "git worktree add -q ../wt; cd ../wt && git reset -q --hard main");
+        RUN(s, &o, "--project", "wt", "--", "sh", "-c", "git checkout -q --detach two 2>/dev/null; true");
+        expect_in(o.err, two);
+        {
+                _cleanup_free_ char *id = START_PLAIN(s);
+
+                JOIN_SCRIPT(s, id, &o, "git merge -q --ff-only two 2>/dev/null; git reset -q --soft two");
+                expect_in(o.err, ".claude/skills/a");
+                end_session(s, id, "stop");
+        }
+        make_repository(s, "git reset -q --hard main");
+        /* What the user has changed is none of HEAD's, nor is what the command commits beside it. */
+        make_repository(s, "echo mine >.envrc; echo mine >.claude/skills/a");
+        RUN(s, &o, "--", "sh", "-c", "echo 3 >f; git commit -qm 3 f; git checkout -q two 2>/dev/null; true");
+        assert_string_equal(o.err, "");
 }
 
 int main(void) {

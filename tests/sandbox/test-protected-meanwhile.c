@@ -276,8 +276,8 @@ TEST(a_kill_loses_nothing_that_is_to_be_kept_aside) {
                 "cat \"$HOME\"/err; cd - >/dev/null; %s run -- cat .vscode/tasks.json; ls -A .vscode",
                 program(), program(), program());
         _cleanup_free_ char *notes = text_of(
-                "evil\nnsrun: note: what the command of a run that was killed left here is kept aside: "
-                "%s/.vscode\nnsrun: note: what the command of a run that was killed left here is kept aside: "
+                "evil\nnsrun: note: what the command of an earlier run left here is kept aside: "
+                "%s/.vscode\nnsrun: note: what the command of an earlier run left here is kept aside: "
                 "%s/.envrc\nnsrun: note: 2 kept aside: nsrun review --project %s\ninside\n",
                 s->project, s->project, s->project);
         _cleanup_outcome_ struct outcome o = {0};
@@ -286,6 +286,65 @@ TEST(a_kill_loses_nothing_that_is_to_be_kept_aside) {
         collect_orphans();
         expect_status(&o, 0);
         assert_string_equal(o.out, notes);
+}
+
+#define FILL                                                                                \
+        "fill() { until [ -e ready ]; do :; done; mkdir t; truncate -s 17M t/mine\n"        \
+        "mv t .github/hooks; while [ -e .github/hooks ]; do :; done; }; mkdir .github\n"    \
+        "plain() { sed 's/-[0-9a-f]\\{16\\}/-X/; s/-[a-z0-9]*\\/away\\/[0-9a-f]*/-X/'; }\n" \
+        "look() { find . -name mine | sort | plain; }; "
+#define IS_RENAMED "can't be kept aside, and is renamed: %s/%s; look at it, and remove it\n"
+
+/* More than is kept, or nothing that can be: it is put back, in a folder above where that is gone, and be it
+ * closed. */
+TEST(what_cannot_be_kept_is_put_back) {
+        static const char script[] = FILL
+                "(fill; mkdir t; mkfifo t/mine; mv t .idea; while [ -e .idea ]; do :; done; >go) &\n"
+                "%s run %s %s -- sh -c '>ready; until [ -e go ]; do :; done; rm -r .github; chmod 555 .' 2>&1 | "
+                "plain\nlook; rm -r .*.aside-* ready go";
+        const char note[] = "nsrun: note: a protected name that the command made " IS_RENAMED;
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (unsigned way = 0; way < 2; way++) {
+                _cleanup_free_ char *id = way > 0 ? START_PLAIN(s) : strdup(""),
+                                    *text = text_of(script, program(), way > 0 ? "--session" : "", id),
+                                    *hooks = text_of(note, s->project, ".hooks.aside-X"),
+                                    *idea = text_of(note, s->project, ".idea.aside-X"),
+                                    *all = text_of("%s%s./.hooks.aside-X/mine\n./.idea.aside-X/mine\n",
+                                                   hooks, idea);
+
+                on_host(s, text, &o);
+                assert_string_equal(o.out, all);
+                if (way > 0)
+                        end_session(s, id, "stop");
+        }
+}
+
+/* By whoever comes after a kill; where nothing of the project is there the run directory stays, and is told
+ * of until somebody has taken it. */
+TEST(what_cannot_be_kept_after_a_kill_is_put_back_or_stays) {
+        static const char script[] =
+                "git init -q ../o; git init -q p; cd p; " FILL
+                "%s run -- sh -c '>ready; exec sleep 1000' & p=$!; fill; kill -9 $p; wait $p; rm -r .github; cd ..\n"
+                "%s; next() { %s run --project ../o -- true 2>&1; }; until next >err; [ -s err ]; do :; done\n"
+                "plain <err; look; (cd $XDG_CACHE_HOME/nsrun; look; [ ! -e */away ] || { cd ->/dev/null; next | cmp - err; })\n"
+                "rm -rf $XDG_CACHE_HOME/nsrun/*/away/*; next; ls $XDG_CACHE_HOME/nsrun; rm -rf *";
+        const char note[] = "nsrun: note: what the command of an earlier run left " IS_RENAMED;
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (unsigned way = 0; way < 2; way++) {
+                _cleanup_free_ char *text = text_of(script, program(), way > 0 ? "rm -r p" : ":", program()),
+                                    *at = path_of(way > 0 ? s->cache : s->project, way > 0 ? "nsrun" : "p"),
+                                    *told = text_of(note, at, way > 0 ? "workspace-X" : ".hooks.aside-X"),
+                                    *all = text_of("%s%s/mine\n", told,
+                                                   way > 0 ? "./workspace-X" : "./p/.hooks.aside-X");
+
+                on_host(s, text, &o);
+                assert_string_equal(o.out, all);
+                collect_orphans();
+        }
 }
 
 /* It would be taken away again, and said to have been put there. */
@@ -562,48 +621,6 @@ TEST(what_the_host_removes_is_known_when_the_queue_is_full) {
         expect_status(&o, 0);
         expect_in(o.out, "mine\n");
         expect_in(o.out, "/.envrc; --no-protect .envrc lets it stay\n");
-}
-
-#define MOVED                                                                                \
-        "nsrun: note: HEAD moved, and %s stayed on the host: a commit would take back what " \
-        "HEAD has; git checkout HEAD -- "
-
-/* git goes on where it can't unlink a file. */
-TEST(protected_files_that_a_moved_head_has_otherwise_are_told) {
-        const struct site *s = *state;
-        _cleanup_free_ char *two = replaced(MOVED ".claude/skills/a .mcp.json\n", "%s", "2 protected files");
-        _cleanup_outcome_ struct outcome o = {0};
-
-        if (!has_program("git"))
-                skip_because("skipped: git is not installed");
-        make_repository(
-                s, "git init -q -b main .; git config user.name J; git config user.email j@example.org\n"
-                   "mkdir -p .claude/skills; echo 1 >.claude/skills/a; echo 1 >.envrc; echo 1 >f\n"
-                   "git add -A; git commit -qm 1; git checkout -q -b two; echo 2 >.claude/skills/a\n"
-                   "echo 2 >.mcp.json; echo 2 >f; git add -A; git commit -qm 2; git checkout -q main");
-        /* .mcp.json is new: it is there first, and then kept aside. */
-        RUN(s, &o, "--", "sh", "-c", "git checkout -q two 2>/dev/null; git log --format=%s -1");
-        expect_out(&o, "2\n");
-        expect_in(o.err, "/.mcp.json; --no-protect .mcp.json lets it stay\n");
-        expect_in(o.err, two);
-        make_repository(s, "git checkout HEAD -- .claude/skills/a .mcp.json; "
-                           "[ -z \"$(git status --porcelain)\" ] && git checkout -q main");
-        /* The same from another worktree, and from a session. */
-        make_repository(s, "git worktree add -q ../wt; cd ../wt && git reset -q --hard main");
-        RUN(s, &o, "--project", "wt", "--", "sh", "-c", "git checkout -q --detach two 2>/dev/null; true");
-        expect_in(o.err, two);
-        {
-                _cleanup_free_ char *id = START_PLAIN(s);
-
-                JOIN_SCRIPT(s, id, &o, "git merge -q --ff-only two 2>/dev/null; git reset -q --soft two");
-                expect_in(o.err, ".claude/skills/a");
-                end_session(s, id, "stop");
-        }
-        make_repository(s, "git reset -q --hard main");
-        /* What the user has changed is none of HEAD's, nor is what the command commits beside it. */
-        make_repository(s, "echo mine >.envrc; echo mine >.claude/skills/a");
-        RUN(s, &o, "--", "sh", "-c", "echo 3 >f; git commit -qm 3 f; git checkout -q two 2>/dev/null; true");
-        assert_string_equal(o.err, "");
 }
 
 int main(void) {
