@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Linked worktrees deep in the project, where no repository is looked for. */
+/* Linked worktrees in the project, and what else a command makes that has a later start look further. */
 #include "harness.h"
 
 static void on_host(const struct site *s, const char *script, struct outcome *o) {
@@ -60,6 +60,28 @@ TEST(what_leads_git_to_a_worktrees_git_dir_is_gits) {
         assert_string_equal(o.err, moved);
         on_host(s, "ls .git/worktrees/?/config.worktree*", &o);
         expect_out(&o, ".git/worktrees/g/config.worktree\n.git/worktrees/h/config.worktree.aside-0\n");
+}
+
+/* The next start is no refusal for what a command made, or says what to leave open. */
+TEST(symlinks_that_a_command_makes_leave_a_way_to_start) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *refused = text_of(
+                "nsrun: there are too many files or symlinks in it to protect what they lead to: %s/sub/.claude: "
+                "Argument list too long; look who made them; --no-protect sub/.claude leaves it open",
+                s->project);
+
+        on_host(s,
+                "git init -q .; git init -q sub; mkdir sub/.claude; echo 1 >x; ln -s ../../x sub/.claude/x\n"
+                "ln -s \"../$(printf '%0300d' 0)\" sub/.claude/long; for i in $(seq 600); do ln -s /$i sub/.claude/$i; done",
+                &o);
+        RUN(s, &o, "--", "sh", "-c", "echo 2 >x");
+        expect_in(o.err, "cannot create x: Read-only file system");
+        on_host(s, "for i in $(seq 600); do ln -sf ../../$i sub/.claude/$i; done", &o);
+        RUN(s, &o, "--", "true");
+        expect_refusal(&o, 125, refused);
+        RUN(s, &o, "--no-protect", "sub/.claude", "--", "true");
+        expect_status(&o, 0);
 }
 
 int main(void) {
