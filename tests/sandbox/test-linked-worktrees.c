@@ -62,6 +62,36 @@ TEST(what_leads_git_to_a_worktrees_git_dir_is_gits) {
         expect_out(&o, ".git/worktrees/g/config.worktree\n.git/worktrees/h/config.worktree.aside-0\n");
 }
 
+/* What the configuration that linked worktrees share, or that one has alone, names in each of them. */
+TEST(what_a_worktrees_configuration_names_is_protected) {
+        static const struct {
+                const char *before, *script, *said;
+        } cases[] = {
+                {"git config core.hooksPath h; git worktree add -q wt", "echo evil >wt/h/x", "/wt/h\n"},
+                {"git config alias.a '!h/x'; git worktree add -q wt", "echo evil >wt/h/x",
+                 "wt/h/x: Read-only file system"},
+                {"git clone -q --bare . r.git; git -C r.git config core.hooksPath h; git -C r.git worktree add -q ../wt",
+                 "echo bad >wt/h/x", "/wt/h\n"},
+        };
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *before =
+                        text_of("rm -rf ..?* .[!.]* * ../out; git init -q -b main .; mkdir h; >h/x\n"
+                                "git add h; git commit -qm h; %s",
+                                cases[i].before);
+
+                on_host(s, before, &o);
+                RUN(s, &o, "--", "sh", "-c", cases[i].script);
+                if (!strstr(o.err, cases[i].said))
+                        fail_msg("%s: said %s", cases[i].before, o.err);
+                RUN(s, &o, "--no-protect", "*", "--", "sh", "-c", cases[i].script);
+                expect_status(&o, 0);
+                assert_string_equal(o.err, "");
+        }
+}
+
 /* The next start is no refusal for what a command made, or says what to leave open. */
 TEST(symlinks_that_a_command_makes_leave_a_way_to_start) {
         const struct site *s = *state;
