@@ -80,6 +80,8 @@ static int protect_worktree(void *data, const char *name, const struct stat *st)
 
                 r = glob ? protect_name(dirs->protecting, glob) : -ENOMEM;
         }
+        if (r >= 0 && strv_consume(dirs->protecting->worktrees, path_join(dirs->protecting->path, name)) < 0)
+                r = -ENOMEM;
         if (r >= 0)
                 r = (modules = join_globs(folder, "modules")) ? 0 : -ENOMEM;
         return r < 0 ? r : protect_modules(dirs->protecting, modules, 0);
@@ -410,6 +412,32 @@ int protect_git_orders(const struct protecting *p) {
                 if (!is_refusal(r))
                         r = gitorders_read(p->git_fd, take_order, &o);
         }
+        return is_refusal(r) ? r : 0;
+}
+
+int protect_linked_worktree(const struct protecting *top, const char *git_dir, char **ret_below) {
+        _cleanup_close_ int fd =
+                beneath_open(top->top_fd, path_below(git_dir, top->top), O_PATH | O_DIRECTORY, 0);
+        _cleanup_free_ char *spelled = NULL, *dot_git = NULL, *folder = NULL, *canonical = NULL;
+        unsigned n_included = 0;
+        struct protecting p = *top;
+        struct ordering o = {.protecting = &p, .folder = git_dir, .n_included = &n_included};
+        const char *below;
+        int r = fd < 0 ? fd : gitdir_read_pointer(fd, "gitdir", "", git_dir, &spelled);
+
+        if (r >= 0)
+                r = (dot_git = path_normalise(spelled)) && (folder = path_parent(dot_git))
+                            ? responds_in_time(AT_FDCWD, folder, NULL, p.err)
+                            : -ENOMEM;
+        if (r >= 0 && path_canonical_to_be(folder, &canonical) < 0)
+                r = -ENOMEM;
+        if (r < 0)
+                return is_refusal(r) ? r : 0;
+        below = p.is_git_dir ? NULL : path_below(canonical, p.top);
+        if (below && *below)
+                return (*ret_below = strdup(below)) ? 1 : -ENOMEM;
+        p.path = canonical;
+        r = gitorders_read(fd, take_order, &o);
         return is_refusal(r) ? r : 0;
 }
 

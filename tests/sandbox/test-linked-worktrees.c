@@ -21,7 +21,7 @@ TEST(what_leads_git_to_a_worktrees_git_dir_is_gits) {
                 "cp -r .git/worktrees/c .git/stage; echo ../../evil >.git/stage/commondir";
         static const char bad[] =
                 "mv .git/stage .git/worktrees/e; git worktree add -q .trees/f; echo ../../evil >.git/worktrees/f/commondir\n"
-                "rm .trees/a/.git; echo 'gitdir: evil' >.trees/a/.git";
+                "git worktree add -q .trees/i; echo 'gitdir: evil' >.trees/i/.git; rm .trees/a/.git";
         static const char own[] =
                 "for n in g h; do git worktree add -q .trees/$n; done; git -C .trees/g config --worktree core.sparseCheckout true\n"
                 "git -C .trees/h config --worktree core.fsmonitor evil";
@@ -34,7 +34,7 @@ TEST(what_leads_git_to_a_worktrees_git_dir_is_gits) {
         _cleanup_free_ char *second = replaced(first, "/e/", "/f/");
         _cleanup_free_ char *led = text_of(
                 "nsrun: note: since the command ran this leads to another git dir than the linked worktree's, and git "
-                "obeys that: git worktree repair mends it: %s/.trees/a/.git\n",
+                "obeys that: git worktree repair mends it: %s/.trees/i/.git\n",
                 s->project);
         _cleanup_free_ char *moved = text_of(
                 "nsrun: note: a linked worktree's configuration that names a program or a work tree, which the "
@@ -53,6 +53,7 @@ TEST(what_leads_git_to_a_worktrees_git_dir_is_gits) {
         expect_in(o.err, first);
         expect_in(o.err, second);
         expect_in(o.err, led);
+        expect_in(o.err, "'.trees/a/.git': Device or resource busy\n");
         on_host(s,
                 "rm -r .git/worktrees/e .git/worktrees/f; git worktree repair; git config extensions.worktreeConfig true",
                 &o);
@@ -72,6 +73,20 @@ TEST(what_a_worktrees_configuration_names_is_protected) {
                  "wt/h/x: Read-only file system"},
                 {"git clone -q --bare . r.git; git -C r.git config core.hooksPath h; git -C r.git worktree add -q ../wt",
                  "echo bad >wt/h/x", "/wt/h\n"},
+                {"git config core.hooksPath h; git worktree add -q .w/a/b", "echo evil >.w/a/b/h/x",
+                 "/.w/a/b/h\n"},
+                {"git worktree add -q .w/a/c", "echo evil >.w/a/c/.envrc", "/.w/a/c/.envrc; "},
+                {"git clone -q --bare . r.git; git -C r.git config alias.a '!h/x'; git -C r.git worktree add -q ../a/b",
+                 "echo evil >a/b/h/x", "a/b/h/x: Read-only file system"},
+                {"git config extensions.worktreeConfig true; git worktree add -q .w/d; git -C .w/d config --worktree "
+                 "core.hooksPath h",
+                 "echo evil >.w/d/h/x", "/.w/d/h\n"},
+                {"git config extensions.worktreeConfig true; git worktree add -q ../out; git -C ../out config --worktree "
+                 "core.hooksPath \"$PWD/h\"",
+                 "echo evil >h/x", "/h\n"},
+                {"git config extensions.worktreeConfig true; git worktree add -q ../out; git -C ../out config --worktree "
+                 "include.path inc; echo >.git/worktrees/out/inc",
+                 "echo evil >.git/worktrees/out/inc", "/out/inc: Read-only file system"},
         };
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
