@@ -17,7 +17,7 @@
 #include "protect_stubs.h"
 
 enum {
-        LINKS_DEPTH = 8,   /* symlinks that lead to folders with symlinks */
+        LINKS_DEPTH = 40,  /* symlinks that lead to the next, as many as the kernel follows */
         FOLDERS_DEPTH = 3, /* of what is obeyed, in which symlinks are looked for */
 };
 

@@ -127,6 +127,14 @@ TEST(symlinks_that_a_command_makes_leave_a_way_to_start) {
         expect_refusal(&o, 125, refused);
         RUN(s, &o, "--no-protect", "sub/.claude", "--", "true");
         expect_status(&o, 0);
+        /* As many links to links as the kernel follows. */
+        on_host(s,
+                "mkdir l; ln -s ../../l/1 .git/hooks/pre-commit; for i in $(seq 38); do ln -s $((i+1)) l/$i; done\n"
+                "echo good >l/39; cat .git/hooks/pre-commit",
+                &o);
+        expect_out(&o, "good\n");
+        RUN(s, &o, "--no-protect", "sub/.claude", "--", "ln", "-sf", "../x", "l/37");
+        expect_in(o.err, "a protected symlink is put back; what the command made of it is kept aside: ");
 }
 
 int main(void) {
