@@ -16,6 +16,17 @@ bool path_is_absolute(const char *path) {
         return path[0] == '/';
 }
 
+bool path_is_possible(const char *path) {
+        size_t n = 0, n_part = 0;
+
+        for (; path[n]; n++) {
+                n_part = path[n] == '/' ? 0 : n_part + 1;
+                if (n_part > NAME_MAX)
+                        return false;
+        }
+        return n < PATH_MAX;
+}
+
 /* Appends the components of `path` to what stands between `start` and `end`, and returns the new end.  The
  * result is at most a byte longer than the text.  Every run comes here some hundreds of times. */
 static char *append_components(char *start, char *end, const char *path) {

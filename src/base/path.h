@@ -7,6 +7,9 @@
 
 bool path_is_absolute(const char *path);
 
+/* Whether a name of that length can exist: no part is longer than NAME_MAX, and it fits in PATH_MAX. */
+bool path_is_possible(const char *path);
+
 /* "/a/./b//c/../d/" -> "/a/b/d".  Purely lexical; `path` must be absolute.
  * Returns NULL for want of memory.  ".." at the top stays at the top. */
 char *path_normalise(const char *path);

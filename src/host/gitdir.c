@@ -245,9 +245,10 @@ int gitdir_find(const char *project, struct gitdir *ret, const char **ret_why, c
         return r;
 }
 
-int gitdir_of_file(int folder, const char *path, const char *within, char **ret) {
+int gitdir_follow_within(int folder, const char *name, const char *prefix, const char *base,
+                         const char *within, char **ret) {
         _cleanup_free_ char *spelled = NULL, *normal = NULL, *canonical = NULL;
-        int r = gitdir_read_pointer(folder, ".git", "gitdir: ", path, &spelled);
+        int r = gitdir_read_pointer(folder, name, prefix, base, &spelled);
 
         if (r < 0)
                 return r;

@@ -25,10 +25,10 @@ int gitdir_read_config(int dir, const char *name,
 /* Reads a file of one line that holds `prefix` and a path, which is relative to `base`: *ret, not
  * normalised.  -EBADMSG: it holds something else; -EFBIG, -ENOMEM, open(2)'s. */
 int gitdir_read_pointer(int dir, const char *name, const char *prefix, const char *base, char **ret);
-/* Where the .git file of `folder`, a descriptor of the folder at `path`, leads to; canonical, for the caller
- * to free.  Nothing outside `within` is opened: -EXDEV.  -EBADMSG: it is no such file; -ENOMEM and others.
- */
-int gitdir_of_file(int folder, const char *path, const char *within, char **ret);
+/* Where such a file of `folder`, a descriptor of the folder at `base`, leads to; canonical, for the caller
+ * to free.  Nothing outside `within` is opened: -EXDEV.  And gitdir_read_pointer()'s. */
+int gitdir_follow_within(int folder, const char *name, const char *prefix, const char *base,
+                         const char *within, char **ret);
 void gitdir_clear(struct gitdir *g);
 #define _cleanup_gitdir_ _cleanup_(gitdir_clear)
 

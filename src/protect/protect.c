@@ -74,7 +74,7 @@ static int protect_one_nested(const struct protecting *above, const char *name, 
 
         if (!path || !below)
                 return -ENOMEM;
-        if (protect_is_left_open(above, name))
+        if (protect_is_left_open(above, name) || strv_contains(*p.repositories, path))
                 return 0;
         /* A writable folder of its own has its turn. */
         for (size_t i = 0; i < s->files.n_rules; i++)
@@ -82,6 +82,8 @@ static int protect_one_nested(const struct protecting *above, const char *name, 
                         return 0;
         if (++*p.n_repositories > PROTECT_REPOSITORIES_MAX)
                 return -E2BIG;
+        if (strv_add(p.repositories, path) < 0)
+                return -ENOMEM;
         p.path = path;
         p.below = below;
         p.globs = NULL;
@@ -119,6 +121,21 @@ static int protect_nested(const struct protecting *p, unsigned depth) {
         return r;
 }
 
+/* Linked worktrees are where their git dirs say, at any depth. */
+static int protect_worktrees(const struct protecting *p) {
+        struct protecting top = protect_top_of(p);
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < strv_length(*p->worktrees); i++) {
+                _cleanup_free_ char *below = NULL;
+
+                r = protect_linked_worktree(&top, (*p->worktrees)[i], &below);
+                if (r > 0)
+                        r = protect_one_nested(&top, below, 1);
+        }
+        return r;
+}
+
 static int protect_folder(struct protecting *p) {
         const struct nsrun_policy *policy = p->resolved->policy;
         int r = 0;
@@ -133,6 +150,8 @@ static int protect_folder(struct protecting *p) {
                         return protect_error(p, r, *glob);
         }
         r = protect_repository(p, 0);
+        if (r >= 0)
+                r = protect_worktrees(p);
         for (char *const *target = p->targets; target && *target && r >= 0; target++)
                 r = protect_target(p, *target);
         return r < 0 ? protect_error(p, r, NULL) : 0;
@@ -148,11 +167,14 @@ int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
         if (r >= 0 && protect_home_targets(s, &targets) < 0)
                 r = error_oom(err);
         for (size_t i = 0; i < n && r >= 0; i++) {
+                _cleanup_strv_ char **repositories = NULL, **worktrees = NULL;
                 struct protecting p = {.resolved = s,
                                        .below = "",
                                        .is_git_dir = s->files.rules[i].giver == PLAN_BY_GIT,
                                        .git_fd = -EBADF,
                                        .n_repositories = &n_repositories,
+                                       .repositories = &repositories,
+                                       .worktrees = &worktrees,
                                        .targets = targets,
                                        .err = err};
 

@@ -17,7 +17,7 @@
 #include "protect_stubs.h"
 
 enum {
-        LINKS_DEPTH = 8,   /* symlinks that lead to folders with symlinks */
+        LINKS_DEPTH = 40,  /* symlinks that lead to the next, as many as the kernel follows */
         FOLDERS_DEPTH = 3, /* of what is obeyed, in which symlinks are looked for */
 };
 
@@ -71,6 +71,9 @@ static int protect_linked(const struct protecting *p, const char *link) {
         said = folder ? path_join(folder, text) : NULL;
         if (!said || path_canonical_to_be(link, &canonical) < 0)
                 return -ENOMEM;
+        if ((path_is_beneath(said, p->top) || path_is_beneath(canonical, p->top)) &&
+            ++*p->n_repositories > PROTECT_REPOSITORIES_MAX)
+                return -E2BIG;
         r = has_its_own_turn(p, said) ? 0 : protect_target(&linked, said);
         return r < 0 || streq(said, canonical) || has_its_own_turn(p, canonical)
                        ? r
@@ -112,10 +115,20 @@ static int follow_found(void *data, const char *name, const struct stat *st) {
                 return 0;
         if (!S_ISLNK(st->st_mode))
                 return watch_other_names(p, name);
-        if (++*p->n_repositories > PROTECT_REPOSITORIES_MAX)
-                return -E2BIG;
         link = str_concat(p->path, "/", name);
         return link ? protect_linked(p, link) : -ENOMEM;
+}
+
+/* Where there is more in a protected folder than is looked at. */
+static int refuse_folder(const struct protecting *p, const char *name) {
+        _cleanup_free_ char *path = path_join(p->path, name),
+                            *below = str_concat(p->below, *p->below ? "/" : "", name), *hint = NULL;
+
+        if (!path || !below ||
+            !(hint = str_format("look who made them; --no-protect %s leaves it open", below)))
+                return -ENOMEM;
+        return error_set(p->err, NSRUN_STAGE_POLICY, -E2BIG, path,
+                         "there are too many files or symlinks in it to protect what they lead to", hint);
 }
 
 /* What is in a folder that is obeyed may be a symlink: a hook that leads to the project's own script. */
@@ -129,10 +142,9 @@ static int follow_links_in(struct protecting *p, const char *name, unsigned dept
         _cleanup_free_ char *folder = glob_escape(name),
                             *glob = folder ? str_concat(folder, "/", "*") : NULL;
         char *const globs[] = {glob, NULL};
+        int r = !glob ? -ENOMEM : depth < FOLDERS_DEPTH ? glob_find(p->fd, globs, &search) : 0;
 
-        if (!glob)
-                return -ENOMEM;
-        return depth < FOLDERS_DEPTH ? glob_find(p->fd, globs, &search) : 0;
+        return r == -E2BIG ? refuse_folder(p, name) : r;
 }
 
 /* Whether it is a folder, or git's configuration, of which the command gets a version of its own; what
@@ -264,7 +276,8 @@ int protect_path(const struct protecting *p, const char *path, char **ret_below)
         struct protecting top = protect_top_of(p);
         int r;
 
-        if (!below || path_is_beneath(p->path, path))
+        /* A command may have made a link to what no file can be called. */
+        if (!below || path_is_beneath(p->path, path) || !path_is_possible(path))
                 return 0;
         r = name ? protect_in_top(&top, name) : -ENOMEM;
         if (r >= 0)

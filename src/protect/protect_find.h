@@ -27,6 +27,8 @@ struct protecting {
         char *git_dir;    /* where its git dir is, if that is known; or NULL */
         int git_fd;       /* of that, O_PATH; or -EBADF */
         unsigned *n_repositories;
+        char ***repositories; /* paths of those below the writable folder that have had their turn */
+        char ***worktrees;    /* git dirs of linked worktrees in it */
         char *const *targets; /* of symlinks of the home */
         unsigned n_links;     /* of protected names and in their folders, that led here: what they lead to is
                                  read-only, also a folder */

@@ -80,6 +80,8 @@ static int protect_worktree(void *data, const char *name, const struct stat *st)
 
                 r = glob ? protect_name(dirs->protecting, glob) : -ENOMEM;
         }
+        if (r >= 0 && strv_consume(dirs->protecting->worktrees, path_join(dirs->protecting->path, name)) < 0)
+                r = -ENOMEM;
         if (r >= 0)
                 r = (modules = join_globs(folder, "modules")) ? 0 : -ENOMEM;
         return r < 0 ? r : protect_modules(dirs->protecting, modules, 0);
@@ -177,7 +179,7 @@ static int follow_dot_git(struct protecting *p, bool is_file) {
         int r;
 
         if (is_file) {
-                r = gitdir_of_file(p->fd, p->path, p->top, &canonical);
+                r = gitdir_follow_within(p->fd, ".git", "gitdir: ", p->path, p->top, &canonical);
         } else {
                 link = path_join(p->path, ".git");
                 r = link ? path_canonical(link, &canonical, NULL) : -ENOMEM;
@@ -378,20 +380,64 @@ static int protect_users_orders(const struct protecting *p) {
         return r;
 }
 
+/* The git dir that a linked worktree's shares: git obeys its configuration in the worktree, too. */
+static int open_common(const struct protecting *p, char **ret_path) {
+        const struct resolved_git *git = &p->resolved->git;
+        bool is_known = git->common_dir && streq(p->git_dir, git->dir);
+        _cleanup_free_ char *path = is_known ? strdup(git->common_dir) : NULL;
+        int r = path       ? 0
+                : is_known ? -ENOMEM
+                           : gitdir_follow_within(p->git_fd, "commondir", "", p->git_dir, p->top, &path);
+
+        if (r >= 0)
+                r = is_known ? open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                             : beneath_open(p->top_fd, path_below(path, p->top), O_PATH | O_DIRECTORY, 0);
+        if (r >= 0)
+                *ret_path = TAKE_PTR(path);
+        return r;
+}
+
 int protect_git_orders(const struct protecting *p) {
-        const struct resolved *s = p->resolved;
         _cleanup_close_ int common = -EBADF;
+        _cleanup_free_ char *common_dir = NULL;
         unsigned n_included = 0;
-        struct ordering o = {.protecting = p, .folder = p->git_dir, .n_included = &n_included};
+        struct ordering o = {.protecting = p, .n_included = &n_included};
         int r = protect_is_left_open(p, ".git") ? 0 : protect_users_orders(p);
 
         if (r >= 0 && p->git_fd >= 0 && !protect_is_left_open(p, ".git")) {
-                if (s->git.common_dir && streq(p->git_dir, s->git.dir))
-                        common = open(s->git.common_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-                r = common >= 0 ? gitorders_read(common, take_order, &o) : 0;
+                common = open_common(p, &common_dir);
+                o.folder = common_dir;
+                r = common >= 0 ? gitorders_read(common, take_order, &o) : common;
+                o.folder = p->git_dir;
                 if (!is_refusal(r))
                         r = gitorders_read(p->git_fd, take_order, &o);
         }
+        return is_refusal(r) ? r : 0;
+}
+
+int protect_linked_worktree(const struct protecting *top, const char *git_dir, char **ret_below) {
+        _cleanup_close_ int fd =
+                beneath_open(top->top_fd, path_below(git_dir, top->top), O_PATH | O_DIRECTORY, 0);
+        _cleanup_free_ char *spelled = NULL, *dot_git = NULL, *folder = NULL, *canonical = NULL;
+        unsigned n_included = 0;
+        struct protecting p = *top;
+        struct ordering o = {.protecting = &p, .folder = git_dir, .n_included = &n_included};
+        const char *below;
+        int r = fd < 0 ? fd : gitdir_read_pointer(fd, "gitdir", "", git_dir, &spelled);
+
+        if (r >= 0)
+                r = (dot_git = path_normalise(spelled)) && (folder = path_parent(dot_git))
+                            ? responds_in_time(AT_FDCWD, folder, NULL, p.err)
+                            : -ENOMEM;
+        if (r >= 0 && path_canonical_to_be(folder, &canonical) < 0)
+                r = -ENOMEM;
+        if (r < 0)
+                return is_refusal(r) ? r : 0;
+        below = p.is_git_dir ? NULL : path_below(canonical, p.top);
+        if (below && *below)
+                return (*ret_below = strdup(below)) ? 1 : -ENOMEM;
+        p.path = canonical;
+        r = gitorders_read(fd, take_order, &o);
         return is_refusal(r) ? r : 0;
 }
 

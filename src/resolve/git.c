@@ -133,17 +133,14 @@ struct listing_worktrees {
 /* Whether an empty file may stand at `path` in the sandbox's own folders. */
 static bool is_place_of_worktree(const char *path) {
         static const char *const never[] = {"/dev", "/etc", "/proc", "/sys"};
-        size_t n_component = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(never); i++)
                 if (path_is_beneath(path, never[i]))
                         return false;
-        for (const char *c = path; *c; c++) {
-                n_component = *c == '/' ? 0 : n_component + 1;
-                if ((unsigned char)*c < 0x20 || *c == 0x7f || n_component > NAME_MAX)
+        for (const char *c = path; *c; c++)
+                if ((unsigned char)*c < 0x20 || *c == 0x7f)
                         return false;
-        }
-        return strlen(path) < PATH_MAX && streq(path_basename(path), ".git");
+        return path_is_possible(path) && streq(path_basename(path), ".git");
 }
 
 /* Whether a worktree's folder lies in the repository's own, which the command of another one can write to,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Linked worktrees deep in the project, where no repository is looked for. */
+/* Linked worktrees in the project, and what else a command makes that has a later start look further. */
 #include "harness.h"
 
 static void on_host(const struct site *s, const char *script, struct outcome *o) {
@@ -21,7 +21,7 @@ TEST(what_leads_git_to_a_worktrees_git_dir_is_gits) {
                 "cp -r .git/worktrees/c .git/stage; echo ../../evil >.git/stage/commondir";
         static const char bad[] =
                 "mv .git/stage .git/worktrees/e; git worktree add -q .trees/f; echo ../../evil >.git/worktrees/f/commondir\n"
-                "rm .trees/a/.git; echo 'gitdir: evil' >.trees/a/.git";
+                "git worktree add -q .trees/i; echo 'gitdir: evil' >.trees/i/.git; rm .trees/a/.git";
         static const char own[] =
                 "for n in g h; do git worktree add -q .trees/$n; done; git -C .trees/g config --worktree core.sparseCheckout true\n"
                 "git -C .trees/h config --worktree core.fsmonitor evil";
@@ -34,7 +34,7 @@ TEST(what_leads_git_to_a_worktrees_git_dir_is_gits) {
         _cleanup_free_ char *second = replaced(first, "/e/", "/f/");
         _cleanup_free_ char *led = text_of(
                 "nsrun: note: since the command ran this leads to another git dir than the linked worktree's, and git "
-                "obeys that: git worktree repair mends it: %s/.trees/a/.git\n",
+                "obeys that: git worktree repair mends it: %s/.trees/i/.git\n",
                 s->project);
         _cleanup_free_ char *moved = text_of(
                 "nsrun: note: a linked worktree's configuration that names a program or a work tree, which the "
@@ -53,6 +53,7 @@ TEST(what_leads_git_to_a_worktrees_git_dir_is_gits) {
         expect_in(o.err, first);
         expect_in(o.err, second);
         expect_in(o.err, led);
+        expect_in(o.err, "'.trees/a/.git': Device or resource busy\n");
         on_host(s,
                 "rm -r .git/worktrees/e .git/worktrees/f; git worktree repair; git config extensions.worktreeConfig true",
                 &o);
@@ -60,6 +61,80 @@ TEST(what_leads_git_to_a_worktrees_git_dir_is_gits) {
         assert_string_equal(o.err, moved);
         on_host(s, "ls .git/worktrees/?/config.worktree*", &o);
         expect_out(&o, ".git/worktrees/g/config.worktree\n.git/worktrees/h/config.worktree.aside-0\n");
+}
+
+/* What the configuration that linked worktrees share, or that one has alone, names in each of them. */
+TEST(what_a_worktrees_configuration_names_is_protected) {
+        static const struct {
+                const char *before, *script, *said;
+        } cases[] = {
+                {"git config core.hooksPath h; git worktree add -q wt", "echo evil >wt/h/x", "/wt/h\n"},
+                {"git config alias.a '!h/x'; git worktree add -q wt", "echo evil >wt/h/x",
+                 "wt/h/x: Read-only file system"},
+                {"git clone -q --bare . r.git; git -C r.git config core.hooksPath h; git -C r.git worktree add -q ../wt",
+                 "echo bad >wt/h/x", "/wt/h\n"},
+                {"git config core.hooksPath h; git worktree add -q .w/a/b", "echo evil >.w/a/b/h/x",
+                 "/.w/a/b/h\n"},
+                {"git worktree add -q .w/a/c", "echo evil >.w/a/c/.envrc", "/.w/a/c/.envrc; "},
+                {"git clone -q --bare . r.git; git -C r.git config alias.a '!h/x'; git -C r.git worktree add -q ../a/b",
+                 "echo evil >a/b/h/x", "a/b/h/x: Read-only file system"},
+                {"git config extensions.worktreeConfig true; git worktree add -q .w/d; git -C .w/d config --worktree "
+                 "core.hooksPath h",
+                 "echo evil >.w/d/h/x", "/.w/d/h\n"},
+                {"git config extensions.worktreeConfig true; git worktree add -q ../out; git -C ../out config --worktree "
+                 "core.hooksPath \"$PWD/h\"",
+                 "echo evil >h/x", "/h\n"},
+                {"git config extensions.worktreeConfig true; git worktree add -q ../out; git -C ../out config --worktree "
+                 "include.path inc; echo >.git/worktrees/out/inc",
+                 "echo evil >.git/worktrees/out/inc", "/out/inc: Read-only file system"},
+        };
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *before =
+                        text_of("rm -rf ..?* .[!.]* * ../out; git init -q -b main .; mkdir h; >h/x\n"
+                                "git add h; git commit -qm h; %s",
+                                cases[i].before);
+
+                on_host(s, before, &o);
+                RUN(s, &o, "--", "sh", "-c", cases[i].script);
+                if (!strstr(o.err, cases[i].said))
+                        fail_msg("%s: said %s", cases[i].before, o.err);
+                RUN(s, &o, "--no-protect", "*", "--", "sh", "-c", cases[i].script);
+                expect_status(&o, 0);
+                assert_string_equal(o.err, "");
+        }
+}
+
+/* The next start is no refusal for what a command made, or says what to leave open. */
+TEST(symlinks_that_a_command_makes_leave_a_way_to_start) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *refused = text_of(
+                "nsrun: there are too many files or symlinks in it to protect what they lead to: %s/sub/.claude: "
+                "Argument list too long; look who made them; --no-protect sub/.claude leaves it open",
+                s->project);
+
+        on_host(s,
+                "git init -q .; git init -q sub; mkdir sub/.claude; echo 1 >x; ln -s ../../x sub/.claude/x\n"
+                "ln -s \"../$(printf '%0300d' 0)\" sub/.claude/long; for i in $(seq 600); do ln -s /$i sub/.claude/$i; done",
+                &o);
+        RUN(s, &o, "--", "sh", "-c", "echo 2 >x");
+        expect_in(o.err, "cannot create x: Read-only file system");
+        on_host(s, "for i in $(seq 600); do ln -sf ../../$i sub/.claude/$i; done", &o);
+        RUN(s, &o, "--", "true");
+        expect_refusal(&o, 125, refused);
+        RUN(s, &o, "--no-protect", "sub/.claude", "--", "true");
+        expect_status(&o, 0);
+        /* As many links to links as the kernel follows. */
+        on_host(s,
+                "mkdir l; ln -s ../../l/1 .git/hooks/pre-commit; for i in $(seq 38); do ln -s $((i+1)) l/$i; done\n"
+                "echo good >l/39; cat .git/hooks/pre-commit",
+                &o);
+        expect_out(&o, "good\n");
+        RUN(s, &o, "--no-protect", "sub/.claude", "--", "ln", "-sf", "../x", "l/37");
+        expect_in(o.err, "a protected symlink is put back; what the command made of it is kept aside: ");
 }
 
 int main(void) {
