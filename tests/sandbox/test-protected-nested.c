@@ -242,18 +242,6 @@ TEST(a_git_dir_under_another_name_is_protected) {
         }
 }
 
-/* Until the coarse clock has passed this moment: what was written in the tick in which a run begins is taken
- * for that run's.  That the coarse clock has gone on is not enough: it lags by up to a tick, and since Linux
- * 6.13 a file that was looked at gets the fine clock's time. */
-static void await_tick(void) {
-        struct timespec begun, now;
-
-        (void)clock_gettime(CLOCK_REALTIME, &begun);
-        do
-                (void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
-        while (now.tv_sec < begun.tv_sec || (now.tv_sec == begun.tv_sec && now.tv_nsec <= begun.tv_nsec));
-}
-
 /* One line for each that carries what git obeys, when it comes to carry it. */
 TEST(repositories_that_a_command_makes_are_told) {
         static const char note[] = "nsrun: note: the command made or changed a git repository with";
