@@ -137,6 +137,24 @@ TEST(symlinks_that_a_command_makes_leave_a_way_to_start) {
         expect_in(o.err, "a protected symlink is put back; what the command made of it is kept aside: ");
 }
 
+/* What git writes stays writable, and what it executes doesn't become so. */
+TEST(a_protected_symlink_into_a_git_dir_leaves_git_whole) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s,
+                "git init -q -b main .; git commit -q --allow-empty -m one; git init -q sub; mkdir .claude .git/own\n"
+                "for n in '' /objects /refs /refs/heads/main /HEAD /logs; do ln -s ../.git$n .claude/a${n##*/}; done\n"
+                "ln -s ../sub/.git/objects .claude/sub; echo good >.git/own/x; ln -s ../own/x .git/hooks/pre-push",
+                &o);
+        RUN(s, &o, "--", "sh", "-c",
+            "echo x >x; git add x; git commit -qm two; git checkout -qb other; git -C sub commit -q --allow-empty -m s");
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+        RUN(s, &o, "--", "sh", "-c", "echo evil >.git/own/x");
+        expect_in(o.err, "cannot create .git/own/x: Read-only file system");
+}
+
 int main(void) {
         return run_all_tests();
 }
