@@ -326,18 +326,34 @@ static int protect_word(const struct protecting *p, const char *word, bool is_fi
         return r < 0 ? r : 0;
 }
 
-static int protect_program(const struct protecting *p, const char *value) {
-        static const char ends[] = " \t\r\n!\"'`;|&()<>=";
-        int r = 0;
+/* With is_shell as a shell has the words, without quotes and backslashes. */
+static int protect_words(const struct protecting *p, const char *value, bool is_shell) {
+        const char *ends = is_shell ? " \t\r\n`;|&()<>" : " \t\r\n!\"'`;|&()<>=";
+        _cleanup_free_ char *word = malloc(strlen(value) + 1);
+        int r = word ? 0 : -ENOMEM;
 
         for (unsigned i = 0; i < WORDS_MAX && r >= 0 && *(value += strspn(value, ends)); i++) {
-                size_t n = strcspn(value, ends);
-                _cleanup_free_ char *word = strndup(value, n);
+                char quote = '\0', *to = word;
 
-                r = word ? protect_word(p, word, i == 0) : -ENOMEM;
-                value += n;
+                for (; *value && (quote || !strchr(ends, *value)); value++)
+                        if (is_shell && *value == quote)
+                                quote = '\0';
+                        else if (is_shell && !quote && (*value == '"' || *value == '\''))
+                                quote = *value;
+                        else
+                                *to++ = is_shell && *value == '\\' && quote != '\'' && value[1] ? *++value
+                                                                                                : *value;
+                *to = '\0';
+                r = protect_word(p, word, i == 0);
         }
         return r;
+}
+
+static int protect_program(const struct protecting *p, const char *value) {
+        const char *line = value + (*value == '!');
+        int r = protect_words(p, line, false);
+
+        return r >= 0 && strpbrk(line, "\"'\\=!") ? protect_words(p, line, true) : r;
 }
 
 /* An entry that names a folder of hooks, or a file of configuration: the one is relative to the work tree,
