@@ -49,11 +49,32 @@ bool protect_is_left_open(const struct protecting *p, const char *name) {
         return (!p->is_git_dir && is_among_open(policy, name)) || (below && is_among_open(policy, below));
 }
 
-/* Whether the path is, or lies below, a name of the list at the repository's top: that has its turn. */
-static bool has_its_own_turn(const struct protecting *p, const char *path) {
-        const char *below = path_below(path, p->path);
+/* Whether it is what git writes day by day in a git dir; "" is all of that. */
+static bool is_written_by_git(const char *below) {
+        static const char *const names[] = {"HEAD",        "index", "logs",     "objects",
+                                            "packed-refs", "refs",  "worktrees"};
 
-        return below && protect_covers(below) && protect_folder_of(below) == 0;
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                const char *rest = startswith(below, names[i]);
+
+                if (rest && (!*rest || *rest == '/'))
+                        return true;
+        }
+        return !*below;
+}
+
+/* Whether a symlink closes nothing that it leads to: it is, or lies below, a name of the list at the
+ * repository's top, which has its turn; or git could not work. */
+static bool is_no_target(const struct protecting *p, const char *path) {
+        const char *below = path_below(path, p->path), *in_git = strstr(path, "/.git/");
+
+        if ((below && protect_covers(below) && protect_folder_of(below) == 0) ||
+            (in_git && is_written_by_git(in_git + strlen("/.git/"))))
+                return true;
+        STRV_FOREACH (git_dir, p->resolved->protection.git_dirs)
+                if ((below = path_below(path, *git_dir)) && is_written_by_git(below))
+                        return true;
+        return false;
 }
 
 /* A symlink can't be bound, and what it says is looked at in the end; what it leads to can, and is obeyed as
@@ -74,8 +95,8 @@ static int protect_linked(const struct protecting *p, const char *link) {
         if ((path_is_beneath(said, p->top) || path_is_beneath(canonical, p->top)) &&
             ++*p->n_repositories > PROTECT_REPOSITORIES_MAX)
                 return -E2BIG;
-        r = has_its_own_turn(p, said) ? 0 : protect_target(&linked, said);
-        return r < 0 || streq(said, canonical) || has_its_own_turn(p, canonical)
+        r = is_no_target(p, said) ? 0 : protect_target(&linked, said);
+        return r < 0 || streq(said, canonical) || is_no_target(p, canonical)
                        ? r
                        : protect_target(&linked, canonical);
 }

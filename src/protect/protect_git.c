@@ -249,6 +249,7 @@ struct ordering {
         const struct protecting *protecting;
         const char *folder; /* to which its includes are relative */
         unsigned depth, *n_included;
+        char **worktree; /* core.worktree's last value */
 };
 
 static int take_order(void *data, const struct gitconfig_entry *entry);
@@ -325,18 +326,34 @@ static int protect_word(const struct protecting *p, const char *word, bool is_fi
         return r < 0 ? r : 0;
 }
 
-static int protect_program(const struct protecting *p, const char *value) {
-        static const char ends[] = " \t\r\n!\"'`;|&()<>=";
-        int r = 0;
+/* With is_shell as a shell has the words, without quotes and backslashes. */
+static int protect_words(const struct protecting *p, const char *value, bool is_shell) {
+        const char *ends = is_shell ? " \t\r\n`;|&()<>" : " \t\r\n!\"'`;|&()<>=";
+        _cleanup_free_ char *word = malloc(strlen(value) + 1);
+        int r = word ? 0 : -ENOMEM;
 
         for (unsigned i = 0; i < WORDS_MAX && r >= 0 && *(value += strspn(value, ends)); i++) {
-                size_t n = strcspn(value, ends);
-                _cleanup_free_ char *word = strndup(value, n);
+                char quote = '\0', *to = word;
 
-                r = word ? protect_word(p, word, i == 0) : -ENOMEM;
-                value += n;
+                for (; *value && (quote || !strchr(ends, *value)); value++)
+                        if (is_shell && *value == quote)
+                                quote = '\0';
+                        else if (is_shell && !quote && (*value == '"' || *value == '\''))
+                                quote = *value;
+                        else
+                                *to++ = is_shell && *value == '\\' && quote != '\'' && value[1] ? *++value
+                                                                                                : *value;
+                *to = '\0';
+                r = protect_word(p, word, i == 0);
         }
         return r;
+}
+
+static int protect_program(const struct protecting *p, const char *value) {
+        const char *line = value + (*value == '!');
+        int r = protect_words(p, line, false);
+
+        return r >= 0 && strpbrk(line, "\"'\\=!") ? protect_words(p, line, true) : r;
 }
 
 /* An entry that names a folder of hooks, or a file of configuration: the one is relative to the work tree,
@@ -349,6 +366,10 @@ static int take_order(void *data, const struct gitconfig_entry *entry) {
         size_t n;
         int r;
 
+        if (streq(entry->name, "core.worktree") && entry->value) {
+                free(*o->worktree);
+                return (*o->worktree = strdup(entry->value)) ? 0 : -ENOMEM;
+        }
         is_include |= gitconfig_is_in(entry->name, "includeif", "path", &subsection, &n);
         if (!entry->value || (!is_include && !streq(entry->name, "core.hookspath")))
                 return gitorders_names_program(entry) ? protect_program(o->protecting, entry->value) : 0;
@@ -397,31 +418,42 @@ static int open_common(const struct protecting *p, char **ret_path) {
         return r;
 }
 
+/* Protects what the files of configuration in a git dir name; `folder` is the git dir's. */
+static int protect_orders(const struct protecting *p, int git_dir, const char *folder) {
+        _cleanup_free_ char *worktree = NULL, *path = NULL;
+        unsigned n_included = 0;
+        struct protecting in = *p;
+        struct ordering o = {
+                .protecting = &in, .folder = folder, .n_included = &n_included, .worktree = &worktree};
+        int r = gitorders_read(git_dir, take_order, &o);
+
+        /* Where that is the work tree, relative paths are in there. */
+        in.path = path = worktree && !is_refusal(r) ? path_join(folder, worktree) : NULL;
+        if (path && !streq(path, p->path)) {
+                r = protect_users_orders(&in);
+                if (!is_refusal(r))
+                        r = gitorders_read(git_dir, take_order, &o);
+        }
+        return is_refusal(r) ? r : worktree && !path ? -ENOMEM : 0;
+}
+
 int protect_git_orders(const struct protecting *p) {
         _cleanup_close_ int common = -EBADF;
         _cleanup_free_ char *common_dir = NULL;
-        unsigned n_included = 0;
-        struct ordering o = {.protecting = p, .n_included = &n_included};
         int r = protect_is_left_open(p, ".git") ? 0 : protect_users_orders(p);
 
-        if (r >= 0 && p->git_fd >= 0 && !protect_is_left_open(p, ".git")) {
-                common = open_common(p, &common_dir);
-                o.folder = common_dir;
-                r = common >= 0 ? gitorders_read(common, take_order, &o) : common;
-                o.folder = p->git_dir;
-                if (!is_refusal(r))
-                        r = gitorders_read(p->git_fd, take_order, &o);
-        }
-        return is_refusal(r) ? r : 0;
+        if (is_refusal(r) || p->git_fd < 0 || protect_is_left_open(p, ".git"))
+                return is_refusal(r) ? r : 0;
+        common = open_common(p, &common_dir);
+        r = common >= 0 ? protect_orders(p, common, common_dir) : common;
+        return is_refusal(r) ? r : protect_orders(p, p->git_fd, p->git_dir);
 }
 
 int protect_linked_worktree(const struct protecting *top, const char *git_dir, char **ret_below) {
         _cleanup_close_ int fd =
                 beneath_open(top->top_fd, path_below(git_dir, top->top), O_PATH | O_DIRECTORY, 0);
         _cleanup_free_ char *spelled = NULL, *dot_git = NULL, *folder = NULL, *canonical = NULL;
-        unsigned n_included = 0;
         struct protecting p = *top;
-        struct ordering o = {.protecting = &p, .folder = git_dir, .n_included = &n_included};
         const char *below;
         int r = fd < 0 ? fd : gitdir_read_pointer(fd, "gitdir", "", git_dir, &spelled);
 
@@ -437,8 +469,7 @@ int protect_linked_worktree(const struct protecting *top, const char *git_dir, c
         if (below && *below)
                 return (*ret_below = strdup(below)) ? 1 : -ENOMEM;
         p.path = canonical;
-        r = gitorders_read(fd, take_order, &o);
-        return is_refusal(r) ? r : 0;
+        return protect_orders(&p, fd, git_dir);
 }
 
 /* Where the walk finds links. */

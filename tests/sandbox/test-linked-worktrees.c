@@ -73,6 +73,14 @@ TEST(what_a_worktrees_configuration_names_is_protected) {
                  "wt/h/x: Read-only file system"},
                 {"git clone -q --bare . r.git; git -C r.git config core.hooksPath h; git -C r.git worktree add -q ../wt",
                  "echo bad >wt/h/x", "/wt/h\n"},
+                {"mkdir -p src/h; git config core.worktree ../src; git config core.hooksPath h",
+                 "echo evil >src/h/x", "/src/h\n"},
+                {"mkdir src; >src/x; git config core.worktree ../src; git config alias.a '!./x'",
+                 "echo evil >src/x", "src/x: Read-only file system"},
+                {"git config alias.a '!\"h/my x\" y'; >'h/my x'", "echo evil >'h/my x'",
+                 "h/my x: Read-only file system"},
+                {"git config alias.a '!: <h/z && h\\/\"o\"u'\"'t=1'\"; >h/out=1", "echo evil >h/out=1",
+                 "h/out=1: Read-only file system"},
                 {"git config core.hooksPath h; git worktree add -q .w/a/b", "echo evil >.w/a/b/h/x",
                  "/.w/a/b/h\n"},
                 {"git worktree add -q .w/a/c", "echo evil >.w/a/c/.envrc", "/.w/a/c/.envrc; "},
@@ -135,6 +143,24 @@ TEST(symlinks_that_a_command_makes_leave_a_way_to_start) {
         expect_out(&o, "good\n");
         RUN(s, &o, "--no-protect", "sub/.claude", "--", "ln", "-sf", "../x", "l/37");
         expect_in(o.err, "a protected symlink is put back; what the command made of it is kept aside: ");
+}
+
+/* What git writes stays writable, and what it executes doesn't become so. */
+TEST(a_protected_symlink_into_a_git_dir_leaves_git_whole) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s,
+                "git init -q -b main .; git commit -q --allow-empty -m one; git init -q sub; mkdir .claude .git/own\n"
+                "for n in '' /objects /refs /refs/heads/main /HEAD /logs; do ln -s ../.git$n .claude/a${n##*/}; done\n"
+                "ln -s ../sub/.git/objects .claude/sub; echo good >.git/own/x; ln -s ../own/x .git/hooks/pre-push",
+                &o);
+        RUN(s, &o, "--", "sh", "-c",
+            "echo x >x; git add x; git commit -qm two; git checkout -qb other; git -C sub commit -q --allow-empty -m s");
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+        RUN(s, &o, "--", "sh", "-c", "echo evil >.git/own/x");
+        expect_in(o.err, "cannot create .git/own/x: Read-only file system");
 }
 
 int main(void) {
