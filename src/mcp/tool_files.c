@@ -163,7 +163,7 @@ static int put_content(int fd, const char *path, const char *content, size_t n, 
         return r < 0 ? fail_file(path, r, "the file can't be written", err) : 0;
 }
 
-static void add_visible(struct strbuf *to, const char *did, const char *path, size_t n, const char *what) {
+static void add_done(struct strbuf *to, const char *did, const char *path, size_t n, const char *what) {
         _cleanup_free_ char *visible = str_visible(path);
 
         strbuf_addf(to, "%s%s: %zu%s", did, visible ? visible : "", n, what);
@@ -185,7 +185,7 @@ int tool_write(struct call *c, struct tool_answer *ret, struct nsrun_error *err)
         if (r >= 0)
                 r = put_content(fd, path, content, strlen(content), st.st_size, err);
         if (r >= 0)
-                add_visible(&ret->text, is_new ? "made " : "wrote ", path, strlen(content), " bytes");
+                add_done(&ret->text, is_new ? "made " : "wrote ", path, strlen(content), " bytes");
         return r;
 }
 
@@ -249,7 +249,7 @@ int tool_edit(struct call *c, struct tool_answer *ret, struct nsrun_error *err) 
         if (r >= 0)
                 r = put_content(fd, path, b.text ? b.text : "", b.length, st.st_size, err);
         if (r >= 0)
-                add_visible(&ret->text, "edited ", path, n, " replaced");
+                add_done(&ret->text, "edited ", path, n, " replaced");
         return r;
 }
 
