@@ -381,7 +381,7 @@ int kept_put(const char *project, const struct kept *about, int parent, const ch
         int r;
 
         if (fd < 0)
-                return fd;
+                return fd == -ENOENT || fd == -ENOTDIR ? -EPERM : fd;
         draft = open_or_make(fd, DRAFT, true);
         r = draft < 0 ? draft : fill_draft(fd, draft, about, parent, name);
         if (r >= 0 && fsync(draft) < 0)

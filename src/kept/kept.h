@@ -43,7 +43,7 @@ int kept_find_base(char **ret);
  * it gets its own.  What is more than the bounds, or has more removed names than
  * can be noted, is moved there, as it is.  -EFBIG: it lies on another file system; -ENOSPC: as many are kept
  * already; -EINVAL: it is nothing that can be kept; -EILSEQ: the path is no UTF-8; -EACCES and its like:
- * this user has no such folder. */
+ * this user has no such folder; -ENOENT: there is no such entry. */
 int kept_put(const char *project, const struct kept *about, int parent, const char *name, unsigned *ret);
 
 /* Puts an entry, whose open folder is `fd`, on the host, as kept_copy.h says, through no symlink, with the

@@ -114,7 +114,7 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
                 return 0;
         }
         /* Nothing kept the command from it; who made it on the host has lost it. */
-        if (r == -ENOENT || r == -ENOTDIR)
+        if (r == -ENOENT || r == -ENOTDIR || r == -ELOOP)
                 return look_say(l, name,
                                 "a protected name that came to be was taken away again by the command",
                                 NULL);

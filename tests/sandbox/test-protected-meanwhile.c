@@ -347,6 +347,28 @@ TEST(what_cannot_be_kept_after_a_kill_is_put_back_or_stays) {
         }
 }
 
+/* Nothing can be kept where the folder for it is none: that is no work of the command's. */
+TEST(without_a_store_what_is_made_is_renamed) {
+        const struct site *s = *state;
+        _cleanup_free_ char *text = text_of(
+                "export XDG_STATE_HOME=$PWD/../f; >../f; mkdir .github; (%s run -- sh -c 'echo evil >.envrc\n"
+                "while [ -e .envrc ]; do :; done; mkdir -p .github/d/x; chmod 500 .github/d; mv .github/d .github/hooks\n"
+                "while [ -e .github/hooks ]; do :; done; mv .github g; ln -s g .github' 2>&1; cat .envrc.*) | "
+                "sed 's/-[0-9a-f]\\{16\\}/-X/'",
+                program());
+        static const char note[] = "nsrun: note: a protected name that the command made " IS_RENAMED;
+        _cleanup_free_ char *
+                envrc = text_of(note, s->project, ".envrc.aside-X"),
+               *link = text_of(note, s->project, ".github.aside-X"),
+               *all = text_of(
+                       "%snsrun: note: a protected name that came to be was taken away again by the command: %s/.github/hooks\n%sevil\n",
+                       envrc, s->project, link);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, text, &o);
+        assert_string_equal(o.out, all);
+}
+
 /* It would be taken away again, and said to have been put there. */
 TEST(nothing_is_accepted_while_a_sandbox_of_the_project_runs) {
         const struct site *s = *state;
