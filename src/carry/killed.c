@@ -180,7 +180,7 @@ static int keep_killed_aside(struct keeping_killed *x, const char *what, const c
                 return -ENOMEM;
         if (from < 0 || faccessat(from, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
                 return 0;
-        r = x->kept_by.n >= KEPT_MOST
+        r = x->kept_by.n >= KEPT_MOST_NEW
                     ? -ENOSPC
                     : kept_by_put(&x->kept_by,
                                   &(struct kept){.path = (char *)(uintptr_t)path,

@@ -15,7 +15,8 @@
 #define KEPT_FILES     4096        /* bounds of one entry: files, folders and links, */
 #define KEPT_BYTES     (16U << 20) /* what they hold, */
 #define KEPT_DEPTH     32          /* and levels of folders */
-#define KEPT_MOST      256         /* entries of one project */
+#define KEPT_MOST      256         /* entries of one project, */
+#define KEPT_MOST_NEW  96          /* of protected names, of one run: each has room, and later runs */
 
 struct kept {
         unsigned number;

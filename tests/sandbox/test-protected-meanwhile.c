@@ -155,20 +155,21 @@ TEST(what_is_taken_away_no_command_can_change) {
         assert_string_equal(o.out, all);
 }
 
-TEST(a_flood_of_names_is_counted) {
+TEST(a_flood_of_names_is_counted_and_fills_no_store) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
         RUN(s, &o, "--", "sh", "-c",
             "for i in $(seq 300); do echo $i >.envrc; while [ -e .envrc ]; do :; done; done");
-        expect_status(&o, 0);
         expect_in(
                 o.err,
-                "nsrun: note: 44 more protected names that the command made are renamed: more than is kept aside\n");
+                "nsrun: note: 204 more protected names that the command made are renamed: more than is kept aside\n");
+        RUN(s, &o, "--", "sh", "-c", "echo 301 >.npmrc; while [ -e .npmrc ]; do :; done");
+        expect_in(o.err, "nsrun: note: 97 kept aside: ");
         on_host(s,
-                "cat .envrc.aside-* | sort -n | tail -n 1; cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry | sort -n | sed -n '1p;$p'",
+                "cat .envrc.aside-* | sort -n | tail -n 1; cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry | sort -n | sed -n '1p;96,$p'",
                 &o);
-        expect_out(&o, "300\n1\n256\n");
+        expect_out(&o, "300\n1\n96\n301\n");
 }
 
 /* The user's inotify instances are used up: who waits looks by itself. */
