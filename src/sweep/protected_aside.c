@@ -98,9 +98,8 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
                                                        .reason = (char *)(uintptr_t)KEPT_PROTECTED,
                                                        .is_whole = true},
                                         from, aside);
+                r = r < 0 ? r : remove_tree(from, aside);
         }
-        if (r >= 0 && !is_too_much)
-                r = remove_tree(from, aside);
         if (r == -ENOMEM)
                 return r;
         if (is_away && (is_too_much || r < 0))
