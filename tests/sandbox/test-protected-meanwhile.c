@@ -296,8 +296,7 @@ TEST(a_kill_loses_nothing_that_is_to_be_kept_aside) {
         "look() { find . -name mine | sort | plain; }; "
 #define IS_RENAMED "can't be kept aside, and is renamed: %s/%s; look at it, and remove it\n"
 
-/* More than is kept, or nothing that can be: it is put back, in a folder above where that is gone, and be it
- * closed. */
+/* More than is kept, or nothing that can be: in a folder above where its own is gone, and be that closed. */
 TEST(what_cannot_be_kept_is_put_back) {
         static const char script[] = FILL
                 "(fill; mkdir t; mkfifo t/mine; mv t .idea; while [ -e .idea ]; do :; done; >go) &\n"
@@ -322,8 +321,7 @@ TEST(what_cannot_be_kept_is_put_back) {
         }
 }
 
-/* By whoever comes after a kill; where nothing of the project is there the run directory stays, and is told
- * of until somebody has taken it. */
+/* By whoever comes after a kill; where nothing takes it the run directory stays. */
 TEST(what_cannot_be_kept_after_a_kill_is_put_back_or_stays) {
         static const char script[] =
                 "git init -q ../o; git init -q p; cd p; " FILL
