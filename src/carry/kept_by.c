@@ -15,12 +15,17 @@ static char *quote_command(char *const *argv) {
 
         strbuf_add(&b, "");
         STRV_FOREACH (word, argv) {
-                _cleanup_free_ char *quoted = str_shell_quote(*word);
+                _cleanup_free_ char *quoted = str_shell_quote(*word),
+                                    *visible = quoted ? str_visible_text(quoted) : NULL;
+                size_t n = visible ? strnlen(visible, COMMAND_MOST) : 0;
 
-                if (!quoted)
+                if (!visible)
                         return NULL;
+                /* No part of a character. */
+                while ((visible[n] & 0xc0) == 0x80)
+                        n--;
                 strbuf_add(&b, word == argv ? "" : " ");
-                strbuf_add_bytes(&b, quoted, strnlen(quoted, COMMAND_MOST));
+                strbuf_add_bytes(&b, visible, n);
                 if (b.length > COMMAND_MOST)
                         break;
         }

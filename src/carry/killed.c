@@ -174,23 +174,29 @@ static int keep_killed_aside(struct keeping_killed *x, const char *what, const c
         _cleanup_free_ char *folder = path_parent(path);
         _cleanup_close_ int parent = folder ? open_canonical(folder) : -ENOMEM;
         const char *away = startswith(what, AWAY "/"), *name = away ? away : what;
-        int from = away ? x->away : parent, r;
+        int from = away ? x->away : parent, r = 0;
 
         if (!folder)
                 return -ENOMEM;
-        if (from < 0 || faccessat(from, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+        for (unsigned i = 0; i < 2; i++) {
+                r = from < 0                                               ? from
+                    : faccessat(from, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 ? -errno
+                    : x->kept_by.n >= KEPT_MOST_NEW
+                            ? -ENOSPC
+                            : kept_by_put(&x->kept_by,
+                                          &(struct kept){.path = (char *)(uintptr_t)path,
+                                                         .reason = (char *)(uintptr_t)KEPT_PROTECTED,
+                                                         .is_whole = true},
+                                          from, name);
+                r = r < 0 ? r : remove_tree(from, name);
+                /* The command has closed the folder. */
+                if (r != -EACCES || from < 0 || folder_open_to_owner(from) < 0)
+                        break;
+        }
+        if (r == -ENOENT || r == -ENOTDIR || r == -ELOOP)
                 return 0;
-        r = x->kept_by.n >= KEPT_MOST
-                    ? -ENOSPC
-                    : kept_by_put(&x->kept_by,
-                                  &(struct kept){.path = (char *)(uintptr_t)path,
-                                                 .reason = (char *)(uintptr_t)KEPT_PROTECTED,
-                                                 .is_whole = true},
-                                  from, name);
-        if (r >= 0)
-                r = remove_tree(from, name) < 0 ? -EIO : 1;
         if (r >= 0 || r == -ENOMEM)
-                return r;
+                return r < 0 ? r : 1;
         if (away)
                 return put_killed_back(x, away, folder, path, ret_place) < 0 ? -ENOMEM : r;
         *ret_place = str_concat(folder, "/", what);

@@ -4,6 +4,7 @@
 #include "kept.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/fs.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -21,6 +22,7 @@
 
 #define DRAFT ".new"
 #define ABOUT "about.json"
+#define PATH  "path" /* a symlink's text: that of the entry, if it is no UTF-8 */
 
 enum {
         ABOUT_SIZE = 256 << 10,
@@ -114,13 +116,20 @@ static int read_about(int folder, struct kept *ret) {
         _cleanup_json_ struct json_document d = {0};
         _cleanup_free_ char *text = NULL;
         struct json_trouble trouble;
+        char path[PATH_MAX];
         uint64_t when = 0;
+        ssize_t length;
         int r = read_small_file(folder, ABOUT, O_NOFOLLOW, ABOUT_SIZE, &text);
 
         if (r >= 0)
                 r = json_read(&d, text, strlen(text), JSON_STRICT, &trouble);
         if (r >= 0)
                 r = take_text(d.root, "path", &ret->path);
+        if (r >= 0 && (length = readlinkat(folder, PATH, path, sizeof(path) - 1)) >= 0) {
+                free(ret->path);
+                ret->path = strndup(path, (size_t)length);
+                r = ret->path ? 0 : -ENOMEM;
+        }
         if (r >= 0)
                 r = take_text(d.root, "reason", &ret->reason);
         if (r >= 0)
@@ -278,9 +287,12 @@ static int write_about(int folder, const struct kept *about, char **removed, boo
         _cleanup_json_ struct json_document d = json_begin();
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *text = NULL;
+        bool is_other;
         int r;
 
         json_add_string(&d, d.root, "path", about->path);
+        is_other = d.is_other;
+        d.is_other = false;
         json_add_string(&d, d.root, "reason", about->reason);
         json_add_string(&d, d.root, "command", about->command ? about->command : "");
         json_add_string(&d, d.root, "session", about->run ? about->run : "");
@@ -291,6 +303,8 @@ static int write_about(int folder, const struct kept *about, char **removed, boo
         /* Nobody would read it. */
         if (r >= 0 && strlen(text) > ABOUT_SIZE)
                 r = -EFBIG;
+        if (r >= 0 && is_other && symlinkat(about->path, folder, PATH) < 0)
+                r = -errno;
         if (r < 0)
                 return r;
         fd = openat(folder, ABOUT, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -381,7 +395,7 @@ int kept_put(const char *project, const struct kept *about, int parent, const ch
         int r;
 
         if (fd < 0)
-                return fd;
+                return fd == -ENOENT || fd == -ENOTDIR ? -EPERM : fd;
         draft = open_or_make(fd, DRAFT, true);
         r = draft < 0 ? draft : fill_draft(fd, draft, about, parent, name);
         if (r >= 0 && fsync(draft) < 0)

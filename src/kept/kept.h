@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What commands wrote that programs on the host would obey, kept aside until a person has looked at it:
  * $XDG_STATE_HOME/nsrun/kept/PROJECT/N, with a copy of it as "entry" and what is known of it as
- * "about.json".  PROJECT is path_slug() of a folder, most often the project's; both
- * are taken for `project`. */
+ * "about.json" (a path that is no UTF-8 in a symlink beside).  PROJECT is path_slug() of a folder, most
+ * often the project's; both are taken for `project`. */
 #pragma once
 
 #include <time.h>
@@ -15,7 +15,8 @@
 #define KEPT_FILES     4096        /* bounds of one entry: files, folders and links, */
 #define KEPT_BYTES     (16U << 20) /* what they hold, */
 #define KEPT_DEPTH     32          /* and levels of folders */
-#define KEPT_MOST      256         /* entries of one project */
+#define KEPT_MOST      256         /* entries of one project, */
+#define KEPT_MOST_NEW  96          /* of protected names, of one run: each has room, and later runs */
 
 struct kept {
         unsigned number;
@@ -42,8 +43,8 @@ int kept_find_base(char **ret);
  * number.  All is written under a hidden name first; what is known of it, and a single file, is on disk when
  * it gets its own.  What is more than the bounds, or has more removed names than
  * can be noted, is moved there, as it is.  -EFBIG: it lies on another file system; -ENOSPC: as many are kept
- * already; -EINVAL: it is nothing that can be kept; -EILSEQ: the path is no UTF-8; -EACCES and its like:
- * this user has no such folder. */
+ * already; -EINVAL: it is nothing that can be kept; -EILSEQ: a removed name is no UTF-8; -EACCES and its
+ * like: this user has no such folder; -ENOENT: there is no such entry. */
 int kept_put(const char *project, const struct kept *about, int parent, const char *name, unsigned *ret);
 
 /* Puts an entry, whose open folder is `fd`, on the host, as kept_copy.h says, through no symlink, with the

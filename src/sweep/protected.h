@@ -25,7 +25,7 @@ struct protected_names {
         bool is_strict;        /* what repositories carry is taken away */
         struct timespec since; /* when the run began */
         struct appearing *appearing;
-        struct protected_aside *asides; /* what protected_take() has renamed; at most KEPT_MOST */
+        struct protected_aside *asides; /* what protected_take() has renamed; at most KEPT_MOST_NEW */
         size_t n_asides;
         const struct killed *killed; /* the caller's; NULL: there is none yet */
         void (*make_killed)(

@@ -85,7 +85,7 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
         _cleanup_close_ int parent = open_folder_of(l, name, &folder);
         struct kept_by *kept_by = l->all->kept_by;
         int from = is_away ? l->all->killed->away : parent, r = from;
-        bool is_too_much = r >= 0 && kept_by->n >= KEPT_MOST;
+        bool is_too_much = r >= 0 && kept_by->n >= KEPT_MOST_NEW;
 
         if (!path || !folder || (!was_link && hint_of_name(l, name, &hint) < 0))
                 return -ENOMEM;
@@ -98,9 +98,8 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
                                                        .reason = (char *)(uintptr_t)KEPT_PROTECTED,
                                                        .is_whole = true},
                                         from, aside);
+                r = r < 0 ? r : remove_tree(from, aside);
         }
-        if (r >= 0 && !is_too_much)
-                r = remove_tree(from, aside);
         if (r == -ENOMEM)
                 return r;
         if (is_away && (is_too_much || r < 0))
@@ -114,7 +113,7 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
                 return 0;
         }
         /* Nothing kept the command from it; who made it on the host has lost it. */
-        if (r == -ENOENT || r == -ENOTDIR)
+        if (r == -ENOENT || r == -ENOTDIR || r == -ELOOP)
                 return look_say(l, name,
                                 "a protected name that came to be was taken away again by the command",
                                 NULL);
@@ -157,7 +156,7 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
                             *path = str_concat(l->folder->path, "/", name);
         _cleanup_close_ int parent = open_folder_of(l, name, &folder);
         const char *base = path_basename(name);
-        bool is_too_much = l->all->n_asides >= KEPT_MOST;
+        bool is_too_much = l->all->n_asides >= KEPT_MOST_NEW;
         const struct killed *killed;
         int r = parent < 0 || path ? parent : -ENOMEM;
 
@@ -191,7 +190,7 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
         }
         if (killed && !away) {
                 killed_add(killed, aside, path);
-                if (l->all->n_asides + 1 < KEPT_MOST)
+                if (l->all->n_asides + 1 < KEPT_MOST_NEW)
                         (void)killed_copy(killed, parent, aside, path, &away);
         }
         r = aside ? note_aside(l, name, TAKE_PTR(aside), false, was) : 0;

@@ -589,6 +589,48 @@ TEST_WITH(whoever_writes_at_once_loses_no_key, setup, site_teardown) {
         expect_out(&o, "24\n");
 }
 
+/* A command line is cut, and may be of any bytes; so may a path. */
+TEST_WITH(whatever_bytes_a_command_and_its_project_have_are_kept, setup, site_teardown) {
+        static const char script[] =
+                "p=$(printf 'p\\377'); git init -q $p; cd $p; many=$(printf '\\303\\251%%.0s' $(seq 3000))\n"
+                "for x in a bc; do %s run -- sh -c 'git config core.pager $0; echo $0 >.envrc; while [ -e .envrc ]; do :; done' "
+                "$x \"$many\" $p 2>&1 | grep -c ' is kept aside'; done\n"
+                "%s run -- git config core.pager; %s review | grep -a ^[1-9]";
+        const struct site *s = *state;
+        _cleanup_free_ char
+                *text = text_of(script, program(), program(), program()),
+                *all = text_of(
+                        "2\n2\nbc\n1  %s/p\\xff/.envrc\n2  %s/p\\xff/.git/config\n3  %s/p\\xff/.envrc\n",
+                        s->project, s->project, s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        on_host(s, text, &o);
+        assert_string_equal(o.out, all);
+}
+
+/* What lies beside, in a folder that the command has closed before it was killed. */
+TEST_WITH(what_a_killed_command_has_closed_is_kept, setup, site_teardown) {
+        static const char script[] =
+                "mkdir .github; %s run -- sh -c 'mkdir -p .github/d/x; chmod 500 .github/d; mv .github/d .github/hooks\n"
+                "while [ -e .github/hooks ]; do :; done; chmod 0 .github; >go; exec sleep 1000' & p=$!\n"
+                "until [ -e go ]; do :; done; kill -9 $p; wait $p; until [ -s ../err ]; do %s run -- true 2>../err; done\n"
+                "cat ../err; ls -A .github";
+        const struct site *s = *state;
+        _cleanup_free_ char *
+                text = text_of(script, program(), program()),
+               *all = text_of(
+                       "nsrun: note: what the command of an earlier run left here is kept aside: %s/.github/hooks\n"
+                       "nsrun: note: 1 kept aside: nsrun review\n",
+                       s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        on_host(s, text, &o);
+        collect_orphans();
+        assert_string_equal(o.out, all);
+}
+
 int main(void) {
         return run_all_tests();
 }

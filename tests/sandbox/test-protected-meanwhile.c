@@ -155,20 +155,21 @@ TEST(what_is_taken_away_no_command_can_change) {
         assert_string_equal(o.out, all);
 }
 
-TEST(a_flood_of_names_is_counted) {
+TEST(a_flood_of_names_is_counted_and_fills_no_store) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
         RUN(s, &o, "--", "sh", "-c",
             "for i in $(seq 300); do echo $i >.envrc; while [ -e .envrc ]; do :; done; done");
-        expect_status(&o, 0);
         expect_in(
                 o.err,
-                "nsrun: note: 44 more protected names that the command made are renamed: more than is kept aside\n");
+                "nsrun: note: 204 more protected names that the command made are renamed: more than is kept aside\n");
+        RUN(s, &o, "--", "sh", "-c", "echo 301 >.npmrc; while [ -e .npmrc ]; do :; done");
+        expect_in(o.err, "nsrun: note: 97 kept aside: ");
         on_host(s,
-                "cat .envrc.aside-* | sort -n | tail -n 1; cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry | sort -n | sed -n '1p;$p'",
+                "cat .envrc.aside-* | sort -n | tail -n 1; cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry | sort -n | sed -n '1p;96,$p'",
                 &o);
-        expect_out(&o, "300\n1\n256\n");
+        expect_out(&o, "300\n1\n96\n301\n");
 }
 
 /* The user's inotify instances are used up: who waits looks by itself. */
@@ -295,8 +296,7 @@ TEST(a_kill_loses_nothing_that_is_to_be_kept_aside) {
         "look() { find . -name mine | sort | plain; }; "
 #define IS_RENAMED "can't be kept aside, and is renamed: %s/%s; look at it, and remove it\n"
 
-/* More than is kept, or nothing that can be: it is put back, in a folder above where that is gone, and be it
- * closed. */
+/* More than is kept, or nothing that can be: in a folder above where its own is gone, and be that closed. */
 TEST(what_cannot_be_kept_is_put_back) {
         static const char script[] = FILL
                 "(fill; mkdir t; mkfifo t/mine; mv t .idea; while [ -e .idea ]; do :; done; >go) &\n"
@@ -321,8 +321,7 @@ TEST(what_cannot_be_kept_is_put_back) {
         }
 }
 
-/* By whoever comes after a kill; where nothing of the project is there the run directory stays, and is told
- * of until somebody has taken it. */
+/* By whoever comes after a kill; where nothing takes it the run directory stays. */
 TEST(what_cannot_be_kept_after_a_kill_is_put_back_or_stays) {
         static const char script[] =
                 "git init -q ../o; git init -q p; cd p; " FILL
@@ -345,6 +344,28 @@ TEST(what_cannot_be_kept_after_a_kill_is_put_back_or_stays) {
                 assert_string_equal(o.out, all);
                 collect_orphans();
         }
+}
+
+/* Nothing can be kept where the folder for it is none: that is no work of the command's. */
+TEST(without_a_store_what_is_made_is_renamed) {
+        const struct site *s = *state;
+        _cleanup_free_ char *text = text_of(
+                "export XDG_STATE_HOME=$PWD/../f; >../f; mkdir .github; (%s run -- sh -c 'echo evil >.envrc\n"
+                "while [ -e .envrc ]; do :; done; mkdir -p .github/d/x; chmod 500 .github/d; mv .github/d .github/hooks\n"
+                "while [ -e .github/hooks ]; do :; done; mv .github g; ln -s g .github' 2>&1; cat .envrc.*) | "
+                "sed 's/-[0-9a-f]\\{16\\}/-X/'",
+                program());
+        static const char note[] = "nsrun: note: a protected name that the command made " IS_RENAMED;
+        _cleanup_free_ char *
+                envrc = text_of(note, s->project, ".envrc.aside-X"),
+               *link = text_of(note, s->project, ".github.aside-X"),
+               *all = text_of(
+                       "%snsrun: note: a protected name that came to be was taken away again by the command: %s/.github/hooks\n%sevil\n",
+                       envrc, s->project, link);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, text, &o);
+        assert_string_equal(o.out, all);
 }
 
 /* It would be taken away again, and said to have been put there. */
