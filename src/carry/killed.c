@@ -18,8 +18,6 @@
 #include "kept/kept_copy.h"
 #include "private_folder.h"
 
-#define AWAY RUNDIR_AWAY
-
 /* At once, so that no kill leaves half of it; a session's commands write, too. */
 static int write_texts(int fd, const char *const texts[], size_t n) {
         _cleanup_strbuf_ struct strbuf b = {0};
@@ -31,7 +29,7 @@ static int write_texts(int fd, const char *const texts[], size_t n) {
 
 int killed_begin(const char *rundir, const struct kept_by *k, struct killed *ret) {
         const char *const texts[] = {k->project, k->command, k->session ? k->session : ""};
-        _cleanup_free_ char *path = path_join(rundir, RUNDIR_KEPT), *folder = path_join(rundir, AWAY);
+        _cleanup_free_ char *path = path_join(rundir, RUNDIR_KEPT), *folder = path_join(rundir, RUNDIR_AWAY);
         _cleanup_close_ int fd = -EBADF;
         int r;
 
@@ -71,13 +69,12 @@ static int name_away(const struct killed *k, const char *path, char **ret) {
                 return -EXDEV;
         if (getrandom(&number, sizeof(number), 0) != sizeof(number))
                 return -EIO;
-        if (asprintf(&what, AWAY "/%016" PRIx64, number) < 0) {
-                what = NULL;
+        what = str_format(RUNDIR_AWAY "/%016" PRIx64, number);
+        if (!what)
                 return -ENOMEM;
-        }
         r = write_texts(k->fd, (const char *const[]){what, path}, 2);
         if (r >= 0)
-                *ret = strdup(what + strlen(AWAY "/"));
+                *ret = strdup(what + strlen(RUNDIR_AWAY "/"));
         return r < 0 || *ret ? r : -ENOMEM;
 }
 
@@ -124,14 +121,14 @@ static bool moves_back(int away_fd, const char *away, int parent, const char *na
 int killed_put_back(int away_fd, const char *away, int root, const char *path, const char *below,
                     char **ret) {
         const char *base = path_basename(below);
-        _cleanup_free_ char *folder = path_join("/", below), *name = NULL, *at = NULL;
+        _cleanup_free_ char *folder = path_join("/", below), *at = NULL;
+        _cleanup_free_ char *name =
+                str_format("%s%.*s.aside-%s", *base == '.' ? "" : ".",
+                           NAME_MAX - (int)strlen("..aside-") - (int)strlen(away), base, away);
         bool is_back = false;
 
-        if (!folder || asprintf(&name, "%s%.*s.aside-%s", *base == '.' ? "" : ".",
-                                NAME_MAX - (int)strlen("..aside-") - (int)strlen(away), base, away) < 0) {
-                name = NULL;
+        if (!folder || !name)
                 return -ENOMEM;
-        }
         while (!is_back && path_up(folder)) {
                 _cleanup_close_ int parent = beneath_open(root, folder + 1, O_PATH | O_DIRECTORY, 0);
 
@@ -173,7 +170,7 @@ static int keep_killed_aside(struct keeping_killed *x, const char *what, const c
                              char **ret_place) {
         _cleanup_free_ char *folder = path_parent(path);
         _cleanup_close_ int parent = folder ? open_canonical(folder) : -ENOMEM;
-        const char *away = startswith(what, AWAY "/"), *name = away ? away : what;
+        const char *away = startswith(what, RUNDIR_AWAY "/"), *name = away ? away : what;
         int from = away ? x->away : parent, r = 0;
 
         if (!folder)
@@ -234,7 +231,8 @@ static int keep_killed(struct keeping_killed *x, const char *what, const char *p
 int killed_keep(const struct rundir *u, bool is_alive,
                 int (*found)(void *data, const struct nsrun_error *note), void *data) {
         _cleanup_close_ int fd = beneath_open(u->dir_fd, RUNDIR_KEPT, O_RDONLY | O_NONBLOCK, 0);
-        _cleanup_close_ int away = openat(u->dir_fd, AWAY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        _cleanup_close_ int away =
+                openat(u->dir_fd, RUNDIR_AWAY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         struct keeping_killed x = {.u = u,
                                    .away = away < 0 ? -ENOENT : away,
                                    .is_alive = is_alive,

@@ -518,9 +518,4 @@ static int review(struct invocation *i, struct nsrun_error *err) {
         return o->accepted || o->discarded ? review_do(o, project, err) : print_review(o, project, err);
 }
 
-int review_main(const struct command *command, char **argv) {
-        struct review_options options = {0};
-
-        return command_main(
-                &(struct invocation){.command = command, .argv = argv, .options = &options, .run = review});
-}
+COMMAND_MAIN(review, &(struct review_options){0}, .run = review);

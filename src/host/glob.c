@@ -109,7 +109,7 @@ static int find_name(const struct search *s, const char *name) {
         return fstat(fd, &st) < 0 ? -errno : s->asked->found(s->asked->data, name, &st);
 }
 
-static char *join_names(const char *folder, const char *name) {
+char *glob_join(const char *folder, const char *name) {
         return str_concat(folder, *folder ? "/" : "", name);
 }
 
@@ -143,7 +143,7 @@ static int look_up(struct search *s, const char *folder, const struct globs *glo
                 if (!glob[wildcard])
                         n = wildcard;
                 first = strndup(glob, n);
-                path = first ? join_names(folder, first) : NULL;
+                path = first ? glob_join(folder, first) : NULL;
                 if (!path)
                         return -ENOMEM;
                 r = glob[n] ? find_below(s, path, &(struct globs){(const char *[]){glob + n + 1}, 1})
@@ -189,7 +189,7 @@ static int stat_entry(const struct search *s, int fd, const char *name, unsigned
 static int find_entry(struct search *s, int fd, const char *folder, const char *match,
                       const struct globs *globs) {
         const char *name = match + 1;
-        _cleanup_free_ char *path = join_names(folder, name);
+        _cleanup_free_ char *path = glob_join(folder, name);
         _cleanup_free_ const char **rest = calloc(globs->n, sizeof(*rest));
         struct globs below = {.items = rest};
         struct stat st;

@@ -16,7 +16,9 @@
 #define KEPT_BYTES     (16U << 20) /* what they hold, */
 #define KEPT_DEPTH     32          /* and levels of folders */
 #define KEPT_MOST      256         /* entries of one project, */
-#define KEPT_MOST_NEW  96          /* of protected names, of one run: each has room, and later runs */
+#define KEPT_MOST_NEW                                                                    \
+        96 /* and of protected names those of one run: each name can have one, and later \
+            * runs have room */
 
 struct kept {
         unsigned number;

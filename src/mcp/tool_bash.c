@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The tools bash, bash_output and bash_kill: commands in the client's session, waited for or in its
  * background. */
+#include <sys/wait.h>
+
 #include "base/sys.h"
+#include "session/log.h"
 #include "tool.h"
 
 #define STATE_RUNS "it runs"
@@ -55,32 +58,20 @@ int tool_run_bash(struct call *c, struct tool_answer *ret, struct nsrun_error *e
 
 /* How a command in the background is, in words, for the caller to free. */
 static int background_state(const struct call *c, const char *name, char **ret, struct nsrun_error *err) {
-        _cleanup_json_ struct json_document d = {0};
-        _cleanup_free_ char *text = NULL;
-        struct json_trouble trouble;
-        const struct json_value *logs;
-        uint64_t number;
-        int r = nsrun_session_logs(c->server->session, NSRUN_FORMAT_JSON, &text, err);
+        _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
+        _cleanup_log_ struct log log = LOG_INIT;
+        int status, r = records_open(c->server->session, &folder, err);
 
         if (r < 0)
                 return r;
-        if (json_read(&d, text, strlen(text), JSON_STRICT, &trouble) < 0)
-                return error_oom(err);
-        logs = json_get(d.root, "logs");
-        for (size_t i = 0; i < json_length(logs); i++) {
-                const struct json_value *log = json_at(logs, i);
-
-                if (!streq(json_text(json_get(log, "name")), name))
-                        continue;
-                *ret = json_number(json_get(log, "status"), &number)
-                               ? str_format("exit status: %d", (int)number)
-                       : json_number(json_get(log, "signal"), &number)
-                               ? str_format("exit status: %d", 128 + (int)number)
-                               : strdup(json_is_true(json_get(log, "running")) ? STATE_RUNS
-                                                                               : "it was killed");
-                return *ret ? 0 : error_oom(err);
-        }
-        return tool_refuse(err, name, "no command in the background is called so", NULL);
+        if (log_open(&folder, name, &log, NULL) < 0)
+                return tool_refuse(err, name, "no command in the background is called so", NULL);
+        status = log.state.status;
+        *ret = !log.state.has_ended
+                       ? strdup(log_is_kept(&log) ? STATE_RUNS : "it was killed")
+                       : str_format("exit status: %d",
+                                    WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+        return *ret ? 0 : error_oom(err);
 }
 
 int tool_bash_output(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {

@@ -61,17 +61,7 @@ void protect_answer_clear(struct protect_answer *a) {
 
 /* The first of the paths that isn't before `key`; NULL: all are. */
 static const char *answer_find(const struct protect_answer *a, const char *key) {
-        size_t low = 0, high = a->n;
-
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (strcasecmp(a->paths[middle], key) < 0)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low < a->n ? a->paths[low] : NULL;
+        return str_first_from((const char *const *)a->paths, a->n, key, strcasecmp);
 }
 
 /* Whether `path` or what it lies in, or with `is_link` what would lie below it, is one of the paths.  `path`

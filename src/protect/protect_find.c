@@ -108,14 +108,14 @@ struct following {
 
 static int follow_links_in(struct protecting *p, const char *name, unsigned depth);
 
-/* A file with another name can be written to by that one, which no folder around protects: it is looked at
- * in the end, as if it were a name.  Of hooks git runs no sample. */
+/* A file that has another hard link can be written to by that one, which no folder around protects: it is
+ * looked at in the end, as a protected name is.  git runs no sample of a hook. */
 static int watch_other_names(const struct protecting *p, const char *name) {
         struct resolved_protection *protection = &p->resolved->protection;
         _cleanup_free_ char *glob = NULL;
         struct stat st;
 
-        if (strstr(name, ".sample") || fstatat(p->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        if (fnmatch("*.sample", name, 0) == 0 || fstatat(p->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
             !S_ISREG(st.st_mode) || st.st_nlink == 1)
                 return 0;
         glob = glob_escape(name);

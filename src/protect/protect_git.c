@@ -35,10 +35,6 @@ struct git_dirs {
         unsigned depth;
 };
 
-static char *join_globs(const char *folder, const char *name) {
-        return str_concat(folder, *folder ? "/" : "", name);
-}
-
 /* What git obeys of each git dir, in the git dir `folder`, a glob. */
 static int protect_git_dir(struct protecting *p, const char *folder,
                            int (*protect)(struct protecting *p, const char *name)) {
@@ -46,7 +42,7 @@ static int protect_git_dir(struct protecting *p, const char *folder,
 
         for (const char *const *at = protect_names; *at && r >= 0; at++) {
                 const char *below = startswith(*at, ".git/");
-                _cleanup_free_ char *name = below ? join_globs(folder, below) : NULL;
+                _cleanup_free_ char *name = below ? glob_join(folder, below) : NULL;
 
                 if (below)
                         r = name ? protect(p, name) : -ENOMEM;
@@ -76,20 +72,20 @@ static int protect_worktree(void *data, const char *name, const struct stat *st)
         if (!S_ISDIR(st->st_mode))
                 return r;
         for (size_t i = 0; i < ARRAY_SIZE(of_worktrees) && r >= 0; i++) {
-                _cleanup_free_ char *glob = join_globs(folder, of_worktrees[i]);
+                _cleanup_free_ char *glob = glob_join(folder, of_worktrees[i]);
 
                 r = glob ? protect_name(dirs->protecting, glob) : -ENOMEM;
         }
         if (r >= 0 && strv_consume(dirs->protecting->worktrees, path_join(dirs->protecting->path, name)) < 0)
                 r = -ENOMEM;
         if (r >= 0)
-                r = (modules = join_globs(folder, "modules")) ? 0 : -ENOMEM;
+                r = (modules = glob_join(folder, "modules")) ? 0 : -ENOMEM;
         return r < 0 ? r : protect_modules(dirs->protecting, modules, 0);
 }
 
 static int each_below(struct git_dirs *dirs, const char *folder,
                       int (*found)(void *data, const char *name, const struct stat *st)) {
-        _cleanup_free_ char *all = join_globs(folder, "*");
+        _cleanup_free_ char *all = glob_join(folder, "*");
         char *globs[] = {all, NULL};
 
         return all ? glob_find(dirs->protecting->fd, globs,
@@ -135,7 +131,7 @@ static int protect_module(void *data, const char *name, const struct stat *st) {
         r = protect_git_dir(p, folder, protect_name);
         if (r >= 0)
                 r = add_swept(p->resolved, p->path, name);
-        modules = r < 0 ? NULL : join_globs(folder, "modules");
+        modules = r < 0 ? NULL : glob_join(folder, "modules");
         if (r >= 0 && !modules)
                 r = -ENOMEM;
         return r < 0 ? r : protect_modules(p, modules, dirs->depth + 1);
@@ -149,8 +145,8 @@ static int protect_modules(struct protecting *p, const char *folder, unsigned de
 
 /* The git dirs in the git dir `folder`, a glob. */
 static int protect_git_dirs(struct protecting *p, const char *folder) {
-        _cleanup_free_ char *modules = join_globs(folder, "modules"),
-                            *worktrees = join_globs(folder, "worktrees");
+        _cleanup_free_ char *modules = glob_join(folder, "modules"),
+                            *worktrees = glob_join(folder, "worktrees");
         struct git_dirs dirs = {.protecting = p};
         int r = !modules || !worktrees             ? -ENOMEM
                 : protect_is_left_open(p, modules) ? 0
@@ -378,7 +374,8 @@ static int take_order(void *data, const struct gitconfig_entry *entry) {
         return r > 0 && is_include ? read_included(o, path, below) : r < 0 ? r : 0;
 }
 
-/* And not a file that can't be read, of which git wouldn't take anything, either. */
+/* Whether a failure to read configuration ends the start.  That a file can't be read doesn't: git takes
+ * nothing of it, either. */
 static bool is_refusal(int r) {
         return r == -ENOMEM || r == -E2BIG || r == -ETIMEDOUT;
 }

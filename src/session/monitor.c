@@ -289,8 +289,9 @@ static void await_keepers(const struct monitor *k) {
                                                      ? -EBADF
                                                      : record_open_process(&log.state.keeper);
 
-                if (keeper >= 0)
-                        (void)loop_await(keeper, POLLIN, MONITOR_GRACE_MS);
+                /* They end at once, or none is waited for any more. */
+                if (keeper >= 0 && loop_await(keeper, POLLIN, MONITOR_GRACE_MS) <= 0)
+                        return;
         }
 }
 

@@ -28,8 +28,8 @@ struct protected_names {
         struct protected_aside *asides; /* what protected_take() has renamed; at most KEPT_MOST_NEW */
         size_t n_asides;
         const struct killed *killed; /* the caller's; NULL: there is none yet */
-        void (*make_killed)(
-                void *data); /* makes that, where something is taken away while the command runs */
+        /* Makes that, when something is first taken away while the command runs. */
+        void (*make_killed)(void *data);
         void *data;
         char **links;    /* what it has removed */
         size_t n_others; /* what is renamed, and isn't kept: it is too much */
