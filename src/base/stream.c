@@ -133,7 +133,7 @@ static const char *find_nodev_fix(void) {
         _cleanup_close_ int fd = sys_open(AT_FDCWD, "/dev/null", O_PATH, 0);
         size_t i = 0;
 
-        if (fd < 0 || sys_mount_flags(fd, &flags) < 0 || !(flags & MS_NODEV) ||
+        if (fd < 0 || sys_mount_flags(fd, NULL, &flags) < 0 || !(flags & MS_NODEV) ||
             sys_statx(AT_FDCWD, "/dev/null", &device) < 0)
                 return NULL;
         /* The outermost path that lies on the same mount is where that is mounted. */

@@ -175,12 +175,12 @@ int sys_birth(int dir, const char *path, uint64_t *ret_inode, uint64_t *ret_born
         return 0;
 }
 
-int sys_mount_flags(int fd, unsigned long *ret) {
+int sys_mount_flags(int fd, const char *path, unsigned long *ret) {
         const unsigned long same = ST_RDONLY | ST_NOSUID | ST_NODEV | ST_NOEXEC | ST_NOATIME | ST_NODIRATIME;
         struct statfs st;
 
         SYS_FAULT("fstatfs");
-        if (fstatfs(fd, &st) < 0)
+        if ((path ? statfs(path, &st) : fstatfs(fd, &st)) < 0)
                 return -errno;
         *ret = ((unsigned long)st.f_flags & same) | (st.f_flags & ST_RELATIME ? MS_RELATIME : 0UL);
         return 0;
@@ -239,8 +239,17 @@ SYS(pivot_root, "pivot_root", (const char *new_root, const char *put_old),
     syscall(SYS_pivot_root, new_root, put_old))
 SYS(open_tree, "open_tree", (int dir, const char *path, unsigned flags),
     syscall(SYS_open_tree, dir, path, flags))
-SYS(move_mount, "move_mount", (int from, int to),
-    syscall(SYS_move_mount, from, "", to, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH))
+SYS(move_mount, "move_mount", (int from, int to, const char *path),
+    syscall(SYS_move_mount, from, "", to, path,
+            MOVE_MOUNT_F_EMPTY_PATH | (*path ? 0U : MOVE_MOUNT_T_EMPTY_PATH)))
+
+int sys_open_tree_attr(int fd, unsigned flags, uint64_t set) {
+        struct mount_attr attributes = {.attr_set = set};
+
+        SYS_FAULT("open_tree_attr");
+        return result(
+                syscall(SYS_open_tree_attr, fd, "", AT_EMPTY_PATH | flags, &attributes, sizeof(attributes)));
+}
 
 int sys_mount_setattr(int fd, unsigned flags, uint64_t set) {
         struct mount_attr attributes = {.attr_set = set};

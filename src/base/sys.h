@@ -41,6 +41,9 @@ struct sockaddr;
 #ifndef MOVE_MOUNT_T_EMPTY_PATH
 #define MOVE_MOUNT_T_EMPTY_PATH 0x00000040
 #endif
+#ifndef SYS_open_tree_attr
+#define SYS_open_tree_attr 467
+#endif
 #ifndef RESOLVE_CACHED
 #define RESOLVE_CACHED 0x20
 #endif
@@ -128,8 +131,8 @@ bool sys_is_local(int fd);
 /* A file's inode, and when it was made, in nanoseconds (0 where the file system doesn't know).  A symlink
  * isn't followed. */
 int sys_birth(int dir, const char *path, uint64_t *ret_inode, uint64_t *ret_born);
-/* The MS_* flags of the mount that `fd` lies on, as a remount wants them. */
-int sys_mount_flags(int fd, unsigned long *ret);
+/* The MS_* flags of the mount that `fd`, or `path` if that isn't NULL, lies on, as a remount wants them. */
+int sys_mount_flags(int fd, const char *path, unsigned long *ret);
 /* Whether it is a plain file that the caller may execute: 0, -EACCES, or why it can't be told. */
 int sys_is_executable(const char *path);
 int sys_fchmod(int fd, mode_t mode);
@@ -154,7 +157,10 @@ int sys_mount(const char *source, const char *target, const char *type, unsigned
 int sys_umount(const char *path, int flags);
 int sys_pivot_root(const char *new_root, const char *put_old);
 int sys_open_tree(int dir, const char *path, unsigned flags);
-int sys_move_mount(int from, int to);
+/* open_tree(2) of an open file and mount_setattr(2) of the copy in one (6.15). */
+int sys_open_tree_attr(int fd, unsigned flags, uint64_t set);
+/* To `path` beneath the folder `to`, of which the last name isn't followed; or with "" to what `to` is. */
+int sys_move_mount(int from, int to, const char *path);
 int sys_mount_setattr(int fd, unsigned flags, uint64_t set);
 /* A remount that changes nothing (fspick(2), 5.2) of the file system whose folder `fd` is: the kernel
  * forgets which names it has looked up there, as far as nobody uses them. */

@@ -195,7 +195,7 @@ static bool is_noexec(const char *file) {
         _cleanup_close_ int fd = strchr(file, '/') ? sys_open(AT_FDCWD, file, O_PATH, 0) : -EBADF;
         unsigned long flags;
 
-        return fd >= 0 && sys_mount_flags(fd, &flags) >= 0 && (flags & MS_NOEXEC);
+        return fd >= 0 && sys_mount_flags(fd, NULL, &flags) >= 0 && (flags & MS_NOEXEC);
 }
 
 /* What lets PATH name the folder of a program that is at `found`; `to` has HINT_ROOM bytes. */

@@ -15,13 +15,25 @@
 #define ATTRIBUTES_DEVICE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
 #define ATTRIBUTES_COVER  (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 
-/* The new file system is mounted by mount(2) with a bare number as its path: the
- * working directory is the host's /proc/self/fd, so "7" is descriptor 7 and no
- * path is walked twice. */
-int mount_filesystem(int target, const char *type, unsigned long flags, const char *data) {
+/* The new file system is mounted by mount(2) with a number at the beginning of its path: the working
+ * directory is the host's /proc/self/fd, so "7" is descriptor 7 and no path is walked twice, and "5/etc" a
+ * path that was made just now beneath the new root, where no command has ever been. */
+int place_path(const struct mount_place *at, char to[PLACE_PATH_MAX]) {
         char number[24];
 
-        return sys_mount(type, number_format(number, (uint64_t)target), type, flags, data);
+        strcpy(to, number_format(number, (uint64_t)at->fd));
+        if (strlen(at->path) + sizeof(number) >= PLACE_PATH_MAX)
+                return -ENAMETOOLONG;
+        if (*at->path)
+                strcat(strcat(to, "/"), at->path);
+        return 0;
+}
+
+int mount_filesystem(const struct mount_place *at, const char *type, unsigned long flags, const char *data) {
+        char path[PLACE_PATH_MAX];
+        int r = place_path(at, path);
+
+        return r < 0 ? r : sys_mount(type, path, type, flags, data);
 }
 
 int mount_private_root(struct mounting *m, unsigned long propagation, const char *options) {
@@ -81,19 +93,16 @@ static int fail_target(struct mounting *m, const struct plan_op *op, int r) {
                          NULL);
 }
 
-static int fail_made_file(struct mounting *m, const struct plan_op *op, int r) {
-        return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target, "a file of the sandbox can't be made",
-                         NULL);
-}
-
-static int mount_make_file(struct mounting *m, const struct plan_op *op, mode_t mode, const char *text) {
+static int mount_make_file(struct mounting *m, const struct plan_op *op, mode_t mode, const char *bytes,
+                           size_t n) {
         _cleanup_close_ int fd = -EBADF;
         int r;
 
         fd = sys_open(m->new_root, op->target + 1, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, mode);
         if (fd < 0)
-                return fail_made_file(m, op, fd);
-        r = text ? write_full(fd, text, strlen(text)) : 0;
+                return error_set(m->error, NSRUN_STAGE_MOUNT, fd, op->target,
+                                 "a file of the sandbox can't be made", NULL);
+        r = write_full(fd, bytes, n);
         if (r < 0)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
                                  "a file of the sandbox can't be written", NULL);
@@ -117,32 +126,37 @@ static int mount_open_flags(const struct plan_op *op) {
         return O_PATH | (is_folder ? O_DIRECTORY : 0) | (op->is_link ? O_NOFOLLOW : 0);
 }
 
-int mount_point(struct mounting *m, const struct plan_op *op) {
-        bool is_folder = (op->kind != PLAN_BIND && op->kind != PLAN_HIDE) || op->is_directory;
-        int r;
+int mount_point_again(const struct mounting *m, const struct plan_op *op, struct mount_place *ret) {
+        int fd = m->new_root;
 
-        /* Made only on the plan's own tmpfs, where no command has ever been.  O_EXCL: the file that is
-         * opened is the one that was made. */
-        if (op->makes_target && !is_folder) {
-                r = beneath_open(m->new_root, op->target + 1, O_CREAT | O_EXCL | O_RDONLY, 0444);
-                return r >= 0 ? r : fail_made_file(m, op, r);
-        }
-        if (op->makes_target) {
-                r = mount_make_folder(m, op, 0755);
-                if (r < 0)
-                        return r;
-        }
-        r = beneath_open(m->new_root, op->target + 1, mount_open_flags(op), 0);
+        if (!op->makes_target)
+                fd = beneath_open(m->new_root, op->target + 1, mount_open_flags(op), 0);
+        if (fd >= 0)
+                *ret = (struct mount_place){.fd = fd, .path = op->makes_target ? op->target + 1 : ""};
+        return fd < 0 ? fd : 0;
+}
+
+int mount_point(struct mounting *m, const struct plan_op *op, struct mount_place *ret) {
+        bool is_folder = (op->kind != PLAN_BIND && op->kind != PLAN_HIDE) || op->is_directory;
+        int r = 0;
+
+        /* Made only on the plan's own tmpfs, where no command has ever been: what was made is what the
+         * path leads to. */
+        if (op->makes_target)
+                r = is_folder ? mount_make_folder(m, op, 0755) : mount_make_file(m, op, 0444, NULL, 0);
         if (r < 0)
-                return fail_target(m, op, r);
-        return r;
+                return r;
+        r = mount_point_again(m, op, ret);
+        return r < 0 ? fail_target(m, op, r) : 0;
 }
 
 /* move_mount(2) says EINVAL for this and for much else. */
-static bool is_same_kind(int a, int b) {
+static bool is_same_kind(int source, const struct mount_place *at) {
+        _cleanup_close_ int target = beneath_open(at->fd, at->path, O_PATH, 0);
         struct stat x, y;
 
-        return sys_fstat(a, &x) < 0 || sys_fstat(b, &y) < 0 || S_ISDIR(x.st_mode) == S_ISDIR(y.st_mode);
+        return sys_fstat(source, &x) < 0 || sys_fstat(*at->path ? target : at->fd, &y) < 0 ||
+               S_ISDIR(x.st_mode) == S_ISDIR(y.st_mode);
 }
 
 /* Without the newer calls (Linux 5.12) no bind can be made. */
@@ -159,23 +173,37 @@ static int fail_bind(struct mounting *m, const struct plan_op *op, int r, const 
                             op->source ? op->source : op->target, what, hint);
 }
 
-int mount_attach(struct mounting *m, const struct plan_op *op, int source, int target, uint64_t attributes,
-                 bool is_recursive) {
-        unsigned recursive = is_recursive ? AT_RECURSIVE : 0;
-        _cleanup_close_ int tree = -EBADF;
-        int r;
+/* A detached copy gets its attributes before anything can see it (5.12); in one call since 6.15.  What that
+ * can't do the two tell apart. */
+static int clone_tree(struct mounting *m, const struct plan_op *op, int source, uint64_t attributes,
+                      unsigned recursive) {
+        const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | recursive;
+        int tree = m->lacks_open_tree_attr ? -ENOSYS : sys_open_tree_attr(source, flags, attributes), r;
 
-        /* A detached copy gets its attributes before anything can see it (5.12). */
-        tree = sys_open_tree(source, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | recursive);
+        if (tree >= 0)
+                return tree;
+        m->lacks_open_tree_attr = true;
+        tree = sys_open_tree(source, "", flags);
         if (tree < 0)
                 return fail_bind(m, op, tree, "the source can't be bound",
                                  FILTER_HINT_FOR(tree, "open_tree"));
         r = sys_mount_setattr(tree, recursive, attributes);
-        if (r < 0)
-                return fail_bind(m, op, r, "the bind's attributes can't be set",
-                                 FILTER_HINT_FOR(r, "mount_setattr"));
-        r = sys_move_mount(tree, target);
-        if (r == -EINVAL && !is_same_kind(source, target))
+        if (r >= 0)
+                return tree;
+        (void)sys_close(tree);
+        return fail_bind(m, op, r, "the bind's attributes can't be set",
+                         FILTER_HINT_FOR(r, "mount_setattr"));
+}
+
+int mount_attach(struct mounting *m, const struct plan_op *op, int source, const struct mount_place *at,
+                 uint64_t attributes, bool is_recursive) {
+        _cleanup_close_ int tree = clone_tree(m, op, source, attributes, is_recursive ? AT_RECURSIVE : 0);
+        int r;
+
+        if (tree < 0)
+                return tree;
+        r = sys_move_mount(tree, at->fd, at->path);
+        if (r == -EINVAL && !is_same_kind(source, at))
                 return error_set_id(
                         m->error, NSRUN_ERROR_MOUNT_POINT_KIND, NSRUN_STAGE_MOUNT, -ENOTDIR, op->target,
                         "the mount point and the source are not both folders or both files", NULL);
@@ -193,38 +221,62 @@ int mount_attach(struct mounting *m, const struct plan_op *op, int source, int t
  * can't be renamed or removed (EBUSY).  It keeps its name, from which it is mounted again where the host
  * replaces the file: what has none can't be. */
 static int mount_private_link(struct mounting *m, const struct plan_op *op) {
-        _cleanup_close_ int link = -EBADF, target = -EBADF;
+        _cleanup_place_ struct mount_place at = PLACE_NONE;
+        _cleanup_close_ int link = -EBADF;
         char name[PRIVATE_LINK_SIZE];
         int r;
 
         private_link_name(op->text, name);
-        /* A folder may be shown twice. */
-        (void)sys_unlinkat(m->new_root, name);
         r = sys_symlinkat(op->text, m->new_root, name);
+        /* A folder may be shown twice. */
+        if (r == -EEXIST && (r = sys_unlinkat(m->new_root, name)) >= 0)
+                r = sys_symlinkat(op->text, m->new_root, name);
         link = r < 0 ? r : sys_open(m->new_root, name, O_PATH | O_NOFOLLOW, 0);
         if (link < 0)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, link, op->target,
                                  "a symlink of the sandbox can't be made",
                                  FILTER_HINT_FOR(link, "symlinkat"));
-        target = mount_point(m, op);
-        return target < 0 ? target : mount_attach(m, op, link, target, ATTRIBUTES_COVER, false);
+        r = mount_point(m, op, &at);
+        return r < 0 ? r : mount_attach(m, op, link, &at, ATTRIBUTES_COVER, false);
+}
+
+/* 1: it is copied; 0: it is to be bound, being too large for that or none that the user may read. */
+static int mount_copy(struct mounting *m, const struct plan_op *op) {
+        _cleanup_close_ int source =
+                beneath_open(m->old_root, op->source + 1, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+        char bytes[16384];
+        ssize_t n = source < 0 ? source : sys_read(source, bytes, sizeof(bytes));
+        int r;
+
+        if (source == -EACCES || source == -ELOOP || source == -ENOENT || n == 0 || n == sizeof(bytes))
+                return 0;
+        if (n < 0)
+                return error_set(m->error, NSRUN_STAGE_MOUNT, (int)n, op->source, "the source can't be read",
+                                 NULL);
+        r = mount_make_file(m, op, 0444, bytes, (size_t)n);
+        if (r != -EFBIG)
+                return r < 0 ? r : 1;
+        /* RLIMIT_FSIZE bounds what is written, and not what is bound. */
+        m->error->stage = NSRUN_STAGE_NONE;
+        return sys_unlinkat(m->new_root, op->target + 1);
 }
 
 /* The plan's sources are canonical: a symlink on the way means that somebody
  * changed the tree since the policy was checked. */
 static int mount_bind(struct mounting *m, const struct plan_op *op) {
-        _cleanup_close_ int source = -EBADF, target = -EBADF;
+        _cleanup_place_ struct mount_place at = PLACE_NONE;
+        _cleanup_close_ int source = -EBADF;
+        int r;
 
         if (op->stubs)
                 return mount_with_stubs(m, op);
         if (op->text && m->b->rundir_path && !op->is_directory)
                 return mount_private_link(m, op);
-        if (op->text && m->b->rundir_path) {
-                int r = mount_private_folder(m, op);
-
-                if (r != 0)
-                        return r < 0 ? r : 0;
-        }
+        r = op->is_copied                   ? mount_copy(m, op)
+            : op->text && m->b->rundir_path ? mount_private_folder(m, op)
+                                            : 0;
+        if (r != 0)
+                return r < 0 ? r : 0;
         if (op->is_in_rundir && !m->b->rundir_path)
                 return 0;
         source = op->is_in_rundir ? mount_open_scratch(m, op)
@@ -240,10 +292,10 @@ static int mount_bind(struct mounting *m, const struct plan_op *op) {
                                             "capabilities over it, root's neither: run nsrun as that "
                                             "user, or let others pass (chmod o+x)"
                                           : NULL);
-        target = mount_point(m, op);
-        if (target < 0)
-                return target;
-        return mount_attach(m, op, source, target,
+        r = mount_point(m, op, &at);
+        if (r < 0)
+                return r;
+        return mount_attach(m, op, source, &at,
                             op->is_device ? ATTRIBUTES_DEVICE
                                           : ATTRIBUTES_BIND | (op->is_read_only ? MOUNT_ATTR_RDONLY : 0),
                             true);
@@ -253,7 +305,8 @@ static int mount_bind(struct mounting *m, const struct plan_op *op) {
 static int mount_own_cgroup(struct mounting *m, const struct plan_op *op) {
         const struct boundary_facts *f = &m->b->facts;
         const char *path = m->b->cgroup_path;
-        _cleanup_close_ int source = -EBADF, target = -EBADF;
+        _cleanup_place_ struct mount_place at = PLACE_NONE;
+        _cleanup_close_ int source = -EBADF;
         struct stat st;
         int r;
 
@@ -266,8 +319,8 @@ static int mount_own_cgroup(struct mounting *m, const struct plan_op *op) {
                 r = -ESTALE;
         if (r < 0)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, r, path, "the cgroup can't be opened", NULL);
-        target = mount_point(m, op);
-        return target < 0 ? target : mount_attach(m, op, source, target, ATTRIBUTES_COVER, false);
+        r = mount_point(m, op, &at);
+        return r < 0 ? r : mount_attach(m, op, source, &at, ATTRIBUTES_COVER, false);
 }
 
 static int mount_cover(struct mounting *m, const struct plan_op *op) {
@@ -280,7 +333,7 @@ static int mount_cover(struct mounting *m, const struct plan_op *op) {
                 return 0;
         if (here < 0)
                 return fail_target(m, op, here);
-        return mount_attach(m, op, here, here, ATTRIBUTES_COVER, false);
+        return mount_attach(m, op, here, AT(here), ATTRIBUTES_COVER, false);
 }
 
 /* Whether an operation of the plan has its mount point at or below a name at the top. */
@@ -324,13 +377,15 @@ static int open_unreadable(struct mounting *m) {
  * user namespace can't take either away (MNT_LOCKED, 3.8). */
 static int mount_hide(struct mounting *m, const struct plan_op *op) {
         _cleanup_close_ int target = -EBADF;
+        struct mount_place made;
         struct stat st;
-        int r;
+        int r = op->makes_target ? mount_point(m, op, &made) : 0;
 
-        target =
-                op->makes_target ? mount_point(m, op) : beneath_open(m->new_root, op->target + 1, O_PATH, 0);
+        if (r < 0)
+                return r;
+        target = beneath_open(m->new_root, op->target + 1, O_PATH, 0);
         if (target < 0 && target != -ENOENT)
-                return op->makes_target ? target : fail_target(m, op, target);
+                return fail_target(m, op, target);
         r = target < 0 ? target : sys_fstat(target, &st);
         /* It may be shown under another name now. */
         if (r == -ENOENT || (r >= 0 && op->inode != 0 && st.st_ino != op->inode))
@@ -338,10 +393,11 @@ static int mount_hide(struct mounting *m, const struct plan_op *op) {
                                  HIDDEN_WAS_MOVED_HINT);
         if (r >= 0 && !S_ISDIR(st.st_mode)) {
                 r = open_unreadable(m);
-                return r < 0 ? r : mount_attach(m, op, m->unreadable_fd, target, ATTRIBUTES_COVER, false);
+                return r < 0 ? r
+                             : mount_attach(m, op, m->unreadable_fd, AT(target), ATTRIBUTES_COVER, false);
         }
         if (r >= 0)
-                r = mount_filesystem(target, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                r = mount_filesystem(AT(target), "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
                                      "mode=0555,size=4096,nr_inodes=2");
         if (r < 0)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
@@ -350,21 +406,20 @@ static int mount_hide(struct mounting *m, const struct plan_op *op) {
 }
 
 static int mount_new(struct mounting *m, const struct plan_op *op, const char *type, unsigned long flags) {
-        _cleanup_close_ int target = -EBADF;
+        _cleanup_place_ struct mount_place at = PLACE_NONE;
         int r;
 
         if (op->is_hiding) {
-                target = beneath_open(m->new_root, op->target + 1, O_PATH | O_DIRECTORY, 0);
-                if (target == -ENOENT)
+                at.fd = beneath_open(m->new_root, op->target + 1, O_PATH | O_DIRECTORY, 0);
+                if (at.fd == -ENOENT)
                         return 0;
-                if (target < 0)
-                        return fail_target(m, op, target);
+                r = at.fd < 0 ? fail_target(m, op, at.fd) : 0;
         } else {
-                target = mount_point(m, op);
+                r = mount_point(m, op, &at);
         }
-        if (target < 0)
-                return target;
-        r = mount_filesystem(target, type, flags, op->text);
+        if (r < 0)
+                return r;
+        r = mount_filesystem(&at, type, flags, op->text);
         if (r < 0)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
                                  op->kind == PLAN_TMPFS ? "a tmpfs can't be mounted"
@@ -392,7 +447,7 @@ static int mount_operation(struct mounting *m, const struct plan_op *op) {
         case PLAN_DIR:
                 return mount_make_folder(m, op, op->mode);
         case PLAN_FILE:
-                return mount_make_file(m, op, op->mode, op->text);
+                return mount_make_file(m, op, op->mode, op->text, strlen(op->text));
         case PLAN_SYMLINK:
                 r = sys_symlinkat(op->text, m->new_root, op->target + 1);
                 if (r < 0)
@@ -476,8 +531,8 @@ static int close_folders(struct mounting *m) {
                 if (r >= 0)
                         r = sys_mount_setattr(fd, 0, ATTRIBUTES_BIND | MOUNT_ATTR_RDONLY);
                 if (r < 0)
-                        return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
-                                         "a folder around the project can't be made read-only", NULL);
+                        return fail_bind(m, op, r, "a folder around the project can't be made read-only",
+                                         FILTER_HINT_FOR(r, "mount_setattr"));
         }
         return 0;
 }
@@ -504,8 +559,8 @@ static int mount_seal(struct mounting *m) {
                                  "the file in the place of hidden ones can't be removed", NULL);
         r = sys_mount_setattr(m->new_root, 0, ATTRIBUTES_BIND | MOUNT_ATTR_RDONLY);
         if (r < 0)
-                return error_set(m->error, NSRUN_STAGE_MOUNT, r, "/", "the root can't be made read-only",
-                                 NULL);
+                return fail_bind(m, &(const struct plan_op){.target = (char[]){"/"}}, r,
+                                 "the root can't be made read-only", FILTER_HINT_FOR(r, "mount_setattr"));
         r = sys_fchdir(m->old_root);
         if (r >= 0)
                 r = sys_umount(".", MNT_DETACH);

@@ -22,7 +22,22 @@ struct mounting {
         int home_fd;         /* the plan's home, for pid 1 to keep; or -EBADF */
         int stubs_fd;        /* the tmpfs that has the stubs */
         bool proc_is_subset; /* /proc has the processes alone */
+        bool lacks_open_tree_attr;
 };
+
+/* Where something is mounted: `path` beneath the new root, made there just now; or "", and what is open at
+ * `fd`, which place_close() closes. */
+struct mount_place {
+        int fd;
+        const char *path;
+};
+#define PLACE_NONE \
+        { .fd = -EBADF, .path = "" }
+#define _cleanup_place_ _cleanup_(place_close)
+static inline void place_close(struct mount_place *at) {
+        if (!*at->path)
+                close_fdp(&at->fd);
+}
 
 #define MOUNTING_INIT                                                                               \
         {                                                                                           \
@@ -40,13 +55,20 @@ int mount_tree(struct mounting *m);
 /* Enters the working directory beneath `root`, a descriptor or AT_FDCWD.  Symlinks in its path may be the
  * plan's or a former command's and stay inside; a magic link of /proc would not. */
 int mount_enter_directory(int root, const char *path, struct nsrun_error *err);
-/* Mounts a new file system at an open folder. */
-int mount_filesystem(int target, const char *type, unsigned long flags, const char *data);
-/* Attaches a copy of the tree at `source` to the open `target`. `attributes`: MOUNT_ATTR_*. */
-int mount_attach(struct mounting *m, const struct plan_op *op, int source, int target, uint64_t attributes,
-                 bool is_recursive);
-/* The mount point of op, opened; made first where the plan says so. */
-int mount_point(struct mounting *m, const struct plan_op *op);
+/* Mounts a new file system at a folder. */
+int mount_filesystem(const struct mount_place *at, const char *type, unsigned long flags, const char *data);
+/* Attaches a copy of the tree at `source`. `attributes`: MOUNT_ATTR_*. */
+int mount_attach(struct mounting *m, const struct plan_op *op, int source, const struct mount_place *at,
+                 uint64_t attributes, bool is_recursive);
+/* An open mount point. */
+#define AT(target) (&(const struct mount_place){.fd = (target), .path = ""})
+/* The mount point of op; made first where the plan says so. */
+int mount_point(struct mounting *m, const struct plan_op *op, struct mount_place *ret);
+/* That, once it is there: what lies on it by now. */
+int mount_point_again(const struct mounting *m, const struct plan_op *op, struct mount_place *ret);
+/* Its path for whom has mounting's working directory. */
+#define PLACE_PATH_MAX 4096
+int place_path(const struct mount_place *at, char to[PLACE_PATH_MAX]);
 
 /* mount_special.c: the scratch folder and /proc. */
 int mount_name_rundir(struct mounting *m);

@@ -24,7 +24,7 @@ static int overlay_tmpfs(struct mounting *m, const struct plan_op *op) {
         if (place < 0)
                 return place;
         strcat(data, number_format(number, op->size));
-        r = mount_filesystem(place, "tmpfs", MS_NOSUID | MS_NODEV, data);
+        r = mount_filesystem(AT(place), "tmpfs", MS_NOSUID | MS_NODEV, data);
         if (r < 0)
                 return r;
         return beneath_open(m->old_root, "proc", O_RDONLY | O_DIRECTORY, 0);
@@ -43,13 +43,9 @@ static int overlay_folder(struct mounting *m, const struct plan_op *op, bool is_
         return m->overlay_fd;
 }
 
-static int make_layer(int parent, const char *name, mode_t mode) {
-        int fd, r;
+static int open_own_layer(int parent, const char *name, mode_t mode) {
+        int fd = beneath_open(parent, name, O_RDONLY | O_DIRECTORY, 0), r;
 
-        r = sys_mkdirat(parent, name, 0700);
-        if (r < 0 && r != -EEXIST)
-                return r;
-        fd = beneath_open(parent, name, O_RDONLY | O_DIRECTORY, 0);
         if (fd < 0)
                 return fd;
         /* The upper folder's mode is what the merged root shows. */
@@ -61,40 +57,90 @@ static int make_layer(int parent, const char *name, mode_t mode) {
         return fd;
 }
 
-static void add_number(char *to, const char *key, int fd) {
+static int make_own_layer(int parent, const char *name, mode_t mode) {
+        int r = sys_mkdirat(parent, name, 0700);
+
+        return r < 0 && r != -EEXIST ? r : open_own_layer(parent, name, mode);
+}
+
+/* An overlay's upper and work folder as its options name them: relative to the working directory
+ * (place_path()). */
+struct layers {
+        int folder, upper, work; /* on disk: open */
+        char options[96];
+};
+
+static void layers_close(struct layers *l) {
+        close_fdp(&l->folder);
+        close_fdp(&l->upper);
+        close_fdp(&l->work);
+}
+
+/* In a folder called `name`, where the end of the run looks for them. */
+static int make_disk_layers(struct layers *l, int parent, const char *name, mode_t mode) {
         char number[24];
 
-        strcat(to, key);
-        strcat(to, number_format(number, (uint64_t)fd));
+        l->folder = make_own_layer(parent, name, 0700);
+        l->upper = l->folder < 0 ? l->folder : make_own_layer(l->folder, "upper", mode);
+        l->work = l->upper < 0 ? l->upper : make_own_layer(l->folder, "work", 0700);
+        if (l->work < 0)
+                return l->work;
+        strcat(strcpy(l->options, ",upperdir="), number_format(number, (uint64_t)l->upper));
+        strcat(strcat(l->options, ",workdir="), number_format(number, (uint64_t)l->work));
+        return 0;
 }
 
-/* Lays an overlay over `lower`, and over `kept` if that is none below 0, with layers of its own below
- * `parent`, in a folder called `name`. The options are descriptors, relative to the working directory: no
- * path to escape, none to walk again, none to see in the sandbox's mountinfo.  "volatile" (5.10): what is
- * written is thrown away, and without it the end of every run would sync the cache folder's whole disk. */
-static int lay_overlay(int target, int lower, int kept, int parent, const char *name) {
-        _cleanup_close_ int folder = make_layer(parent, name, 0700), upper = -EBADF, work = -EBADF;
-        char options[128] = "userxattr,volatile";
-        struct stat st;
-        int r = folder < 0 ? folder : sys_fstat(lower, &st);
+/* On the tmpfs of all overlays, "7u" and "7w" for the operation of that number. */
+static int make_memory_layers(struct layers *l, int parent, uint64_t number, mode_t mode) {
+        char name[32], text[24];
+        int r;
 
+        strcat(strcpy(l->options, ",upperdir="), number_format(text, (uint64_t)parent));
+        strcat(strcpy(name, "/"), number_format(text, number));
+        strcat(strcat(strcat(l->options, name), "u,workdir="), number_format(text, (uint64_t)parent));
+        strcat(strcat(l->options, name), "w");
+        r = sys_mkdirat(parent, strcat(name, "u") + 1, mode);
+        /* mkdir(2) sets no other bits. */
+        if (r >= 0 && (mode & ~01777U)) {
+                l->upper = open_own_layer(parent, name + 1, mode);
+                r = l->upper < 0 ? l->upper : 0;
+        }
+        name[strlen(name) - 1] = 'w';
+        return r < 0 ? r : sys_mkdirat(parent, name + 1, 0700);
+}
+
+/* Lays op's overlay over `lower`, and over `kept` if that is none below 0, with layers of its own below
+ * `parent`.  The options are descriptors, or names beneath one: no path to escape, none to walk again, none
+ * to see in the sandbox's mountinfo.  "volatile" (5.10): what is written is thrown away, and without it the
+ * end of every run would sync the cache folder's whole disk. */
+static int lay_overlay(struct mounting *m, const struct plan_op *op, const struct mount_place *at, int lower,
+                       int kept, int parent) {
+        _cleanup_(layers_close) struct layers l = {-EBADF, -EBADF, -EBADF, ""};
+        char options[192] = "userxattr,volatile,lowerdir=", number[24];
+        struct stat st;
+        int r = sys_fstat(lower, &st);
+
+        if (r >= 0)
+                r = parent == m->overlay_fd
+                            ? make_memory_layers(&l, parent, (uint64_t)(op - m->b->ops), st.st_mode & 07777)
+                            : make_disk_layers(&l, parent, op->text, st.st_mode & 07777);
         if (r < 0)
                 return r;
-        upper = make_layer(folder, "upper", st.st_mode & 07777);
-        work = upper < 0 ? upper : make_layer(folder, "work", 0700);
-        if (work < 0)
-                return work;
         if (kept >= 0)
-                add_number(options, ",lowerdir=", kept);
-        add_number(options, kept >= 0 ? ":" : ",lowerdir=", lower);
-        add_number(options, ",upperdir=", upper);
-        add_number(options, ",workdir=", work);
-        return mount_filesystem(target, "overlay", MS_NOSUID | MS_NODEV, options);
+                strcat(strcat(options, number_format(number, (uint64_t)kept)), ":");
+        strcat(options, number_format(number, (uint64_t)lower));
+        return mount_filesystem(at, "overlay", MS_NOSUID | MS_NODEV, strcat(options, l.options));
 }
 
-/* The mount point of an overlay that was made before, and what lies on it by now. */
-static int open_again(const struct mounting *m, const struct plan_op *op) {
-        return beneath_open(m->new_root, op->target + 1, O_PATH | O_DIRECTORY, 0);
+/* The flags of what lies at an operation's mount point by now. */
+static int flags_of(const struct mounting *m, const struct plan_op *op, unsigned long *ret) {
+        _cleanup_place_ struct mount_place at = PLACE_NONE;
+        char path[PLACE_PATH_MAX];
+        int r = mount_point_again(m, op, &at);
+
+        if (r >= 0)
+                r = place_path(&at, path);
+        return r < 0 ? r : sys_mount_flags(-EBADF, path, ret);
 }
 
 /* Why overlayfs couldn't make a folder of its own in the work folder, of which it says nothing but that the
@@ -108,19 +154,18 @@ static int explain_read_only(int parent) {
 }
 
 static int overlay_try(struct mounting *m, const struct plan_op *op, int lower, bool is_disk) {
-        _cleanup_close_ int target = open_again(m, op), merged = -EBADF, kept = -EBADF;
+        _cleanup_place_ struct mount_place at = PLACE_NONE;
+        _cleanup_close_ int kept = -EBADF;
         unsigned long flags = MS_RDONLY;
-        int parent = target < 0 ? target : overlay_folder(m, op, is_disk), r = parent;
+        int r = mount_point_again(m, op, &at), parent = r < 0 ? r : overlay_folder(m, op, is_disk);
 
         if (op->layers)
                 kept = beneath_open(m->old_root, op->layers[0] + 1, O_PATH | O_DIRECTORY, 0);
-        if (r >= 0)
-                r = lay_overlay(target, lower, kept, parent, op->text);
+        r = parent < 0 ? parent : lay_overlay(m, op, &at, lower, kept, parent);
         if (r < 0)
                 return r;
         /* Unable to make its work folder, overlayfs mounts all the same, read-only: that won't do. */
-        merged = open_again(m, op);
-        r = merged < 0 ? merged : sys_mount_flags(merged, &flags);
+        r = flags_of(m, op, &flags);
         return r < 0 ? r : flags & MS_RDONLY ? explain_read_only(parent) : 0;
 }
 
@@ -136,16 +181,18 @@ static bool has_submounts(int lower) {
 /* Whether the kernel lays overlays over `lower` at all: tried read-only, with an empty folder in memory as
  * the other layer, so that nothing else can be at fault. */
 static bool can_be_below(struct mounting *m, const struct plan_op *op, int lower) {
-        _cleanup_close_ int target = open_again(m, op), empty = -EBADF;
-        char options[128] = "userxattr";
-        int r = target < 0 ? target : overlay_folder(m, op, false);
+        _cleanup_place_ struct mount_place at = PLACE_NONE;
+        char options[128] = "userxattr,lowerdir=", number[24];
+        _cleanup_close_ int empty = -EBADF;
+        int r = mount_point_again(m, op, &at);
 
-        empty = r < 0 ? r : make_layer(r, "empty", 0700);
+        r = r < 0 ? r : overlay_folder(m, op, false);
+        empty = r < 0 ? r : make_own_layer(r, "empty", 0700);
         if (empty < 0)
                 return true;
-        add_number(options, ",lowerdir=", lower);
-        add_number(options, ":", empty);
-        return mount_filesystem(target, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, options) >= 0;
+        strcat(options, number_format(number, (uint64_t)lower));
+        strcat(strcat(options, ":"), number_format(number, (uint64_t)empty));
+        return mount_filesystem(&at, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, options) >= 0;
 }
 
 /* The folder of all run directories; `to` has PATH_MAX bytes.  A run's own is gone when a user reads of it.
@@ -214,7 +261,7 @@ static void overlay_explain(struct mounting *m, const struct plan_op *op, int lo
  * layers in memory, the folder itself read-only, or an empty folder.  None of them writes to the host. */
 static int cache_degrade(struct mounting *m, const struct plan_op *op, int lower, int error) {
         bool is_disk = m->b->facts.layers_on_disk, is_refused = m->b->facts.init.refuses_degraded;
-        _cleanup_close_ int target = -EBADF;
+        _cleanup_place_ struct mount_place at = PLACE_NONE;
         char hint[sizeof(m->error->hint)];
         int r;
 
@@ -227,10 +274,10 @@ static int cache_degrade(struct mounting *m, const struct plan_op *op, int lower
         if (lower >= 0 && is_disk && overlay_try(m, op, lower, false) >= 0)
                 return report_degraded(m->report_fd, false, DEGRADED_CACHE_IN_MEMORY, op->target, NULL,
                                        m->error);
-        r = target = lower < 0 ? lower : open_again(m, op);
+        r = lower < 0 ? lower : mount_point_again(m, op, &at);
         if (r >= 0)
-                r = mount_attach(m, op, lower, target,
-                                 MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true);
+                r = mount_attach(m, op, lower, &at, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+                                 true);
         if (r >= 0)
                 return report_degraded(m->report_fd, false, DEGRADED_CACHE_READ_ONLY, op->target, NULL,
                                        m->error);
@@ -241,13 +288,13 @@ static int cache_degrade(struct mounting *m, const struct plan_op *op, int lower
 }
 
 int mount_overlay(struct mounting *m, const struct plan_op *op) {
-        _cleanup_close_ int lower = -EBADF, target = -EBADF;
+        _cleanup_place_ struct mount_place at = PLACE_NONE;
         bool is_disk = m->b->facts.layers_on_disk;
-        int r;
+        _cleanup_close_ int lower = -EBADF;
+        int r = mount_point(m, op, &at);
 
-        target = mount_point(m, op);
-        if (target < 0)
-                return target;
+        if (r < 0)
+                return r;
         lower = beneath_open(m->old_root, op->source + 1, O_PATH | O_DIRECTORY, 0);
         if (lower < 0 && (lower != -EACCES || !op->can_be_empty))
                 return error_set(m->error, NSRUN_STAGE_OVERLAY, lower, op->source,
@@ -284,7 +331,8 @@ static bool take_any(void *data, nsrun_unused int folder, nsrun_unused const cha
 /* Where the host's folder has nothing, or is a git dir's and has its hooks' samples alone, an empty folder
  * does what an overlay would, at a tenth of its price: the layer, if nothing of an earlier run is in it.  1,
  * 0 or -errno. */
-static int bind_layer(struct mounting *m, const struct plan_op *op, int lower, int target) {
+static int bind_layer(struct mounting *m, const struct plan_op *op, int lower,
+                      const struct mount_place *at) {
         _cleanup_close_ int names = beneath_open(lower, "", O_RDONLY | O_DIRECTORY, 0), layer = -EBADF;
         _cleanup_close_ int upper = -EBADF;
         bool has_others = false,
@@ -301,22 +349,23 @@ static int bind_layer(struct mounting *m, const struct plan_op *op, int lower, i
                 r = sys_fstat(lower, &st);
         if (r < 0)
                 return r == -EEXIST ? 0 : r;
-        layer = make_layer(m->rundir_fd, op->text, 0700);
-        upper = layer < 0 ? layer : make_layer(layer, "upper", st.st_mode & 0777);
-        r = upper < 0 ? upper : mount_attach(m, op, upper, target, ATTRIBUTES_BIND, false);
+        layer = open_own_layer(m->rundir_fd, op->text, 0700);
+        upper = layer < 0 ? layer : make_own_layer(layer, "upper", st.st_mode & 0777);
+        r = upper < 0 ? upper : mount_attach(m, op, upper, at, ATTRIBUTES_BIND, false);
         return r < 0 ? r : 1;
 }
 
 int mount_private_folder(struct mounting *m, const struct plan_op *op) {
-        _cleanup_close_ int target = mount_point(m, op), lower = -EBADF;
-        int r;
+        _cleanup_place_ struct mount_place at = PLACE_NONE;
+        _cleanup_close_ int lower = -EBADF;
+        int r = mount_point(m, op, &at);
 
-        if (target < 0)
-                return target;
+        if (r < 0)
+                return r;
         lower = beneath_open(m->old_root, op->source + 1, O_PATH | O_DIRECTORY, 0);
         if (lower < 0)
                 return 0;
-        r = bind_layer(m, op, lower, target);
+        r = bind_layer(m, op, lower, &at);
         if (r == 0)
                 r = overlay_try(m, op, lower, true);
         return r >= 0 ? 1

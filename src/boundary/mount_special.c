@@ -71,37 +71,33 @@ int mount_open_scratch(struct mounting *m, const struct plan_op *op) {
         return r < 0 ? r : beneath_open(m->rundir_fd, path_basename(op->source), O_PATH | O_DIRECTORY, 0);
 }
 
-static int proc_new(int target, const char *options) {
-        return mount_filesystem(target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, options);
+static int proc_new(const struct mount_place *at, const char *options) {
+        return mount_filesystem(at, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, options);
 }
 
-static int proc_host(struct mounting *m, const struct plan_op *op, int target) {
+static int proc_host(struct mounting *m, const struct plan_op *op, const struct mount_place *at) {
         _cleanup_close_ int source = -EBADF;
 
         source = beneath_open(m->old_root, "proc", O_PATH | O_DIRECTORY, 0);
         if (source < 0)
                 return source;
         /* Read-only: the files of the host's own processes are there to write to. */
-        return mount_attach(m, op, source, target,
+        return mount_attach(m, op, source, at,
                             MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
                             true);
 }
 
 int mount_proc(struct mounting *m, const struct plan_op *op) {
-        _cleanup_close_ int target = -EBADF;
-        int r = -EPERM;
+        _cleanup_place_ struct mount_place at = PLACE_NONE;
+        int r = mount_point(m, op, &at);
 
-        target = mount_point(m, op);
-        if (target < 0)
-                return target;
-        if (op->proc == POLICY_PROC_NONE)
-                return 0;
-        if (op->proc == POLICY_PROC_BIND)
-                r = proc_host(m, op, target);
+        if (r < 0 || op->proc == POLICY_PROC_NONE)
+                return r;
+        r = op->proc == POLICY_PROC_BIND ? proc_host(m, op, &at) : -EPERM;
         if (op->proc == POLICY_PROC_NEW || op->proc == POLICY_PROC_AUTO)
-                r = proc_new(target, NULL);
+                r = proc_new(&at, NULL);
         if (op->proc == POLICY_PROC_SUBSET || (op->proc == POLICY_PROC_AUTO && r < 0)) {
-                r = proc_new(target, "subset=pid");
+                r = proc_new(&at, "subset=pid");
                 m->proc_is_subset = r >= 0;
         }
         if (op->proc == POLICY_PROC_AUTO && (r < 0 || m->proc_is_subset))

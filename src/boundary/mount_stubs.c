@@ -46,7 +46,7 @@ static int open_stubs(struct mounting *m) {
         if (r >= 0)
                 r = place = beneath_open(m->rundir_fd, "stubs", O_PATH | O_DIRECTORY, 0);
         if (r >= 0)
-                r = mount_filesystem(place, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755");
+                r = mount_filesystem(AT(place), "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755");
         if (r >= 0)
                 r = m->stubs_fd = beneath_open(m->rundir_fd, "stubs", O_RDONLY | O_DIRECTORY, 0);
         if (r >= 0)
@@ -133,13 +133,13 @@ static int cover_stub(struct mounting *m, const struct plan_op *op, int merged, 
                         "a protected name was made while the sandbox was being built, so that it can't be "
                         "kept free",
                         "look who made it, and start again");
-        return mount_attach(m, op, cover, target, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
-                            false);
+        return mount_attach(m, op, cover, AT(target),
+                            MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false);
 }
 
 /* "uuid=null" (6.6) keeps the overlay from writing its id into the folder; older kernels write none.  Not
  * "volatile": what the command syncs is the host's. */
-static int mount_layers(int target, int lower, int upper, int work, unsigned long flags) {
+static int mount_layers(const struct mount_place *at, int lower, int upper, int work, unsigned long flags) {
         char options[128], number[24];
         int r;
 
@@ -150,26 +150,26 @@ static int mount_layers(int target, int lower, int upper, int work, unsigned lon
         strcat(options, ",workdir=");
         strcat(options, number_format(number, (uint64_t)work));
         strcat(options, ",uuid=null");
-        r = mount_filesystem(target, "overlay", flags, options);
+        r = mount_filesystem(at, "overlay", flags, options);
         if (r != -EINVAL)
                 return r;
         options[strlen(options) - strlen(",uuid=null")] = '\0';
-        return mount_filesystem(target, "overlay", flags, options);
+        return mount_filesystem(at, "overlay", flags, options);
 }
 
 /* With a work folder in the run directory, which is deleted at once. */
-static int mount_upper(struct mounting *m, int target, int lower, int upper) {
+static int mount_upper(struct mounting *m, const struct mount_place *at, int lower, int upper) {
         static const char name[] = "stubs-work";
         _cleanup_close_ int work = -EBADF;
         unsigned long flags = 0;
-        int r = sys_mount_flags(upper, &flags);
+        int r = sys_mount_flags(upper, NULL, &flags);
 
         if (r >= 0)
                 r = sys_mkdirat(m->rundir_fd, name, 0700);
         if (r >= 0)
                 r = work = beneath_open(m->rundir_fd, name, O_RDONLY | O_DIRECTORY, 0);
         if (r >= 0)
-                r = mount_layers(target, lower, upper, work, MS_NOSUID | MS_NODEV | (flags & MS_NOEXEC));
+                r = mount_layers(at, lower, upper, work, MS_NOSUID | MS_NODEV | (flags & MS_NOEXEC));
         if (r >= 0)
                 r = sys_rmdirat(work, "work");
         return r < 0 ? r : sys_rmdirat(m->rundir_fd, name);
@@ -197,7 +197,8 @@ static int fail_overlay(struct mounting *m, const struct plan_op *op, int r) {
 }
 
 int mount_with_stubs(struct mounting *m, const struct plan_op *op) {
-        _cleanup_close_ int upper = -EBADF, lower = -EBADF, target = -EBADF, merged = -EBADF;
+        _cleanup_close_ int upper = -EBADF, lower = -EBADF, merged = -EBADF;
+        _cleanup_place_ struct mount_place at = PLACE_NONE;
         unsigned long flags = MS_RDONLY;
         char number[24];
         int r = open_stubs(m);
@@ -209,9 +210,9 @@ int mount_with_stubs(struct mounting *m, const struct plan_op *op) {
         if (upper < 0)
                 return error_set(m->error, NSRUN_STAGE_OVERLAY, upper, op->source,
                                  "the source can't be opened", NULL);
-        target = mount_point(m, op);
-        if (target < 0)
-                return target;
+        r = mount_point(m, op, &at);
+        if (r < 0)
+                return r;
         /* Each overlay's lower folder is named by a number that is in use for this operation alone. */
         (void)number_format(number, (uint64_t)(op - m->b->ops));
         r = sys_mkdirat(m->stubs_fd, number, 0700);
@@ -221,11 +222,11 @@ int mount_with_stubs(struct mounting *m, const struct plan_op *op) {
                 r = make_stubs(lower, op->stubs);
         if (r < 0)
                 return stubs_fail(m, op, r, "the stubs for protected names can't be made", NULL);
-        r = mount_upper(m, target, lower, upper);
+        r = mount_upper(m, &at, lower, upper);
         if (r < 0)
                 return fail_overlay(m, op, r);
         merged = beneath_open(m->new_root, op->target + 1, O_PATH | O_DIRECTORY, 0);
-        r = merged < 0 ? merged : sys_mount_flags(merged, &flags);
+        r = merged < 0 ? merged : sys_mount_flags(merged, NULL, &flags);
         if (r < 0 || (flags & MS_RDONLY))
                 return fail_overlay(m, op, r < 0 ? r : -EROFS);
         STRV_FOREACH (stub, op->stubs)

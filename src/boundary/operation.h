@@ -111,6 +111,7 @@ struct plan_op {
         bool is_read_only;  /* PLAN_BIND; PLAN_TMPFS, once all mount points on it are made */
         bool is_device;     /* PLAN_BIND: a device node, not nodev */
         bool is_directory;  /* PLAN_BIND, PLAN_HIDE: the mount point is a folder, else a file */
+        bool is_copied;     /* PLAN_BIND: of a small file the bytes do, which cost less than a mount */
         bool is_link;       /* PLAN_BIND: source and target are symlinks, which are not followed */
         char **stubs;       /* PLAN_BIND: names in source that don't exist and that nothing can make; with a
                                slash at the end where it is a folder's.  NULL: none */
@@ -159,6 +160,7 @@ struct plan_op {
         M(BOOL, BOOL, is_read_only)      \
         M(BOOL, BOOL, is_device)         \
         M(BOOL, BOOL, is_directory)      \
+        M(BOOL, NOTHING, is_copied)      \
         M(BOOL, BOOL, is_link)           \
         M(TEXTS, TEXTS, stubs)           \
         M(BOOL, BOOL, is_git_dir)        \

@@ -13,34 +13,38 @@
 #include "build.h"
 #include "host/user.h"
 
-static const char *const allowed[] = {
-        "/etc/ssl",
-        "/etc/ca-certificates",
-        "/etc/pki",
-        "/etc/resolv.conf",
-        "/etc/nsswitch.conf",
-        "/etc/localtime",
-        "/etc/hosts",
-        "/etc/alternatives",
-        "/etc/ld.so.cache",
-        "/etc/ld.so.conf",
-        "/etc/ld.so.conf.d",
+/* What doesn't change while a sandbox lives is copied where it is small. */
+static const struct {
+        const char *path;
+        bool is_copied;
+} allowed[] = {
+        {"/etc/ssl", false},
+        {"/etc/ca-certificates", false},
+        {"/etc/pki", false},
+        {"/etc/resolv.conf", false},
+        {"/etc/nsswitch.conf", true},
+        {"/etc/localtime", true},
+        {"/etc/hosts", false},
+        {"/etc/alternatives", false},
+        {"/etc/ld.so.cache", false},
+        {"/etc/ld.so.conf", true},
+        {"/etc/ld.so.conf.d", false},
         /* Names of ports, protocols, file types, manual pages and of the distribution. */
-        "/etc/services",
-        "/etc/protocols",
-        "/etc/mime.types",
-        "/etc/manpath.config",
-        "/etc/os-release",
-        "/etc/lsb-release",
-        "/etc/debian_version",
+        {"/etc/services", true},
+        {"/etc/protocols", true},
+        {"/etc/mime.types", true},
+        {"/etc/manpath.config", true},
+        {"/etc/os-release", true},
+        {"/etc/lsb-release", true},
+        {"/etc/debian_version", true},
         /* /etc/fonts is for programs that draw without a screen; /etc/chromium.d has the flags
          * without which Debian's chromium doesn't start. */
-        "/etc/fonts",
-        "/etc/chromium.d",
+        {"/etc/fonts", false},
+        {"/etc/chromium.d", false},
         /* Maven doesn't start without its own files.  Neither settings.xml beside them, which holds
          * the passwords of servers and proxies, nor /etc/mavenrc is shown. */
-        "/etc/maven/m2.conf",
-        "/etc/maven/logging",
+        {"/etc/maven/m2.conf", true},
+        {"/etc/maven/logging", false},
 };
 
 /* Where distributions keep each JDK's conf/ (Debian and Arch in /etc, Fedora in /etc/java): a
@@ -288,8 +292,9 @@ static int add_jdks(struct entries *e, const struct name_list *etc) {
 }
 
 /* Adds what is at `path`, one of /etc, if it is there. */
-static void add_of_etc(struct entries *e, const struct name_list *etc, const char *path) {
+static void add_of_etc(struct entries *e, const struct name_list *etc, const char *path, bool is_copied) {
         int type = type_in_etc(etc, path);
+        size_t n = e->n;
         bool is_name = !strchr(path + strlen("/etc/"), '/');
         char *source = NULL;
         unsigned mode = 0;
@@ -303,6 +308,8 @@ static void add_of_etc(struct entries *e, const struct name_list *etc, const cha
                 entries_add_shown(e, strdup(path), (unsigned)DTTOIF(type), path);
         else if (path_canonical_in(path, &source, &mode) >= 0)
                 entries_add_shown(e, source, mode, path);
+        if (is_copied && e->n > n && !e->has_failed)
+                e->items[n].op.is_copied = !e->items[n].op.is_directory;
 }
 
 int collect_etc(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
@@ -311,8 +318,8 @@ int collect_etc(struct entries *e, const struct resolved *s, struct nsrun_error 
         int r = name_list_read("/etc", NAME_LIST_USUAL, &etc);
 
         for (size_t i = 0; i < ARRAY_SIZE(allowed) && r >= 0; i++)
-                if (s->policy->net != POLICY_NET_ALLOW || !is_of_names(allowed[i]))
-                        add_of_etc(e, &etc, allowed[i]);
+                if (s->policy->net != POLICY_NET_ALLOW || !is_of_names(allowed[i].path))
+                        add_of_etc(e, &etc, allowed[i].path, allowed[i].is_copied);
         for (size_t i = 0; i < ARRAY_SIZE(private_folders); i++)
                 if (type_in_etc(&etc, private_folders[i]) >= 0 && access(private_folders[i], X_OK) == 0)
                         entries_add_hidden(e, private_folders[i], private_folders[i]);

@@ -79,6 +79,8 @@ static void plan_print_add_details(struct strbuf *b, const struct plan_op *op) {
                               : op->is_device ? "device"
                               : op->is_read_only ? "read-only"
                                                  : "read-write");
+                if (op->is_copied)
+                        strbuf_add(b, ", copied if it is small");
                 if (op->is_in_rundir)
                         strbuf_add(b, ", on disk, gone at the end");
                 if (op->is_link)

@@ -21,6 +21,8 @@ static void print_json_add_op(struct json_document *d, struct json_value *parent
                 json_add_bool(d, o, "read_only", op->is_read_only);
                 json_add_bool(d, o, "device", op->is_device);
                 json_add_bool(d, o, "directory", op->is_directory);
+                if (op->is_copied)
+                        json_add_bool(d, o, "copied", true);
                 if (op->is_in_rundir)
                         json_add_bool(d, o, "in_run_directory", true);
                 if (op->text)

@@ -254,7 +254,8 @@ static bool has_usual_link(const struct verifying *v, const struct plan_op *op) 
 /* Whether an operation's fields are such as nsrun's own plans have for its kind. */
 static bool is_well_made(const struct verifying *v, const struct plan_op *op) {
         bool is_in_proc = path_is_beneath(op->target, "/proc"), is_left_out = op->proc != POLICY_PROC_UNSAID;
-        bool is_of_bind = op->is_device || op->makes_on_host || op->is_in_rundir || op->stubs;
+        bool is_of_bind =
+                op->is_device || op->makes_on_host || op->is_in_rundir || op->stubs || op->is_copied;
 
         if ((op->layers && op->kind != PLAN_OVERLAY) || op->work || op->is_own_link || op->has_source_fd ||
             op->is_optional || op->is_ephemeral || op->mount_flags || op->attributes || op->propagation ||
@@ -265,7 +266,8 @@ static bool is_well_made(const struct verifying *v, const struct plan_op *op) {
         case PLAN_BIND:
                 return (!is_left_out || (op->is_device && is_in_proc)) &&
                        (!op->text || has_usual_link(v, op)) &&
-                       (!op->stubs || (op_is_writable(op) && op->is_directory));
+                       (!op->stubs || (op_is_writable(op) && op->is_directory)) &&
+                       (!op->is_copied || (op->is_read_only && op->makes_target));
         case PLAN_OVERLAY:
                 return op->text && startswith(op->text, "overlay-") && !strchr(op->text, '/');
         case PLAN_HIDE:

@@ -115,8 +115,9 @@ static bool is_built(int root) {
         unsigned long flags = 0;
         struct stat hosts, st;
 
-        return sys_mount_flags(root, &flags) >= 0 && (flags & MS_RDONLY) && sys_stat("/", &hosts) >= 0 &&
-               sys_fstat(root, &st) >= 0 && (st.st_dev != hosts.st_dev || st.st_ino != hosts.st_ino);
+        return sys_mount_flags(root, NULL, &flags) >= 0 && (flags & MS_RDONLY) &&
+               sys_stat("/", &hosts) >= 0 && sys_fstat(root, &st) >= 0 &&
+               (st.st_dev != hosts.st_dev || st.st_ino != hosts.st_ino);
 }
 
 /* Pid 1 can be looked at where it was started by exec; the command's processes always. */
@@ -203,7 +204,7 @@ static int mount_again(const struct covers *covers, const struct cover *c, int t
                        : sys_open_tree(source, "",
                                        OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
         r = tree < 0 ? tree : sys_mount_setattr(tree, AT_RECURSIVE, attributes);
-        return r < 0 ? r : sys_move_mount(tree, target);
+        return r < 0 ? r : sys_move_mount(tree, target, "");
 }
 
 /* -ENOENT: what is to be covered has gone at this moment. */

@@ -160,6 +160,9 @@ static void add_call(const char *name, unsigned error) {
         for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
                 if (streq(name, calls[i].name)) {
                         add_refusal(calls[i].number, error);
+                        /* What lacks or refuses one of the two that it stands for has no newer one. */
+                        if (calls[i].number == SYS_open_tree || calls[i].number == SYS_mount_setattr)
+                                add_refusal(467 /* open_tree_attr */, error);
                         return;
                 }
         errno = EINVAL;

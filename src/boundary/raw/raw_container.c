@@ -34,14 +34,14 @@ int raw_mask(struct raw *w, const struct plan_op *op) {
                 return raw_mount_fail(w, r, op->target, "it can't be masked");
         w->covers_root = true;
         if (S_ISDIR(st.st_mode)) {
-                r = mount_filesystem(here, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                r = mount_filesystem(AT(here), "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
                                      "mode=0555,size=4k");
                 return r < 0 ? raw_mount_fail(w, r, op->target, "it can't be masked") : 0;
         }
         null = beneath_open(w->mount.old_root, "dev/null", O_PATH, 0);
         if (null < 0)
                 return raw_mount_fail(w, null, "/dev/null", "it can't be bound");
-        return mount_attach(&w->mount, op, null, here,
+        return mount_attach(&w->mount, op, null, AT(here),
                             MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, false);
 }
 
@@ -69,7 +69,7 @@ static int bind_console(struct raw *w) {
 
         if (target < 0)
                 return fail_console(w, target, op.target, "the terminal can't be bound");
-        return mount_attach(&w->mount, &op, w->console, target, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+        return mount_attach(&w->mount, &op, w->console, AT(target), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
                             false);
 }
 

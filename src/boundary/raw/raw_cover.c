@@ -38,12 +38,12 @@ static int pin(struct raw *w, char *path, struct pinned *above) {
         if (fd < 0)
                 return fd;
         if (*path && !above->is_read_only && (mount == 0 || mount == above->mount)) {
-                r = mount_attach(&w->mount, &folder, fd, fd, 0, true);
+                r = mount_attach(&w->mount, &folder, fd, AT(fd), 0, true);
                 if (r < 0)
                         return r;
         }
         now = beneath_open(w->mount.new_root, path, O_PATH | O_DIRECTORY, 0);
-        r = now < 0 ? now : sys_mount_flags(now, &flags);
+        r = now < 0 ? now : sys_mount_flags(now, NULL, &flags);
         *above = (struct pinned){.mount = now < 0 ? 0 : mount_of(now), .is_read_only = flags & MS_RDONLY};
         return r;
 }
@@ -85,7 +85,7 @@ int raw_protect(struct raw *w, const struct plan_op *op) {
         target = open_fixed(w, op);
         if (target < 0)
                 return raw_mount_fail(w, target, op->target, "Can't protect");
-        return mount_attach(&w->mount, op, target, target, MOUNT_ATTR_RDONLY, true);
+        return mount_attach(&w->mount, op, target, AT(target), MOUNT_ATTR_RDONLY, true);
 }
 
 /* An empty file that nobody may read, and that has no name once it is bound. */
@@ -95,7 +95,7 @@ static int hide_file(struct raw *w, const struct plan_op *op, int target) {
 
         if (file < 0)
                 return file;
-        r = mount_attach(&w->mount, op, file, target,
+        r = mount_attach(&w->mount, op, file, AT(target),
                          MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
                          false);
         return r < 0 ? r : sys_unlinkat(w->base_root, HIDDEN_NAME);
@@ -110,7 +110,7 @@ int raw_hide(struct raw *w, const struct plan_op *op) {
                 return 0;
         r = target < 0 ? target : sys_fstat(target, &st);
         if (r >= 0 && S_ISDIR(st.st_mode))
-                r = mount_filesystem(target, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                r = mount_filesystem(AT(target), "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
                                      "mode=0555,size=4096,nr_inodes=2");
         else if (r >= 0)
                 r = hide_file(w, op, target);

@@ -55,7 +55,7 @@ int raw_mount_root(struct raw *w) {
         if (folder < 0)
                 return error_set(w->mount.error, NSRUN_STAGE_MOUNT, folder, "/newroot", "setting up newroot",
                                  NULL);
-        r = mount_attach(&w->mount, &bind_of_root, folder, folder, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+        r = mount_attach(&w->mount, &bind_of_root, folder, AT(folder), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
                          false);
         return r < 0 ? r : open_new_root(w);
 }
@@ -111,7 +111,8 @@ static int raw_bind(struct raw *w, const struct plan_op *op) {
         if (target < 0)
                 return raw_mount_fail(w, target, op->target,
                                       S_ISDIR(st.st_mode) ? "Can't mkdir" : "Can't create file at");
-        r = mount_attach(&w->mount, op, source, target, attributes_of(op) | op->attributes, !op->is_shallow);
+        r = mount_attach(&w->mount, op, source, AT(target), attributes_of(op) | op->attributes,
+                         !op->is_shallow);
         return r < 0 || !op->propagation ? r : raw_propagate(w, op);
 }
 
@@ -127,7 +128,7 @@ static int raw_data(struct raw *w, const struct plan_op *op) {
         target = open_mount_point(w, op, false, 0444);
         if (target < 0)
                 return raw_mount_fail(w, target, op->target, "Can't create file at");
-        r = mount_attach(&w->mount, op, file, target, attributes_of(op), false);
+        r = mount_attach(&w->mount, op, file, AT(target), attributes_of(op), false);
         if (r >= 0 && (r = sys_unlinkat(w->base_root, DATA_NAME)) < 0)
                 return raw_mount_fail(w, r, op->target, "Can't unlink the data's own file");
         return r;
@@ -210,7 +211,7 @@ static int raw_filesystem(struct raw *w, const struct plan_op *op, const char *t
 
         if (target < 0)
                 return raw_mount_fail(w, target, op->target, "Can't mkdir");
-        r = mount_filesystem(target, type, flags, data);
+        r = mount_filesystem(AT(target), type, flags, data);
         return r < 0 ? error_set_id(w->mount.error, NSRUN_ERROR_MOUNT_IN_ROOT, NSRUN_STAGE_MOUNT, r,
                                     op->target, what, NULL)
                      : 0;
@@ -227,9 +228,10 @@ static int raw_proc(struct raw *w, const struct plan_op *op) {
                 host = beneath_open(w->mount.old_root, "proc", O_PATH | O_DIRECTORY, 0);
                 if (host < 0)
                         return raw_mount_fail(w, host, op->target, "Can't find source path");
-                return mount_attach(&w->mount, op, host, target, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true);
+                return mount_attach(&w->mount, op, host, AT(target), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+                                    true);
         }
-        r = mount_filesystem(target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+        r = mount_filesystem(AT(target), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
         if (r < 0)
                 return error_set_id(w->mount.error, NSRUN_ERROR_MOUNT_IN_ROOT, NSRUN_STAGE_PROC, r,
                                     op->target, "Can't mount proc on", NULL);
@@ -248,7 +250,7 @@ static int raw_cover(struct raw *w, const struct plan_op *op) {
         if (op->is_optional && sys_access(number_format(number, (uint64_t)here), W_OK) < 0)
                 return 0;
         w->covers_root = true;
-        return mount_attach(&w->mount, op, here, here,
+        return mount_attach(&w->mount, op, here, AT(here),
                             MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false);
 }
 
@@ -296,7 +298,7 @@ static int make_tmp_layers(struct raw *w, int *ret_upper, int *ret_work) {
 
         r = sys_mkdirat(w->base_root, "overlay", 0755);
         place = r < 0 && r != -EEXIST ? r : sys_open(w->base_root, "overlay", O_PATH | O_DIRECTORY, 0);
-        r = place < 0 ? place : mount_filesystem(place, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755");
+        r = place < 0 ? place : mount_filesystem(AT(place), "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755");
         if (r < 0)
                 return r;
         close_fdp(&place);
