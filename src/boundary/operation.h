@@ -160,7 +160,7 @@ struct plan_op {
         M(BOOL, BOOL, is_read_only)      \
         M(BOOL, BOOL, is_device)         \
         M(BOOL, BOOL, is_directory)      \
-        M(BOOL, NOTHING, is_copied)      \
+        M(BOOL, BOOL, is_copied)         \
         M(BOOL, BOOL, is_link)           \
         M(TEXTS, TEXTS, stubs)           \
         M(BOOL, BOOL, is_git_dir)        \

@@ -267,7 +267,7 @@ static bool is_well_made(const struct verifying *v, const struct plan_op *op) {
                 return (!is_left_out || (op->is_device && is_in_proc)) &&
                        (!op->text || has_usual_link(v, op)) &&
                        (!op->stubs || (op_is_writable(op) && op->is_directory)) &&
-                       (!op->is_copied || (op->is_read_only && op->makes_target));
+                       (!op->is_copied || (op->is_read_only && op->makes_target && !op->is_directory));
         case PLAN_OVERLAY:
                 return op->text && startswith(op->text, "overlay-") && !strchr(op->text, '/');
         case PLAN_HIDE:

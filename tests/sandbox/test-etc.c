@@ -121,6 +121,34 @@ FULL_TEST(a_jdk_gets_its_settings_and_no_password, site_setup, site_teardown) {
                 "java/java-99-openjdk/security/java.security\n");
 }
 
+static char large[20000];
+
+static void stage_sizes(nsrun_unused void *data) {
+        stage_enter();
+        stage_tmpfs("/etc", 0);
+        stage_make_file("/etc/services", "one\n");
+        stage_make_file("/etc/hosts", "one\n");
+        stage_make_file("/etc/protocols", "");
+        memset(large, 'x', sizeof(large) - 1);
+        stage_make_file("/etc/mime.types", large);
+}
+
+/* What changes meanwhile, or is large, is bound. */
+TEST(small_files_that_do_not_change_are_copied) {
+        const struct site *s = *state;
+        _cleanup_free_ const char **argv = nsrun_argv(
+                s, (const char *const[]){
+                           "--", "sh", "-c",
+                           "cat /etc/services; wc -c </etc/mime.types; wc -c </etc/protocols; "
+                           "cut -d' ' -f5 /proc/self/mountinfo | grep ^/etc/; echo x >>/etc/services",
+                           NULL});
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = argv, .cwd = s->root, .in_child = stage_sizes}, &o);
+        expect_out(&o, "one\n19999\n0\n/etc/hosts\n/etc/mime.types\n/etc/protocols\n");
+        expect_in(o.err, "cannot create /etc/services");
+}
+
 int main(void) {
         return run_all_tests();
 }
