@@ -212,7 +212,7 @@ static const char *judge_client(const struct listener *l, int fd) {
 }
 
 static void turn_away(int fd, const char *why) {
-        _cleanup_free_ char *text = message_error(NULL, MESSAGE_BAD_REQUEST, why), *line = NULL;
+        _cleanup_free_ char *text = message_error(NULL, MESSAGE_BAD_REQUEST, why, NULL), *line = NULL;
 
         if (!*why)
                 return;

@@ -11,6 +11,7 @@
 #include "call.h"
 #include "session/overlays.h"
 #include "session/view.h"
+#include "subscription.h"
 
 #define CHUNK ((size_t)64 * 1024)
 
@@ -151,24 +152,28 @@ static int serve_client(struct mcp_server *s, int input, int signal_fd, char *ch
 int mcp_serve(const struct mcp_settings *settings, int input, int output, struct nsrun_error *err) {
         struct mcp_server s = {.settings = settings,
                                .writer = {.fd = output, .lock = PTHREAD_MUTEX_INITIALIZER},
-                               .level = MCP_WARNING,
+                               .terms = {.level = MCP_WARNING},
+                               .questions = questions_new(),
                                .wake_fd = sys_eventfd(),
                                .lock = PTHREAD_MUTEX_INITIALIZER};
         _cleanup_free_ char *chunk = malloc(CHUNK);
         _cleanup_close_ int signal_fd = -EBADF;
         int r, closed;
 
-        r = signal_fd = chunk && s.wake_fd >= 0 ? signals_open(SIGNALS(SIGINT, SIGTERM, SIGHUP), err)
-                                                : error_oom(err);
+        r = signal_fd = chunk && s.wake_fd >= 0 && s.questions
+                                ? signals_open(SIGNALS(SIGINT, SIGTERM, SIGHUP), err)
+                                : error_oom(err);
         if (r >= 0)
                 r = open_session(&s, err);
         if (r >= 0)
                 r = serve_client(&s, input, signal_fd, chunk, err);
+        subscriptions_end(&s);
         calls_end(&s);
         closed = close_session(&s, r < 0 ? NULL : err);
         (void)nsrun_policy_free(s.own_policy);
         reader_clear(&s.reader);
         close_fdp(&s.wake_fd);
+        questions_free(s.questions);
         free(s.session);
         free(s.bash_text);
         free(s.bash_schema);

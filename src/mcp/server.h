@@ -2,11 +2,10 @@
 /* A Model Context Protocol server for one client: its session, its messages, its calls. */
 #pragma once
 
-#include <stdatomic.h>
-
-#include "message.h"
 #include "nsrun.h"
 #include "policy/policy.h"
+#include "questions.h"
+#include "terms.h"
 
 /* Who decides about commits and discards. */
 enum mcp_commits {
@@ -23,26 +22,8 @@ struct mcp_settings {
         enum mcp_commits commits;
 };
 
-/* What differs between versions of the protocol. */
-struct mcp_version {
-        const char *name;
-        bool has_batches;
-        bool has_titles;
-        bool has_messages; /* of progress */
-        bool has_elicitation;
-};
-
-/* As in RFC 5424, from the least to the most important. */
-enum mcp_level {
-        MCP_DEBUG,
-        MCP_INFO,
-        MCP_NOTICE,
-        MCP_WARNING,
-        MCP_ERROR,
-        MCP_CRITICAL,
-        MCP_ALERT,
-        MCP_EMERGENCY,
-        N_MCP_LEVELS
+enum {
+        SUBSCRIPTIONS_MOST = 16 /* are open */
 };
 
 struct call;
@@ -57,9 +38,11 @@ struct mcp_server {
         struct nsrun_policy *own_policy;   /* that, where the session is the server's own; else NULL */
         struct nsrun_workspace *files;     /* what the session's commands see */
         char *bash_text, *bash_schema;     /* bash's description and its parameters, as JSON */
-        const struct mcp_version *version; /* NULL: not initialised */
-        bool client_elicits, client_has_roots;
-        atomic_int level;    /* the least important that the client wants to be told */
+        struct mcp_terms terms;            /* of requests that have none of their own */
+        bool client_has_roots;
+        struct questions *questions;
+        char *subscriptions[SUBSCRIPTIONS_MOST]; /* the requests' ids, as JSON */
+        size_t n_subscriptions;
         int wake_fd;         /* an eventfd: a call has ended */
         atomic_bool is_deaf; /* the client's input has ended */
 
@@ -78,4 +61,4 @@ void mcp_take_line(struct mcp_server *s, const char *line, size_t n);
 void mcp_refuse_long(struct mcp_server *s, const char *line, size_t n);
 
 /* Tells the client's log, if it wants to be told of that level. */
-void mcp_log(struct mcp_server *s, enum mcp_level level, const char *text);
+void mcp_log(struct mcp_server *s, const struct mcp_terms *terms, enum mcp_level level, const char *text);

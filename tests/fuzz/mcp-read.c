@@ -9,7 +9,7 @@
 /* What is answered is a line that the same reader takes, with the same id. */
 static void check_answer(const char *id) {
         _cleanup_json_ struct json_document answer = {0};
-        _cleanup_free_ char *text = id ? message_error(id, -32600, "why") : NULL, *again = NULL;
+        _cleanup_free_ char *text = id ? message_error(id, -32600, "why", NULL) : NULL, *again = NULL;
         struct json_trouble trouble;
 
         if (!id)
