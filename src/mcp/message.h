@@ -20,6 +20,7 @@ enum message_error {
         MESSAGE_BAD_PARAMS = -32602,
         MESSAGE_FAILED = -32603,
         /* The protocol's own, since 2026-07-28. */
+        MESSAGE_OTHER_HEADER = -32020, /* of HTTP's, than the message says */
         MESSAGE_NO_CAPABILITY = -32021,
         MESSAGE_NO_VERSION = -32022,
 };

@@ -20,6 +20,7 @@ struct mcp_settings {
         struct nsrun_session_options session;
         int timeout; /* the default for a bash command, in seconds */
         enum mcp_commits commits;
+        struct questions *questions; /* that servers share; NULL: each has its own */
 };
 
 enum {
@@ -52,6 +53,10 @@ struct mcp_server {
         unsigned long long n_asked; /* numbers the server's own requests */
 };
 
+/* Starts a session that ends with this process, and makes the policy of those that join it.  What was made
+ * is the caller's, if it failed as well. */
+int mcp_session_start(const struct mcp_settings *settings, char **ret_session,
+                      struct nsrun_policy **ret_policy, struct nsrun_error *err);
 /* Starts the session, serves one client until its input ends or a signal comes, and ends the session. */
 int mcp_serve(const struct mcp_settings *settings, int input, int output, struct nsrun_error *err);
 

@@ -52,6 +52,13 @@ void terms_initialise(struct mcp_terms *t, const char *wanted, const struct json
         take_capabilities(t, capabilities);
 }
 
+bool terms_have_handshake(const char *version) {
+        for (size_t i = 0; i < ARRAY_SIZE(versions); i++)
+                if (streq(versions[i].name, version))
+                        return !versions[i].is_stateless;
+        return false;
+}
+
 bool terms_are_own(const struct message *m) {
         const struct json_value *meta = json_get(m->params, "_meta");
 

@@ -52,6 +52,8 @@ extern const char *const mcp_level_names[N_MCP_LEVELS];
 /* -1: there is no such level. */
 int mcp_level_find(const char *name);
 
+/* Whether there is such a version, one that begins with a handshake. */
+bool terms_have_handshake(const char *version);
 /* Takes what a client wanted in its handshake, and can do. */
 void terms_initialise(struct mcp_terms *t, const char *wanted, const struct json_value *capabilities);
 /* Whether a request has terms of its own, or should. */
