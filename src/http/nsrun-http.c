@@ -11,7 +11,7 @@
 #include "server.h"
 
 enum {
-        CONNECTION_IDLE_S = 30,   /* while a request is read, or none comes; none while one is answered */
+        CONNECTION_IDLE_S = 15,   /* while a request is read, or none comes; none while one is answered */
         HEADERS_MOST = 16 * 1024, /* bytes */
         DESCRIPTORS_MOST = 32 + 2 * HTTP_SERVERS_MOST, /* connections, and lines to servers */
         BODY_MOST = 1024 * 1024, /* who has no token may send as much by each connection */
@@ -34,12 +34,11 @@ static void resume(nsrun_unused evutil_socket_t fd, nsrun_unused short what, voi
         (void)evconnlistener_enable(listener);
 }
 
-static void pause_listening(struct evconnlistener *listener, void *data) {
+static void pause_listening(struct evconnlistener *listener, nsrun_unused void *evhttps_own) {
         const struct timeval pause = {.tv_usec = PAUSE_MS * 1000};
-        struct http_server *s = data;
 
         (void)evconnlistener_disable(listener);
-        (void)event_base_once(s->base, -1, EV_TIMEOUT, resume, listener, &pause);
+        (void)event_base_once(evconnlistener_get_base(listener), -1, EV_TIMEOUT, resume, listener, &pause);
 }
 
 static int server_prepare(struct http_server *s) {

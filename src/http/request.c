@@ -142,7 +142,10 @@ static char *header_text(const char *value) {
                 }
         }
         text[length] = '\0';
-        return text;
+        if (strlen(text) == length)
+                return text;
+        free(text);
+        return NULL;
 }
 
 /* Why a header and the message don't say the same; NULL: they do.  `said` is the message's: NULL, if it has

@@ -199,6 +199,8 @@ TEST(a_request_for_itself_is_judged_by_its_headers_and_shares_one_session) {
                 {CALLS, BASH("cat /tmp/f"), "200", "one\\n"},
                 {MODERN "Mcp-Method: tools/call\r\nMcp-Name: =?base64?YmFzaA==?=\r\n", BASH("true"), "200",
                  "\"id\":\"b\",\"result\":{\"resultType\":\"complete\""},
+                {MODERN "Mcp-Method: tools/call\r\nMcp-Name: =?base64?YmFzaAB4?=\r\n", BASH("true"), "400",
+                 ERROR("-32020", "the header Mcp-Name is missing, or not the tool's name")},
                 {"Mcp-Method: tools/call\r\nMcp-Name: bash\r\n", BASH("true"), "400",
                  ERROR("-32020", "the header MCP-Protocol-Version is missing, or not what _meta says")},
                 {"MCP-Protocol-Version: 2025-11-25\r\nMcp-Method: tools/call\r\nMcp-Name: bash\r\n",
@@ -406,6 +408,23 @@ TEST(a_command_finds_the_port_and_no_token) {
         asks = text_of(ask, h.port, h.port);
         both = text_of(BASH("%s"), asks);
         expect_answer(send_as(&h, "POST", JSON CALLS, both), "200", "HTTP/1.1 401 ");
+        http_close(s, &h, "");
+}
+
+/* More connections than descriptors: it is served when they have gone. */
+TEST(connections_that_say_nothing_are_outlived) {
+        const struct site *s = *state;
+        struct http h;
+        int fds[200];
+
+        if (!has_http())
+                skip_because("skipped: nsrun was built without libevent");
+        HTTP_OPEN_PLAIN(s, &h);
+        for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+                fds[i] = http_connect(&h);
+        for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+                (void)close(fds[i]);
+        expect_answer(send_as(&h, "POST", JSON CALLS, BASH("true")), "200", "exit status: 0");
         http_close(s, &h, "");
 }
 
