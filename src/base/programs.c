@@ -28,6 +28,10 @@ const char *program_net(void) {
         return programs_find("NSRUN_NET", NSRUN_NET_PATH);
 }
 
+const char *program_http(void) {
+        return programs_find("NSRUN_HTTP", NSRUN_HTTP_PATH);
+}
+
 const char *program_monitor(void) {
         return programs_find("NSRUN_MONITOR", NSRUN_MONITOR_PATH);
 }

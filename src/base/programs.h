@@ -5,9 +5,10 @@
 
 #include <sys/types.h>
 
-/* The environment's NSRUN_INIT, NSRUN_MONITOR and NSRUN_NET replace the paths. */
+/* The environment's NSRUN_INIT, NSRUN_MONITOR, NSRUN_NET and NSRUN_HTTP replace the paths. */
 const char *program_init(void);
 const char *program_net(void);
+const char *program_http(void);
 const char *program_monitor(void);
 const char *program_bwrap(void);
 

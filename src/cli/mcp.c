@@ -10,7 +10,7 @@
 
 struct mcp_options {
         struct mcp_settings settings;
-        const char *listen; /* a socket's path; NULL: standard input and output are the client's */
+        struct mcp_listening at; /* without an address standard input and output are the client's */
 };
 
 static int cli_mcp_apply_timeout(void *target, const struct option_spec *spec, const char *value,
@@ -24,7 +24,19 @@ static int cli_mcp_apply_timeout(void *target, const struct option_spec *spec, c
 }
 
 OPTION_TEXT(cli_mcp_apply_name, struct mcp_options, settings.session.name);
-OPTION_TEXT(cli_mcp_apply_listen, struct mcp_options, listen);
+
+/* --listen and --http. */
+static int apply_address(void *target, const struct option_spec *spec, const char *value,
+                         struct nsrun_error *err) {
+        struct mcp_options *o = target;
+        bool is_http = streq(spec->name, "http");
+
+        if (o->at.address && o->at.is_http != is_http)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL,
+                                 "--listen and --http can't both be", "leave one of them out");
+        o->at = (struct mcp_listening){value, is_http};
+        return 0;
+}
 
 static int apply_commits(void *target, const struct option_spec *spec, nsrun_unused const char *value,
                          struct nsrun_error *err) {
@@ -44,9 +56,12 @@ const struct option_spec mcp_options[] = {
          apply_commits},
         {"allow-commit", 0, NULL, OPTION_COMPLETES_NOTHING, "Server",
          "the model may commit and discard overlays' changes, and nobody is asked", apply_commits},
+        {"http", 0, "ADDRESS", OPTION_COMPLETES_PATH, "Server",
+         "serve HTTP at 127.0.0.1:PORT, whose token standard error is told, or at a Unix socket's path",
+         apply_address},
         {"listen", 0, "SOCKET", OPTION_COMPLETES_PATH, "Server",
          "make a Unix socket, and serve each client that connects to it in a session of its own",
-         cli_mcp_apply_listen},
+         apply_address},
         {"name", 0, "NAME", OPTION_COMPLETES_NOTHING, "Server",
          "what the session is called, instead of eight letters", cli_mcp_apply_name},
         {"timeout", 0, "SECONDS", OPTION_COMPLETES_NOTHING, "Server",
@@ -82,13 +97,13 @@ static int serve_here(struct mcp_options *o, struct nsrun_error *err) {
         _cleanup_close_ int output = -EBADF;
         int r = 0;
 
-        if (!o->listen)
+        if (!o->at.address)
                 r = output = set_output_aside(err);
         if (r < 0)
                 return r;
         prepare_signals();
-        if (o->listen)
-                return mcp_listen(&o->settings, o->listen, err);
+        if (o->at.address)
+                return mcp_listen(&o->settings, &o->at, err);
         return mcp_serve(&o->settings, STDIN_FILENO, output, err);
 }
 
@@ -100,9 +115,9 @@ static int check_and_serve(struct invocation *i, struct nsrun_error *err) {
         if (r == 0 && i->policy->session && o->settings.session.name)
                 r = option_usage_error(i->command, "--name", "the session that --session names has its own",
                                        err);
-        if (r == 0 && o->listen && o->settings.session.name)
+        if (r == 0 && o->at.address && o->settings.session.name)
                 r = option_usage_error(i->command, "--name",
-                                       "with --listen each client has a session of its own", err);
+                                       "with --listen and --http each client has a session of its own", err);
         return r == 0 ? serve_here(o, err) : r;
 }
 

@@ -21,6 +21,7 @@ static void call_free(struct call *c) {
         free(c->progress_token);
         free(c->question);
         free(c->reply);
+        free(c->input);
         json_close(&c->arguments);
         close_fdp(&c->cancel_fd);
         (void)pthread_mutex_destroy(&c->lock);
@@ -54,8 +55,8 @@ static void call_answer(struct call *c, const char *result) {
         _cleanup_free_ char *text = NULL;
 
         if (!c->is_cancelled)
-                text = result ? message_result(c->id, result)
-                              : message_error(c->id, MESSAGE_FAILED, "out of memory");
+                text = result ? terms_response(c->terms, c->id, result, c->asks_for_input)
+                              : message_error(c->id, MESSAGE_FAILED, "out of memory", NULL);
         (void)pthread_mutex_lock(&c->lock);
         c->is_answered = true;
         (void)pthread_mutex_unlock(&c->lock);
@@ -151,7 +152,9 @@ static char *find_progress_token(const struct message *m) {
         return json_kind(token) == JSON_STRING || json_kind(token) == JSON_NUMBER ? json_spell(token) : NULL;
 }
 
-static int call_new(const struct message *m, const struct json_value *arguments, struct call **ret) {
+static int call_new(const struct message *m, struct call **ret) {
+        const struct json_value *arguments = json_get(m->params, "arguments"),
+                                *input = json_get(m->params, "inputResponses");
         struct call *c = calloc(1, sizeof(*c));
         _cleanup_free_ char *text = arguments ? json_spell(arguments) : strdup("{}");
         struct json_trouble trouble;
@@ -163,6 +166,7 @@ static int call_new(const struct message *m, const struct json_value *arguments,
         c->cancel_fd = sys_eventfd();
         c->id = strdup(m->id);
         c->progress_token = find_progress_token(m);
+        c->input = input ? json_spell(input) : NULL;
         if (!text || !c->id || c->cancel_fd < 0 ||
             json_read(&c->arguments, text, strlen(text), JSON_STRICT, &trouble) < 0) {
                 call_free(c);
@@ -173,22 +177,43 @@ static int call_new(const struct message *m, const struct json_value *arguments,
         return 0;
 }
 
-int call_begin(struct mcp_server *s, const struct tool *tool, const struct message *m,
-               const struct json_value *arguments, struct batch *batch, const char **ret_why) {
+/* A retry has the state of a question that waits for its answer, and takes it. */
+static bool take_state(struct call *c, const struct message *m) {
+        c->is_retry = c->terms->version->is_stateless && json_has(m->params, "requestState");
+        return !c->is_retry || (c->tool->is_of_commits &&
+                                questions_take(c->server->questions,
+                                               json_text(json_get(m->params, "requestState")), c->asked));
+}
+
+static void take_terms(struct call *c, const struct mcp_terms *terms) {
+        c->terms = terms;
+        if (!terms->version->is_stateless)
+                return;
+        c->own_terms.version = terms->version;
+        c->own_terms.client_elicits = terms->client_elicits;
+        c->own_terms.level = terms->level;
+        c->terms = &c->own_terms;
+}
+
+int call_begin(struct mcp_server *s, const struct mcp_terms *terms, const struct tool *tool,
+               const struct message *m, struct batch *batch, struct reply *refusal) {
         struct call *c = NULL;
 
-        if (call_new(m, arguments, &c) < 0) {
-                *ret_why = "out of memory";
-                return MESSAGE_FAILED;
-        }
+        if (call_new(m, &c) < 0)
+                return reply_refuse(refusal, MESSAGE_FAILED, "out of memory");
         if (s->n_calls >= CALLS_MOST || s->n_bytes + c->n_bytes > CALLS_BYTES_MOST) {
                 call_free(c);
-                *ret_why = "too many calls wait for their turn";
-                return MESSAGE_FAILED;
+                return reply_refuse(refusal, MESSAGE_FAILED, "too many calls wait for their turn");
         }
         c->server = s;
         c->tool = tool;
         c->batch = batch;
+        take_terms(c, terms);
+        if (!take_state(c, m)) {
+                call_free(c);
+                return reply_refuse(refusal, MESSAGE_BAD_PARAMS,
+                                    "requestState is of no question of this call that waits for its answer");
+        }
         (void)pthread_mutex_lock(&s->lock);
         s->n_calls++;
         s->n_bytes += c->n_bytes;
@@ -276,7 +301,7 @@ static char *progress_params(const struct call *c) {
         json_add_number(&d, d.root, "progress", (command_now_ms() - c->begun_ms) / 1000);
         if (c->timeout > 0)
                 json_add_number(&d, d.root, "total", c->timeout);
-        if (c->server->version->has_messages && c->n_last > 0)
+        if (c->terms->version->has_messages && c->n_last > 0)
                 json_add_string(&d, d.root, "message", c->last);
         return json_line(&d);
 }

@@ -31,6 +31,12 @@ struct call {
         struct mcp_server *server;
         const struct tool *tool;
         char *id;
+        const struct mcp_terms *terms; /* its own, or the server's */
+        struct mcp_terms own_terms;
+        bool is_retry;                    /* of a call whose result was a question */
+        bool asks_for_input;              /* its result is a question */
+        unsigned char asked[SHA256_SIZE]; /* a retry's question */
+        char *input;                      /* a retry's answers, as JSON; NULL: none */
         struct batch *batch;
         struct json_document arguments;
         size_t n_bytes;
@@ -54,10 +60,9 @@ struct call {
         bool has_reply;
 };
 
-/* Takes a call: starts it, or has it wait for its turn.  `arguments` may be NULL.  0; or a number of enum
- * message_error with *ret_why. */
-int call_begin(struct mcp_server *s, const struct tool *tool, const struct message *m,
-               const struct json_value *arguments, struct batch *batch, const char **ret_why);
+/* Takes a call: starts it, or has it wait for its turn.  0; or the code of a refusal. */
+int call_begin(struct mcp_server *s, const struct mcp_terms *terms, const struct tool *tool,
+               const struct message *m, struct batch *batch, struct reply *refusal);
 /* Ends the call of a request that the client cancels; its answer is not sent. */
 void calls_cancel(struct mcp_server *s, const char *id);
 /* Whether a request of that id is being answered. */

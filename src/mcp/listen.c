@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A socket for clients of `nsrun mcp`.  Who speaks to a server may do all that its host allows it, a commit
- * among that.  So no command may: the socket doesn't lie where a sandbox shows it, and a client that runs in
- * another user namespace, as every command does, is turned away. */
+/* A socket for clients of `nsrun mcp`: it doesn't lie where a sandbox shows it, and who connects is judged
+ * (peer.h).  With HTTP nsrun-http has the socket, and asks for servers. */
 #include "listen.h"
 
 #include <fcntl.h>
@@ -18,28 +17,31 @@
 #include "base/sys.h"
 #include "disk/reach.h"
 #include "host/user.h"
+#include "http_start.h"
+#include "peer.h"
 #include "plan/plan.h"
-
-#ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77 /* 6.5 */
-#endif
 
 struct listener {
         const struct mcp_settings *settings;
-        char *folder;     /* canonical */
-        const char *name; /* of the socket in it */
+        const char *option; /* by which it was asked for */
+        char *folder;       /* canonical */
+        const char *name;   /* of the socket in it */
         int folder_fd, fd, signal_fd;
+        int control;                 /* nsrun-http's; below 0: clients speak lines */
+        struct mcp_settings one;     /* for requests without a session: they join the one that they share, */
+        struct nsrun_policy *policy; /* whose policy this is, */
+        char *session;               /* and this its id: NULL until there is such a request */
         bool is_bound;
         struct stat socket; /* to know it again */
-        pid_t clients[LISTEN_CLIENTS_MOST];
+        pid_t clients[HTTP_SERVERS_MOST];
         size_t n_clients;
 };
 
 static const char elsewhere[] =
-        "name a socket in a folder of your own that no sandbox shows, as $XDG_RUNTIME_DIR";
+        "name one in a folder of your own that no sandbox shows, as $XDG_RUNTIME_DIR";
 
 static int listen_refuse(const struct listener *l, const char *why, struct nsrun_error *err) {
-        return error_set(err, NSRUN_STAGE_POLICY, -EPERM, l->folder, why, elsewhere);
+        return error_setf(err, NSRUN_STAGE_POLICY, -EPERM, l->folder, elsewhere, "%s: %s", l->option, why);
 }
 
 /* ------------------------------------------------------------------- the socket's place */
@@ -57,8 +59,7 @@ static int refuse_shown_folder(const struct listener *l, struct nsrun_error *err
         for (size_t i = 0; r >= 0 && i < plan->n_ops; i++)
                 if ((plan->ops[i].kind == PLAN_BIND || plan->ops[i].kind == PLAN_OVERLAY) &&
                     path_is_beneath(l->folder, plan->ops[i].source))
-                        r = listen_refuse(
-                                l, "--listen: the sandbox's own commands could connect to the socket", err);
+                        r = listen_refuse(l, "the sandbox's own commands could reach it", err);
         return r;
 }
 
@@ -68,8 +69,7 @@ static int refuse_known_folder(const struct listener *l, struct nsrun_error *err
         if (exposed_read(&known) < 0)
                 return error_oom(err);
         return exposed_is_known(&known, l->folder)
-                       ? listen_refuse(l, "--listen: a command of an earlier run could write in the folder",
-                                       err)
+                       ? listen_refuse(l, "a command of an earlier run could write in the folder", err)
                        : 0;
 }
 
@@ -80,7 +80,7 @@ static int listen_judge_folder(const struct listener *l, const char *spelled, st
 
         if (user_find_home(getenv("HOME"), &home) < 0)
                 return error_oom(err);
-        r = reach_check("--listen", spelled, l->folder, home, err);
+        r = reach_check(l->option, spelled, l->folder, home, err);
         if (r >= 0 && sys_fstat(l->folder_fd, &st) < 0)
                 r = error_set(err, NSRUN_STAGE_SUPERVISE, -errno, l->folder, "the folder can't be looked at",
                               NULL);
@@ -88,7 +88,7 @@ static int listen_judge_folder(const struct listener *l, const char *spelled, st
                 return r;
         if ((st.st_uid != geteuid() && st.st_uid != 0) ||
             (!(st.st_mode & S_ISVTX) && user_writers(l->folder_fd, &st, (char[USER_WRITERS_SIZE]){0})))
-                return listen_refuse(l, "--listen: other users could replace the socket", err);
+                return listen_refuse(l, "other users could replace it", err);
         r = refuse_known_folder(l, err);
         return r < 0 ? r : refuse_shown_folder(l, err);
 }
@@ -99,8 +99,8 @@ static int open_folder(struct listener *l, const char *path, struct nsrun_error 
 
         l->name = path_basename(path);
         if (!*l->name || streq(l->name, ".") || streq(l->name, ".."))
-                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), path,
-                                 "--listen: no name of a socket", NULL);
+                return error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), path, NULL,
+                                  "%s: no name of a file", l->option);
         spelled = l->name == path ? strdup(".") : strndup(path, (size_t)(l->name - path));
         if (!spelled)
                 return error_oom(err);
@@ -108,8 +108,8 @@ static int open_folder(struct listener *l, const char *path, struct nsrun_error 
         if (r >= 0)
                 r = l->folder_fd = open(l->folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, l->folder ? -errno : r, spelled,
-                                 "--listen: the folder can't be opened", NULL);
+                return error_setf(err, NSRUN_STAGE_SUPERVISE, l->folder ? -errno : r, spelled, NULL,
+                                  "%s: the folder can't be opened", l->option);
         return listen_judge_folder(l, spelled, err);
 }
 
@@ -155,15 +155,16 @@ static int open_socket(struct listener *l, const char *path, struct nsrun_error 
 
         fill_address(l, &address, &n);
         if (n == 0)
-                return error_set(err, NSRUN_STAGE_USAGE, -ENAMETOOLONG, path,
-                                 "--listen: no name of a socket", NULL);
+                return error_setf(err, NSRUN_STAGE_USAGE, -ENAMETOOLONG, path, NULL,
+                                  "%s: no name of a socket", l->option);
         l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         r = l->fd < 0 ? -errno : bind_socket(l, &address, n);
         if (r == -EADDRINUSE)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, path, "--listen: the name is taken",
-                                 "another server listens there, or it is no socket: name another one");
-        return r < 0 ? error_set(err, NSRUN_STAGE_SUPERVISE, r, path, "--listen: the socket can't be made",
-                                 NULL)
+                return error_setf(err, NSRUN_STAGE_SUPERVISE, r, path,
+                                  "another server listens there, or it is no socket: name another one",
+                                  "%s: the name is taken", l->option);
+        return r < 0 ? error_setf(err, NSRUN_STAGE_SUPERVISE, r, path, NULL, "%s: the socket can't be made",
+                                  l->option)
                      : 0;
 }
 
@@ -177,42 +178,8 @@ static void remove_socket(const struct listener *l) {
 
 /* --------------------------------------------------------------------------- who connects */
 
-/* Whether a process is in this process's user namespace.  The pid was the client's when it connected; the
- * pidfd, where there is one, says that no other process has got it since.  -ESRCH: it has ended. */
-static int is_in_own_namespace(int fd, pid_t pid) {
-        _cleanup_close_ int pidfd = -EBADF;
-        socklen_t n = sizeof(pidfd);
-        struct stat own, its;
-        char path[64];
-
-        if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &n) < 0 && errno != ENOPROTOOPT)
-                return errno == EINVAL ? -ESRCH : -errno;
-        (void)snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
-        if (stat("/proc/self/ns/user", &own) < 0)
-                return -errno;
-        if (stat(path, &its) < 0)
-                return errno == ENOENT ? -ESRCH : -errno;
-        if (pidfd >= 0 && sys_pidfd_send_signal(pidfd, 0) < 0)
-                return -ESRCH;
-        return own.st_dev == its.st_dev && own.st_ino == its.st_ino;
-}
-
-/* Why a client isn't served, "" if it has gone already; NULL: it is. */
-static const char *judge_client(const struct listener *l, int fd) {
-        struct ucred peer;
-        socklen_t n = sizeof(peer);
-        int r;
-
-        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0 || peer.uid != geteuid())
-                return "the client is another user's";
-        r = peer.pid > 0 ? is_in_own_namespace(fd, peer.pid) : 0;
-        if (r <= 0)
-                return r == -ESRCH ? "" : "the client runs in a sandbox or container, or can't be looked at";
-        return l->n_clients >= LISTEN_CLIENTS_MOST ? "too many clients are connected" : NULL;
-}
-
 static void turn_away(int fd, const char *why) {
-        _cleanup_free_ char *text = message_error(NULL, MESSAGE_BAD_REQUEST, why), *line = NULL;
+        _cleanup_free_ char *text = message_error(NULL, MESSAGE_BAD_REQUEST, why, NULL), *line = NULL;
 
         if (!*why)
                 return;
@@ -222,7 +189,8 @@ static void turn_away(int fd, const char *why) {
                 (void)send(fd, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static _Noreturn void serve_in_child(struct listener *l, int fd, pid_t parent) {
+static _Noreturn void serve_in_child(struct listener *l, const struct mcp_settings *settings, int fd,
+                                     pid_t parent) {
         const sigset_t child = SIGNALS(SIGCHLD);
         struct nsrun_error err = {0};
         int r;
@@ -230,10 +198,11 @@ static _Noreturn void serve_in_child(struct listener *l, int fd, pid_t parent) {
         if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != parent)
                 _exit(1);
         close_fdp(&l->fd);
+        close_fdp(&l->control);
         close_fdp(&l->folder_fd);
         close_fdp(&l->signal_fd);
         (void)sigprocmask(SIG_UNBLOCK, &child, NULL);
-        r = mcp_serve(l->settings, fd, fd, &err);
+        r = mcp_serve(settings, fd, fd, &err);
         if (r < 0) {
                 _cleanup_free_ char *line = nsrun_error_format(&err);
 
@@ -243,21 +212,65 @@ static _Noreturn void serve_in_child(struct listener *l, int fd, pid_t parent) {
         _exit(r < 0 ? 1 : 0);
 }
 
-static void take_client(struct listener *l) {
-        _cleanup_close_ int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC);
+static void listen_serve(struct listener *l, const struct mcp_settings *settings, int fd, const char *why) {
+        size_t most = l->control >= 0 ? HTTP_SERVERS_MOST : LISTEN_CLIENTS_MOST;
         pid_t parent = getpid(), pid;
-        const char *why;
 
-        if (fd < 0)
-                return;
-        why = judge_client(l, fd);
+        if (!why && l->n_clients >= most)
+                why = "too many clients are connected";
         pid = why ? -1 : fork();
         if (pid == 0)
-                serve_in_child(l, TAKE_FD(fd), parent);
+                serve_in_child(l, settings, fd, parent);
         if (pid < 0)
                 turn_away(fd, why ? why : "there can be no more processes");
         else
                 l->clients[l->n_clients++] = pid;
+}
+
+static void take_client(struct listener *l) {
+        _cleanup_close_ int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC);
+
+        if (fd >= 0)
+                listen_serve(l, l->settings, fd, peer_judge(fd));
+}
+
+/* What requests without a session join: the user's session, or one that the first of them has started. */
+static int share_session(struct listener *l, struct nsrun_error *err) {
+        struct questions *questions = l->one.questions ? l->one.questions : questions_new();
+        int r;
+
+        if (l->one.policy)
+                return 0;
+        l->one = *l->settings;
+        l->one.questions = questions;
+        if (!l->one.questions)
+                return error_oom(err);
+        if (l->settings->policy->session)
+                return 0;
+        r = mcp_session_start(l->settings, &l->session, &l->policy, err);
+        l->one.policy = r < 0 ? NULL : l->policy;
+        return r;
+}
+
+/* A server that nsrun-http asks for.  False: it has ended. */
+static bool take_wish(struct listener *l) {
+        _cleanup_close_ int fd = -EBADF;
+        _cleanup_free_ char *line = NULL;
+        struct nsrun_error err = {0};
+        size_t n_fds = 0;
+        char wanted;
+
+        if (sys_receive_fds(l->control, &wanted, 1, &fd, 1, &n_fds) != 1)
+                return false;
+        if (n_fds == 0)
+                return true;
+        if (wanted == HTTP_WANTS_SESSION)
+                listen_serve(l, l->settings, fd, NULL);
+        else if (share_session(l, &err) >= 0)
+                listen_serve(l, &l->one, fd, NULL);
+        else
+                turn_away(fd, (line = nsrun_error_format(&err)) ? line : "out of memory");
+        return true;
 }
 
 /* ------------------------------------------------------------------------------- the loop */
@@ -273,7 +286,7 @@ static void listen_reap(struct listener *l, int flags) {
 
 static int serve_all(struct listener *l, struct nsrun_error *err) {
         for (;;) {
-                struct pollfd fds[] = {{.fd = l->fd, .events = POLLIN},
+                struct pollfd fds[] = {{.fd = l->control >= 0 ? l->control : l->fd, .events = POLLIN},
                                        {.fd = l->signal_fd, .events = POLLIN}};
                 struct signalfd_siginfo signal;
                 int r = sys_poll(fds, ARRAY_SIZE(fds), -1);
@@ -287,31 +300,78 @@ static int serve_all(struct listener *l, struct nsrun_error *err) {
                         if (signal.ssi_signo != SIGCHLD)
                                 return 0;
                 listen_reap(l, WNOHANG);
-                if (fds[0].revents)
+                if (fds[0].revents && l->control >= 0) {
+                        if (!take_wish(l))
+                                return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-EPIPE), NULL,
+                                                 "nsrun-http has ended", NULL);
+                } else if (fds[0].revents) {
                         take_client(l);
+                }
         }
 }
 
-int mcp_listen(const struct mcp_settings *settings, const char *path, struct nsrun_error *err) {
-        struct listener l = {.settings = settings, .folder_fd = -EBADF, .fd = -EBADF, .signal_fd = -EBADF};
-        int r = open_folder(&l, path, err);
+/* Ends what is left, in an order in which nothing new begins. */
+static int listen_end(struct listener *l, struct nsrun_error *err) {
+        _cleanup_strv_ char **notes = NULL;
+        int r;
 
+        close_fdp(&l->control);
+        close_fdp(&l->fd);
+        remove_socket(l);
+        for (size_t i = 0; i < l->n_clients; i++)
+                (void)kill(l->clients[i], SIGTERM);
+        listen_reap(l, 0);
+        r = l->session ? nsrun_session_end(l->session, 1, &notes, err) : 0;
+        strv_tell(notes, "note");
+        (void)nsrun_policy_free(l->policy);
+        questions_free(l->one.questions);
+        free(l->session);
+        close_fdp(&l->signal_fd);
+        close_fdp(&l->folder_fd);
+        free(l->folder);
+        return r == -ENOENT ? 0 : r;
+}
+
+static int open_address(struct listener *l, const struct mcp_listening *at, struct http_start *start,
+                        struct nsrun_error *err) {
+        int r;
+
+        if (at->is_http && !strchr(at->address, '/')) {
+                r = l->fd = http_open_port(at->address, start, err);
+                return r < 0 ? r : 0;
+        }
+        r = open_folder(l, at->address, err);
+        return r < 0 ? r : open_socket(l, at->address, err);
+}
+
+int mcp_listen(const struct mcp_settings *settings, const struct mcp_listening *at,
+               struct nsrun_error *err) {
+        struct listener l = {.settings = settings,
+                             .option = at->is_http ? "--http" : "--listen",
+                             .folder_fd = -EBADF,
+                             .fd = -EBADF,
+                             .control = -EBADF,
+                             .signal_fd = -EBADF};
+        struct http_start start = {.port = 0};
+        int r, ended;
+
+        r = l.signal_fd = signals_open(SIGNALS(SIGINT, SIGTERM, SIGHUP, SIGCHLD), err);
         if (r >= 0)
-                r = l.signal_fd = signals_open(SIGNALS(SIGINT, SIGTERM, SIGHUP, SIGCHLD), err);
-        if (r >= 0)
-                r = open_socket(&l, path, err);
+                r = open_address(&l, at, &start, err);
+        if (r >= 0 && at->is_http)
+                r = http_begin(l.fd, &start, &l.control, err);
         if (r >= 0) {
-                (void)printf("listening on %s\n", path);
+                if (start.port > 0)
+                        (void)printf("listening on http://127.0.0.1:%u/mcp\n", start.port);
+                else
+                        (void)printf("listening on %s\n", at->address);
                 (void)fflush(stdout);
+                if (at->is_http)
+                        close_fdp(&l.fd);
+                /* No server, which is this process's copy, has the token. */
+                explicit_bzero(&start, sizeof(start));
                 r = serve_all(&l, err);
         }
-        close_fdp(&l.fd);
-        remove_socket(&l);
-        for (size_t i = 0; i < l.n_clients; i++)
-                (void)kill(l.clients[i], SIGTERM);
-        listen_reap(&l, 0);
-        close_fdp(&l.signal_fd);
-        close_fdp(&l.folder_fd);
-        free(l.folder);
-        return r;
+        ended = listen_end(&l, r < 0 ? NULL : err);
+        return r < 0 ? r : ended;
 }

@@ -163,12 +163,14 @@ char *message_result(const char *id, const char *result) {
         return strbuf_finish(&b);
 }
 
-char *message_error(const char *id, int code, const char *why) {
+char *message_error(const char *id, int code, const char *why, const char *data) {
         _cleanup_json_ struct json_document d = json_begin();
         _cleanup_free_ char *text = NULL;
         struct strbuf b = {0};
 
         json_add_string(&d, d.root, "message", why);
+        if (data)
+                json_add_json(&d, d.root, "data", data);
         if (!(text = json_line(&d)))
                 return NULL;
         strbuf_addf(&b, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,", id ? id : "null", code);

@@ -12,13 +12,17 @@ enum {
         MESSAGE_ID_MOST = 1024,         /* bytes of a request's id, as JSON */
 };
 
-/* JSON-RPC's numbers of errors. */
+/* Numbers of errors. */
 enum message_error {
         MESSAGE_NO_JSON = -32700,
         MESSAGE_BAD_REQUEST = -32600,
         MESSAGE_NO_METHOD = -32601,
         MESSAGE_BAD_PARAMS = -32602,
         MESSAGE_FAILED = -32603,
+        /* The protocol's own, since 2026-07-28. */
+        MESSAGE_OTHER_HEADER = -32020, /* of HTTP's, than the message says */
+        MESSAGE_NO_CAPABILITY = -32021,
+        MESSAGE_NO_VERSION = -32022,
 };
 
 /* Lines from bytes that come in parts.  To be zero-initialised. */
@@ -59,9 +63,10 @@ void message_clear(struct message *m);
  * has none. */
 char *message_id(const struct json_value *value);
 
-/* Texts of messages, for the caller to free; NULL for want of memory.  `id` and `result` are JSON. */
+/* Texts of messages, for the caller to free; NULL for want of memory.  `id`, `result` and `data` are JSON;
+ * `id` and `data` may be NULL. */
 char *message_result(const char *id, const char *result);
-char *message_error(const char *id, int code, const char *why);
+char *message_error(const char *id, int code, const char *why, const char *data);
 char *message_request(const char *id, const char *method, const char *params);
 
 /* Where messages go, from any thread. */

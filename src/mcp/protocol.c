@@ -1,32 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The protocol: which message is answered how, and what depends on its version. */
+/* The protocol: which message is answered how. */
 #include "call.h"
 #include "roots.h"
+#include "subscription.h"
 #include "tool.h"
-
-/* The newest first. */
-static const struct mcp_version versions[] = {
-        {"2025-11-25", false, true, true, true},
-        {"2025-06-18", false, true, true, true},
-        {"2025-03-26", true, false, true, false},
-        {"2024-11-05", false, false, false, false},
-};
-
-static const char *const level_names[N_MCP_LEVELS] = {"debug", "info",     "notice", "warning",
-                                                      "error", "critical", "alert",  "emergency"};
-
-/* A request's answer, or why there is none: a code, and words. */
-struct reply {
-        char *result;
-        int code;
-        const char *why;
-};
-
-static int refuse_method(struct reply *ret, int code, const char *why) {
-        ret->code = code;
-        ret->why = why;
-        return code;
-}
 
 static void respond(struct mcp_server *s, struct batch *batch, const char *text) {
         if (batch)
@@ -37,7 +14,7 @@ static void respond(struct mcp_server *s, struct batch *batch, const char *text)
 
 static void respond_error(struct mcp_server *s, struct batch *batch, const char *id, int code,
                           const char *why) {
-        _cleanup_free_ char *text = message_error(id, code, why);
+        _cleanup_free_ char *text = message_error(id, code, why, NULL);
 
         respond(s, batch, text);
 }
@@ -70,13 +47,13 @@ void mcp_refuse_long(struct mcp_server *s, const char *line, size_t n) {
         refuse_line(s, d.root, MESSAGE_BAD_REQUEST, "the line is longer than 4 MiB");
 }
 
-void mcp_log(struct mcp_server *s, enum mcp_level level, const char *text) {
+void mcp_log(struct mcp_server *s, const struct mcp_terms *terms, enum mcp_level level, const char *text) {
         _cleanup_json_ struct json_document d = json_begin();
         _cleanup_free_ char *params = NULL, *message = NULL;
 
-        if ((int)level < s->level || !s->version)
+        if ((int)level < terms->level || !terms->version)
                 return;
-        json_add_string(&d, d.root, "level", level_names[level]);
+        json_add_string(&d, d.root, "level", mcp_level_names[level]);
         json_add_string(&d, d.root, "logger", "nsrun");
         json_add_string(&d, d.root, "data", text);
         if ((params = json_line(&d)) && (message = message_request(NULL, "notifications/message", params)))
@@ -91,132 +68,158 @@ static const char instructions[] =
         "last from one command to the next; files, /tmp and background processes do, until the client "
         "ends.";
 
-static char *describe_server(const struct mcp_server *s) {
-        _cleanup_json_ struct json_document d = json_begin();
-        struct json_value *o, *tools_can;
+static void describe_server(struct json_document *d) {
+        struct json_value *o = json_add_object(d, d->root, "capabilities");
 
-        json_add_string(&d, d.root, "protocolVersion", s->version->name);
-        o = json_add_object(&d, d.root, "capabilities");
-        tools_can = json_add_object(&d, o, "tools");
-        json_add_bool(&d, tools_can, "listChanged", false);
-        (void)json_add_object(&d, o, "logging");
-        o = json_add_object(&d, d.root, "serverInfo");
-        json_add_string(&d, o, "name", "nsrun");
-        if (s->version->has_titles)
-                json_add_string(&d, o, "title", "nsrun: commands and files in a sandbox");
-        json_add_string(&d, o, "version", nsrun_version());
-        json_add_string(&d, d.root, "instructions", instructions);
-        return json_line(&d);
+        json_add_bool(d, json_add_object(d, o, "tools"), "listChanged", false);
+        (void)json_add_object(d, o, "logging");
+        json_add_string(d, d->root, "instructions", instructions);
 }
 
-static int take_initialize(struct mcp_server *s, const struct message *m, struct reply *ret) {
+static int take_initialize(struct mcp_server *s, nsrun_unused const struct mcp_terms *terms,
+                           const struct message *m, struct reply *ret) {
         const char *wanted = json_text(json_get(m->params, "protocolVersion"));
-        const struct json_value *client = json_get(m->params, "capabilities"), *elicitation;
+        const struct json_value *client = json_get(m->params, "capabilities");
+        _cleanup_json_ struct json_document d = json_begin();
+        struct json_value *o;
 
-        if (s->version)
-                return refuse_method(ret, MESSAGE_BAD_REQUEST, "the client is initialised already");
+        if (s->terms.version)
+                return reply_refuse(ret, MESSAGE_BAD_REQUEST, "the client is initialised already");
         if (!wanted)
-                return refuse_method(ret, MESSAGE_BAD_PARAMS, "protocolVersion is no text");
+                return reply_refuse(ret, MESSAGE_BAD_PARAMS, "protocolVersion is no text");
         if (json_kind(client) != JSON_OBJECT)
-                return refuse_method(ret, MESSAGE_BAD_PARAMS, "capabilities is no object");
-        s->version = &versions[0];
-        for (size_t i = 0; i < ARRAY_SIZE(versions); i++)
-                if (streq(versions[i].name, wanted))
-                        s->version = &versions[i];
-        elicitation = json_get(client, "elicitation");
-        /* A client that says of URLs alone that it can ask can't show a form. */
-        s->client_elicits = s->version->has_elicitation && json_kind(elicitation) == JSON_OBJECT &&
-                            (json_has(elicitation, "form") || !json_has(elicitation, "url"));
+                return reply_refuse(ret, MESSAGE_BAD_PARAMS, "capabilities is no object");
+        terms_initialise(&s->terms, wanted, client);
         s->client_has_roots = json_kind(json_get(client, "roots")) == JSON_OBJECT;
-        ret->result = describe_server(s);
+        json_add_string(&d, d.root, "protocolVersion", s->terms.version->name);
+        describe_server(&d);
+        o = json_add_object(&d, d.root, "serverInfo");
+        json_add_string(&d, o, "name", "nsrun");
+        if (s->terms.version->has_titles)
+                json_add_string(&d, o, "title", "nsrun: commands and files in a sandbox");
+        json_add_string(&d, o, "version", nsrun_version());
+        ret->result = json_line(&d);
+        return 0;
+}
+
+static int take_discover(nsrun_unused struct mcp_server *s, nsrun_unused const struct mcp_terms *terms,
+                         nsrun_unused const struct message *m, struct reply *ret) {
+        _cleanup_json_ struct json_document d = json_begin();
+
+        terms_add_versions(&d, json_add_array(&d, d.root, "supportedVersions"));
+        describe_server(&d);
+        terms_add_caching(&d);
+        ret->result = json_line(&d);
         return 0;
 }
 
 /* -------------------------------------------------------------------- requests */
 
-static int take_ping(nsrun_unused struct mcp_server *s, nsrun_unused const struct message *m,
-                     struct reply *ret) {
+static int take_ping(nsrun_unused struct mcp_server *s, nsrun_unused const struct mcp_terms *terms,
+                     nsrun_unused const struct message *m, struct reply *ret) {
         ret->result = strdup("{}");
         return 0;
 }
 
-static int take_level(struct mcp_server *s, const struct message *m, struct reply *ret) {
-        const char *name = json_text(json_get(m->params, "level"));
+static int take_level(struct mcp_server *s, nsrun_unused const struct mcp_terms *terms,
+                      const struct message *m, struct reply *ret) {
+        int level = mcp_level_find(json_text(json_get(m->params, "level")));
 
-        for (int i = 0; name && i < N_MCP_LEVELS; i++)
-                if (streq(level_names[i], name)) {
-                        s->level = i;
-                        ret->result = strdup("{}");
-                        return 0;
-                }
-        return refuse_method(ret, MESSAGE_BAD_PARAMS, "there is no such level");
+        if (level < 0)
+                return reply_refuse(ret, MESSAGE_BAD_PARAMS, "there is no such level");
+        s->terms.level = level;
+        ret->result = strdup("{}");
+        return 0;
 }
 
-static int take_list(struct mcp_server *s, const struct message *m, struct reply *ret) {
+static int take_list(struct mcp_server *s, const struct mcp_terms *terms, const struct message *m,
+                     struct reply *ret) {
         if (json_has(m->params, "cursor"))
-                return refuse_method(ret, MESSAGE_BAD_PARAMS, "the list has one page: no cursor is known");
-        ret->result = tools_list(s);
+                return reply_refuse(ret, MESSAGE_BAD_PARAMS, "the list has one page: no cursor is known");
+        ret->result = tools_list(s, terms);
         return 0;
 }
 
 static const struct {
         const char *method;
-        int (*take)(struct mcp_server *s, const struct message *m, struct reply *ret);
+        bool has_handshake, is_stateless; /* which versions have it */
+        int (*take)(struct mcp_server *s, const struct mcp_terms *terms, const struct message *m,
+                    struct reply *ret);
 } requests[] = {
-        {"ping", take_ping},
-        {"initialize", take_initialize},
-        {"logging/setLevel", take_level},
-        {"tools/list", take_list},
+        {"ping", true, false, take_ping},
+        {"initialize", true, false, take_initialize},
+        {"logging/setLevel", true, false, take_level},
+        {"server/discover", false, true, take_discover},
+        {"tools/list", true, true, take_list},
 };
 
 /* Its answer comes later. */
-static int take_call(struct mcp_server *s, const struct message *m, struct batch *batch, struct reply *ret) {
+static int take_call(struct mcp_server *s, const struct mcp_terms *terms, const struct message *m,
+                     struct batch *batch, struct reply *ret) {
         const char *name = json_text(json_get(m->params, "name"));
-        const struct json_value *arguments = json_get(m->params, "arguments");
-        const struct tool *tool = name ? tool_find(s, name) : NULL;
-        int r;
+        const struct tool *tool = name ? tool_find(s, terms, name) : NULL;
 
         if (!tool)
-                return refuse_method(ret, MESSAGE_BAD_PARAMS,
-                                     name ? "there is no such tool" : "the tool's name is no text");
-        if (json_has(m->params, "arguments") && json_kind(arguments) != JSON_OBJECT)
-                return refuse_method(ret, MESSAGE_BAD_PARAMS, "the arguments are no object");
-        r = call_begin(s, tool, m, arguments, batch, &ret->why);
-        ret->code = r;
-        return r;
+                return reply_refuse(ret, MESSAGE_BAD_PARAMS,
+                                    name ? "there is no such tool" : "the tool's name is no text");
+        if (tool_lacks_elicitation(s, terms, tool)) {
+                ret->data = strdup("{\"requiredCapabilities\":{\"elicitation\":{\"form\":{}}}}");
+                return reply_refuse(ret, MESSAGE_NO_CAPABILITY, "the client can't ask its user");
+        }
+        if (json_has(m->params, "arguments") && json_kind(json_get(m->params, "arguments")) != JSON_OBJECT)
+                return reply_refuse(ret, MESSAGE_BAD_PARAMS, "the arguments are no object");
+        return call_begin(s, terms, tool, m, batch, ret);
+}
+
+/* Answers a request whose terms are good: 0, with a result unless that comes later. */
+static int answer_request(struct mcp_server *s, const struct mcp_terms *terms, const struct message *m,
+                          struct batch *batch, struct reply *ret) {
+        bool is_stateless = terms->version && terms->version->is_stateless;
+
+        if (calls_have(s, m->id) || subscriptions_have(s, m->id))
+                return reply_refuse(ret, MESSAGE_BAD_REQUEST, "a request of this id has no answer yet");
+        if (streq(m->method, "tools/call"))
+                return take_call(s, terms, m, batch, ret);
+        if (is_stateless && streq(m->method, "subscriptions/listen"))
+                return subscription_begin(s, m, ret);
+        for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
+                if ((is_stateless ? requests[i].is_stateless : requests[i].has_handshake) &&
+                    streq(requests[i].method, m->method)) {
+                        int r = requests[i].take(s, terms, m, ret);
+
+                        return r < 0 || ret->result ? r : reply_refuse(ret, MESSAGE_FAILED, "out of memory");
+                }
+        return reply_refuse(ret, MESSAGE_NO_METHOD, "there is no such method");
 }
 
 static void take_request(struct mcp_server *s, const struct message *m, struct batch *batch) {
-        bool is_first = streq(m->method, "initialize") || streq(m->method, "ping");
+        bool needs_none = streq(m->method, "initialize") || streq(m->method, "ping");
+        const struct mcp_terms *terms = &s->terms;
         struct reply reply = {.why = NULL};
         _cleanup_free_ char *text = NULL;
-        int r;
+        struct mcp_terms own = {.version = NULL};
+        int r = 0;
 
-        if (!s->version && !is_first)
-                r = refuse_method(&reply, MESSAGE_BAD_REQUEST, "the first request is initialize");
-        else if (batch && streq(m->method, "initialize"))
-                r = refuse_method(&reply, MESSAGE_BAD_REQUEST, "initialize can't be in a batch");
-        else if (calls_have(s, m->id))
-                r = refuse_method(&reply, MESSAGE_BAD_REQUEST, "a request of this id has no answer yet");
-        else
-                r = refuse_method(&reply, MESSAGE_NO_METHOD, "there is no such method");
-        if (r == MESSAGE_NO_METHOD && streq(m->method, "tools/call")) {
-                r = take_call(s, m, batch, &reply);
-                if (r == 0)
-                        return;
+        if (terms_are_own(m)) {
+                terms = &own;
+                r = terms_read(m, &own, &reply);
+        } else if (!s->terms.version && !needs_none) {
+                r = reply_refuse(&reply, MESSAGE_BAD_PARAMS,
+                                 "_meta has no io.modelcontextprotocol/protocolVersion, and no initialize "
+                                 "came before");
+        } else if (batch && streq(m->method, "initialize")) {
+                r = reply_refuse(&reply, MESSAGE_BAD_REQUEST, "initialize can't be in a batch");
         }
-        for (size_t i = 0; i < ARRAY_SIZE(requests) && r == MESSAGE_NO_METHOD; i++)
-                if (streq(requests[i].method, m->method)) {
-                        r = requests[i].take(s, m, &reply);
-                        break;
-                }
         if (r == 0)
-                text = reply.result ? message_result(m->id, reply.result)
-                                    : message_error(m->id, MESSAGE_FAILED, "out of memory");
-        else
-                text = message_error(m->id, reply.code, reply.why);
-        free(reply.result);
-        respond(s, batch, text);
+                r = answer_request(s, terms, m, batch, &reply);
+        if (r < 0)
+                text = message_error(m->id, reply.code, reply.why, reply.data);
+        else if (reply.result)
+                text = terms->version ? terms_response(terms, m->id, reply.result, false)
+                                      : message_result(m->id, reply.result);
+        if (r < 0 || reply.result)
+                respond(s, batch, text);
+        reply_clear(&reply);
 }
 
 /* ---------------------------------------------------------------- notifications */
@@ -224,14 +227,14 @@ static void take_request(struct mcp_server *s, const struct message *m, struct b
 static void take_notification(struct mcp_server *s, const struct message *m) {
         _cleanup_free_ char *id = NULL;
 
-        if (!s->version)
-                return;
         if (streq(m->method, "notifications/cancelled")) {
                 const struct json_value *request = json_get(m->params, "requestId");
 
                 id = request ? json_spell(request) : NULL;
-                if (id)
+                if (id) {
                         calls_cancel(s, id);
+                        subscriptions_cancel(s, id);
+                }
         } else if (s->client_has_roots && (streq(m->method, "notifications/initialized") ||
                                            streq(m->method, "notifications/roots/list_changed"))) {
                 roots_ask(s);
@@ -297,7 +300,7 @@ void mcp_take_line(struct mcp_server *s, const char *line, size_t n) {
                 refuse_line(s, NULL, MESSAGE_FAILED, "out of memory");
         } else if (json_kind(d.root) != JSON_ARRAY) {
                 take_message(s, d.root, NULL);
-        } else if (!s->version || !s->version->has_batches) {
+        } else if (!s->terms.version || !s->terms.version->has_batches) {
                 refuse_line(s, d.root, MESSAGE_BAD_REQUEST, "this version of the protocol has no batches");
         } else if (json_length(d.root) == 0) {
                 refuse_line(s, NULL, MESSAGE_BAD_REQUEST, "the batch is empty");

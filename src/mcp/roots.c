@@ -56,7 +56,7 @@ static void tell_missing(struct mcp_server *s, const char *path) {
                                   "with --project or --rw",
                                   visible);
         if (text)
-                mcp_log(s, MCP_WARNING, text);
+                mcp_log(s, &s->terms, MCP_WARNING, text);
 }
 
 bool roots_take(struct mcp_server *s, const struct message *m) {

@@ -11,6 +11,7 @@
 #include "call.h"
 #include "session/overlays.h"
 #include "session/view.h"
+#include "subscription.h"
 
 #define CHUNK ((size_t)64 * 1024)
 
@@ -41,20 +42,27 @@ static int describe_bash(struct mcp_server *s, struct nsrun_error *err) {
         return s->bash_text && s->bash_schema ? 0 : error_oom(err);
 }
 
-static int start_own_session(struct mcp_server *s, struct nsrun_error *err) {
-        struct nsrun_session_options options = s->settings->session;
+int mcp_session_start(const struct mcp_settings *settings, char **ret_session,
+                      struct nsrun_policy **ret_policy, struct nsrun_error *err) {
+        struct nsrun_session_options options = settings->session;
         _cleanup_strv_ char **notes = NULL;
         int r;
 
         /* However this process dies, the session ends with it. */
         options.owner = getpid();
-        r = nsrun_session_start(s->settings->policy, &options, &s->session, &notes, err);
-        s->owns_session = r >= 0;
+        r = nsrun_session_start(settings->policy, &options, ret_session, &notes, err);
         strv_tell(notes, "note");
-        if (r >= 0 && nsrun_policy_new(&s->own_policy) < 0)
+        if (r >= 0 && nsrun_policy_new(ret_policy) < 0)
                 r = error_oom(err);
+        return r < 0 ? r : nsrun_policy_set(*ret_policy, "session", *ret_session, err);
+}
+
+static int start_own_session(struct mcp_server *s, struct nsrun_error *err) {
+        int r = mcp_session_start(s->settings, &s->session, &s->own_policy, err);
+
+        s->owns_session = s->session != NULL;
         s->policy = s->own_policy;
-        return r < 0 ? r : nsrun_policy_set(s->own_policy, "session", s->session, err);
+        return r;
 }
 
 /* What else the host's policy says, such as a variable for the commands, counts for them or is refused. */
@@ -151,24 +159,29 @@ static int serve_client(struct mcp_server *s, int input, int signal_fd, char *ch
 int mcp_serve(const struct mcp_settings *settings, int input, int output, struct nsrun_error *err) {
         struct mcp_server s = {.settings = settings,
                                .writer = {.fd = output, .lock = PTHREAD_MUTEX_INITIALIZER},
-                               .level = MCP_WARNING,
+                               .terms = {.level = MCP_WARNING},
+                               .questions = settings->questions ? settings->questions : questions_new(),
                                .wake_fd = sys_eventfd(),
                                .lock = PTHREAD_MUTEX_INITIALIZER};
         _cleanup_free_ char *chunk = malloc(CHUNK);
         _cleanup_close_ int signal_fd = -EBADF;
         int r, closed;
 
-        r = signal_fd = chunk && s.wake_fd >= 0 ? signals_open(SIGNALS(SIGINT, SIGTERM, SIGHUP), err)
-                                                : error_oom(err);
+        r = signal_fd = chunk && s.wake_fd >= 0 && s.questions
+                                ? signals_open(SIGNALS(SIGINT, SIGTERM, SIGHUP), err)
+                                : error_oom(err);
         if (r >= 0)
                 r = open_session(&s, err);
         if (r >= 0)
                 r = serve_client(&s, input, signal_fd, chunk, err);
+        subscriptions_end(&s);
         calls_end(&s);
         closed = close_session(&s, r < 0 ? NULL : err);
         (void)nsrun_policy_free(s.own_policy);
         reader_clear(&s.reader);
         close_fdp(&s.wake_fd);
+        if (!settings->questions)
+                questions_free(s.questions);
         free(s.session);
         free(s.bash_text);
         free(s.bash_schema);

@@ -2,11 +2,10 @@
 /* A Model Context Protocol server for one client: its session, its messages, its calls. */
 #pragma once
 
-#include <stdatomic.h>
-
-#include "message.h"
 #include "nsrun.h"
 #include "policy/policy.h"
+#include "questions.h"
+#include "terms.h"
 
 /* Who decides about commits and discards. */
 enum mcp_commits {
@@ -21,28 +20,11 @@ struct mcp_settings {
         struct nsrun_session_options session;
         int timeout; /* the default for a bash command, in seconds */
         enum mcp_commits commits;
+        struct questions *questions; /* that servers share; NULL: each has its own */
 };
 
-/* What differs between versions of the protocol. */
-struct mcp_version {
-        const char *name;
-        bool has_batches;
-        bool has_titles;
-        bool has_messages; /* of progress */
-        bool has_elicitation;
-};
-
-/* As in RFC 5424, from the least to the most important. */
-enum mcp_level {
-        MCP_DEBUG,
-        MCP_INFO,
-        MCP_NOTICE,
-        MCP_WARNING,
-        MCP_ERROR,
-        MCP_CRITICAL,
-        MCP_ALERT,
-        MCP_EMERGENCY,
-        N_MCP_LEVELS
+enum {
+        SUBSCRIPTIONS_MOST = 16 /* are open */
 };
 
 struct call;
@@ -57,9 +39,11 @@ struct mcp_server {
         struct nsrun_policy *own_policy;   /* that, where the session is the server's own; else NULL */
         struct nsrun_workspace *files;     /* what the session's commands see */
         char *bash_text, *bash_schema;     /* bash's description and its parameters, as JSON */
-        const struct mcp_version *version; /* NULL: not initialised */
-        bool client_elicits, client_has_roots;
-        atomic_int level;    /* the least important that the client wants to be told */
+        struct mcp_terms terms;            /* of requests that have none of their own */
+        bool client_has_roots;
+        struct questions *questions;
+        char *subscriptions[SUBSCRIPTIONS_MOST]; /* the requests' ids, as JSON */
+        size_t n_subscriptions;
         int wake_fd;         /* an eventfd: a call has ended */
         atomic_bool is_deaf; /* the client's input has ended */
 
@@ -69,6 +53,10 @@ struct mcp_server {
         unsigned long long n_asked; /* numbers the server's own requests */
 };
 
+/* Starts a session that ends with this process, and makes the policy of those that join it.  What was made
+ * is the caller's, if it failed as well. */
+int mcp_session_start(const struct mcp_settings *settings, char **ret_session,
+                      struct nsrun_policy **ret_policy, struct nsrun_error *err);
 /* Starts the session, serves one client until its input ends or a signal comes, and ends the session. */
 int mcp_serve(const struct mcp_settings *settings, int input, int output, struct nsrun_error *err);
 
@@ -78,4 +66,4 @@ void mcp_take_line(struct mcp_server *s, const char *line, size_t n);
 void mcp_refuse_long(struct mcp_server *s, const char *line, size_t n);
 
 /* Tells the client's log, if it wants to be told of that level. */
-void mcp_log(struct mcp_server *s, enum mcp_level level, const char *text);
+void mcp_log(struct mcp_server *s, const struct mcp_terms *terms, enum mcp_level level, const char *text);

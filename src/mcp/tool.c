@@ -131,18 +131,23 @@ static const struct tool tools[] = {
          .run = tool_discard},
 };
 
-static bool client_has_tool(const struct mcp_server *s, const struct tool *tool) {
-        if (tool->is_of_overlays && !s->has_overlays)
-                return false;
-        if (!tool->is_of_commits)
-                return true;
-        return s->settings->commits == MCP_COMMITS_ALLOWED ||
-               (s->settings->commits == MCP_COMMITS_ASKED && s->client_elicits);
+bool tool_lacks_elicitation(const struct mcp_server *s, const struct mcp_terms *terms,
+                            const struct tool *tool) {
+        return tool->is_of_commits && s->settings->commits == MCP_COMMITS_ASKED && !terms->client_elicits;
 }
 
-const struct tool *tool_find(const struct mcp_server *s, const char *name) {
+static bool client_has_tool(const struct mcp_server *s, const struct mcp_terms *terms,
+                            const struct tool *tool) {
+        if (tool->is_of_overlays && !s->has_overlays)
+                return false;
+        if (tool->is_of_commits && s->settings->commits == MCP_COMMITS_NEVER)
+                return false;
+        return terms->version->is_stateless || !tool_lacks_elicitation(s, terms, tool);
+}
+
+const struct tool *tool_find(const struct mcp_server *s, const struct mcp_terms *terms, const char *name) {
         for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
-                if (streq(tools[i].name, name) && client_has_tool(s, &tools[i]))
+                if (streq(tools[i].name, name) && client_has_tool(s, terms, &tools[i]))
                         return &tools[i];
         return NULL;
 }
@@ -189,12 +194,12 @@ static void add_schema(const struct mcp_server *s, struct json_document *d, stru
         json_add_bool(d, schema, "additionalProperties", false);
 }
 
-static void tool_add(const struct mcp_server *s, struct json_document *d, struct json_value *list,
-                     const struct tool *tool) {
+static void tool_add(const struct mcp_server *s, const struct mcp_terms *terms, struct json_document *d,
+                     struct json_value *list, const struct tool *tool) {
         struct json_value *o = json_add_object(d, list, NULL), *hints;
 
         json_add_string(d, o, "name", tool->name);
-        if (s->version->has_titles)
+        if (terms->version->has_titles)
                 json_add_string(d, o, "title", tool->title);
         json_add_string(d, o, "description", tool->run == tool_run_bash ? s->bash_text : tool->text);
         add_schema(s, d, o, tool);
@@ -207,14 +212,16 @@ static void tool_add(const struct mcp_server *s, struct json_document *d, struct
         json_add_bool(d, json_add_object(d, o, "_meta"), "anthropic/alwaysLoad", true);
 }
 
-char *tools_list(const struct mcp_server *s) {
+char *tools_list(const struct mcp_server *s, const struct mcp_terms *terms) {
         _cleanup_json_ struct json_document d = json_begin();
         struct json_value *list;
 
         list = json_add_array(&d, d.root, "tools");
         for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
-                if (client_has_tool(s, &tools[i]))
-                        tool_add(s, &d, list, &tools[i]);
+                if (client_has_tool(s, terms, &tools[i]))
+                        tool_add(s, terms, &d, list, &tools[i]);
+        if (terms->version->is_stateless)
+                terms_add_caching(&d);
         return json_line(&d);
 }
 
@@ -351,6 +358,17 @@ static int judge_arguments(const struct call *c, struct nsrun_error *err) {
 
 /* ----------------------------------------------------------------------- answer */
 
+static char *spell_question(const struct tool_answer *a) {
+        _cleanup_json_ struct json_document d = json_begin();
+        struct json_value *o =
+                json_add_object(&d, json_add_object(&d, d.root, "inputRequests"), TOOL_QUESTION);
+
+        json_add_string(&d, o, "method", "elicitation/create");
+        json_add_json(&d, o, "params", a->question);
+        json_add_string(&d, d.root, "requestState", a->state);
+        return json_line(&d);
+}
+
 static char *spell_answer(const struct tool_answer *a) {
         _cleanup_json_ struct json_document d = json_begin();
         struct json_value *content;
@@ -378,7 +396,9 @@ char *tool_answer(struct call *c) {
                 strbuf_addf(&answer.text, "Error: %s", line ? line : "out of memory");
         }
         answer.is_error |= r < 0;
-        text = spell_answer(&answer);
+        c->asks_for_input = answer.question != NULL;
+        text = answer.question ? spell_question(&answer) : spell_answer(&answer);
+        free(answer.question);
         strbuf_clear(&answer.text);
         return text;
 }

@@ -23,7 +23,12 @@ struct tool_parameter {
 struct tool_answer {
         struct strbuf text;
         bool is_error;
+        char *question; /* instead of a text: an elicitation's params, and the state that stands for it */
+        char state[QUESTION_STATE_SIZE];
 };
+
+/* What the one question of a call is called. */
+#define TOOL_QUESTION "confirm"
 
 struct tool {
         const char *name, *title, *text;
@@ -38,9 +43,13 @@ struct tool {
 };
 
 /* NULL: this client has no such tool. */
-const struct tool *tool_find(const struct mcp_server *s, const char *name);
+const struct tool *tool_find(const struct mcp_server *s, const struct mcp_terms *terms, const char *name);
+/* Whether it would ask a client that can't be asked: where each request has its own terms, it is listed for
+ * all. */
+bool tool_lacks_elicitation(const struct mcp_server *s, const struct mcp_terms *terms,
+                            const struct tool *tool);
 /* The list of tools as JSON: the result of tools/list. */
-char *tools_list(const struct mcp_server *s);
+char *tools_list(const struct mcp_server *s, const struct mcp_terms *terms);
 /* Judges a call's arguments and runs it: its result as JSON. */
 char *tool_answer(struct call *c);
 

@@ -51,7 +51,7 @@ int tool_run_bash(struct call *c, struct tool_answer *ret, struct nsrun_error *e
                         name);
         ret->is_error = result.timed_out;
         STRV_FOREACH (note, result.notes)
-                mcp_log(c->server, MCP_NOTICE, *note);
+                mcp_log(c->server, c->terms, MCP_NOTICE, *note);
         nsrun_bash_result_clear(&result);
         return r;
 }

@@ -113,34 +113,75 @@ static char *question_of(const char *verb, const char *diff) {
         json_add_string(&d, d.root, "message", message);
         schema = json_add_object(&d, d.root, "requestedSchema");
         json_add_string(&d, schema, "type", "object");
-        o = json_add_object(&d, json_add_object(&d, schema, "properties"), "confirm");
+        o = json_add_object(&d, json_add_object(&d, schema, "properties"), TOOL_QUESTION);
         json_add_string(&d, o, "type", "boolean");
         json_add_string(&d, o, "title", verb);
         o = json_add_array(&d, schema, "required");
-        json_add_string(&d, o, NULL, "confirm");
+        json_add_string(&d, o, NULL, TOOL_QUESTION);
         return json_line(&d);
 }
 
-/* 0: the client's user has said yes to what was shown. */
-static int ask_user(struct call *c, const char *verb, const char *diff, struct nsrun_error *err) {
+static int judge_answer(const struct json_value *answer, struct nsrun_error *err) {
+        const char *action = json_text(json_get(answer, "action"));
+
+        if (!action || !streq(action, "accept") ||
+            !json_is_true(json_get(json_get(answer, "content"), "confirm")))
+                return tool_refuse(err, NULL, "the user declined", NULL);
+        return 0;
+}
+
+/* What a question is about: the call's arguments, the changes, and the words that the user is shown. */
+static int digest_question(const struct call *c, const char *params, const char *digest,
+                           unsigned char ret[SHA256_SIZE]) {
+        _cleanup_free_ char *arguments = json_spell(c->arguments.root);
+        struct sha256 s;
+
+        if (!arguments)
+                return -ENOMEM;
+        sha256_begin(&s);
+        sha256_add(&s, arguments, strlen(arguments) + 1);
+        sha256_add(&s, digest, strlen(digest) + 1);
+        sha256_add(&s, params, strlen(params) + 1);
+        sha256_end(&s, ret);
+        return 0;
+}
+
+/* The question is the call's result, and its answer comes with another call.  That answers this question
+ * only if it is the same still: what has changed meanwhile is asked about anew. */
+static int ask_by_result(struct call *c, const char *params, const char *digest, struct tool_answer *ret,
+                         struct nsrun_error *err) {
+        _cleanup_json_ struct json_document d = {0};
+        unsigned char asked[SHA256_SIZE];
+        struct json_trouble trouble;
+
+        if (digest_question(c, params, digest, asked) < 0 ||
+            (c->input && json_read(&d, c->input, strlen(c->input), JSON_STRICT, &trouble) < 0))
+                return error_oom(err);
+        if (c->is_retry && memcmp(asked, c->asked, SHA256_SIZE) == 0 && json_has(d.root, TOOL_QUESTION))
+                return judge_answer(json_get(d.root, TOOL_QUESTION), err);
+        if (questions_add(c->server->questions, asked, ret->state) < 0 || !(ret->question = strdup(params)))
+                return error_oom(err);
+        return 1;
+}
+
+/* 0: the client's user has said yes to what was shown.  1: *ret is the question. */
+static int ask_user(struct call *c, const char *verb, const char *diff, const char *digest,
+                    struct tool_answer *ret, struct nsrun_error *err) {
         _cleanup_free_ char *params = question_of(verb, diff), *reply = NULL;
         _cleanup_json_ struct json_document d = {0};
         struct json_trouble trouble;
-        const char *action;
         int r;
 
         if (!params)
                 return error_oom(err);
+        if (c->terms->version->is_stateless)
+                return ask_by_result(c, params, digest, ret, err);
         r = call_ask(c, "elicitation/create", params, &reply);
         if (r < 0)
                 return tool_refuse(err, NULL, "the user couldn't be asked", NULL);
         if (json_read(&d, reply, strlen(reply), JSON_STRICT, &trouble) < 0)
                 return error_oom(err);
-        action = json_text(json_get(d.root, "action"));
-        if (!action || !streq(action, "accept") ||
-            !json_is_true(json_get(json_get(d.root, "content"), "confirm")))
-                return tool_refuse(err, NULL, "the user declined", NULL);
-        return 0;
+        return judge_answer(d.root, err);
 }
 
 /* ----------------------------------------------------------- commit and discard */
@@ -175,11 +216,11 @@ int tool_commit(struct call *c, struct tool_answer *ret, struct nsrun_error *err
                         r = tool_refuse(err, NULL, "the changes are others than those of the digest",
                                         "look at the diff again");
                 if (r >= 0)
-                        r = ask_user(c, "Commit", text, err);
+                        r = ask_user(c, "Commit", text, digest, ret, err);
                 /* What was shown is what is committed. */
                 expected = digest;
         }
-        if (r < 0)
+        if (r < 0 || ret->question)
                 return r;
         choice = changes_meant(paths, expected);
         r = nsrun_session_commit_choice(c->server->session, &choice, &outcome, err);
@@ -195,9 +236,9 @@ int tool_discard(struct call *c, struct tool_answer *ret, struct nsrun_error *er
         if (r >= 0 && c->server->settings->commits == MCP_COMMITS_ASKED) {
                 r = diff_to_show(c, paths, &text, &digest, err);
                 if (r >= 0)
-                        r = ask_user(c, "Discard", text, err);
+                        r = ask_user(c, "Discard", text, digest, ret, err);
         }
-        if (r < 0)
+        if (r < 0 || ret->question)
                 return r;
         r = nsrun_session_discard(c->server->session, paths, &outcome, err);
         return finish_outcome("discarded", &outcome, r, ret, err);

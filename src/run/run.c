@@ -108,7 +108,7 @@ static int can_be_replaced(const struct nsrun_plan *plan, const char *path) {
 
 /* Says that the command may replace what nsrun starts outside of any sandbox. */
 static int note_own_programs(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err) {
-        const char *const own[] = {program_init(), program_monitor(), program_net()};
+        const char *const own[] = {program_init(), program_monitor(), program_net(), program_http()};
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(own) && r == 0; i++) {

@@ -4,12 +4,12 @@
 
 #include "fuzz.h"
 
-#include "mcp/message.h"
+#include "mcp/terms.h"
 
 /* What is answered is a line that the same reader takes, with the same id. */
 static void check_answer(const char *id) {
         _cleanup_json_ struct json_document answer = {0};
-        _cleanup_free_ char *text = id ? message_error(id, -32600, "why") : NULL, *again = NULL;
+        _cleanup_free_ char *text = id ? message_error(id, -32600, "why", NULL) : NULL, *again = NULL;
         struct json_trouble trouble;
 
         if (!id)
@@ -18,6 +18,25 @@ static void check_answer(const char *id) {
         CHECK(json_read(&answer, text, strlen(text), JSON_STRICT, &trouble) == 0);
         again = message_id(answer.root);
         CHECK(again && streq(again, id));
+}
+
+/* A request's own terms are read, or refused for a reason; its answer can be read again. */
+static void check_terms(const struct message *m) {
+        _cleanup_json_ struct json_document answer = {0};
+        struct mcp_terms terms = {.version = NULL};
+        struct reply refusal = {.why = NULL};
+        _cleanup_free_ char *text = NULL;
+        struct json_trouble trouble;
+        int r = terms_read(m, &terms, &refusal);
+
+        if (r == 0)
+                text = terms_response(&terms, m->id, "{\"a\":1}", false);
+        else
+                text = message_error(m->id, refusal.code, refusal.why, refusal.data);
+        CHECK(r == 0 ? terms.version->is_stateless : r == refusal.code && refusal.why != NULL);
+        CHECK(text && !strchr(text, '\n'));
+        CHECK(json_read(&answer, text, strlen(text), JSON_STRICT, &trouble) == 0);
+        reply_clear(&refusal);
 }
 
 static void check_line(const char *line, size_t n) {
@@ -41,6 +60,8 @@ static void check_line(const char *line, size_t n) {
                 CHECK((m.kind == MESSAGE_NOTIFICATION) == !m.id);
                 CHECK((m.kind == MESSAGE_RESPONSE) == !m.method);
                 CHECK(!m.params || json_kind(m.params) == JSON_OBJECT);
+                if (m.kind == MESSAGE_REQUEST && terms_are_own(&m))
+                        check_terms(&m);
         }
         CHECK(r < 0 || !m.id || strlen(m.id) <= MESSAGE_ID_MOST);
         check_answer(m.id);
@@ -97,6 +118,10 @@ static size_t make_input(uint8_t *to, size_t room) {
                 "\"a\"",
                 ",\"method\":\"ping\"",
                 ",\"params\":{}",
+                ",\"params\":{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"",
+                ",\"io.modelcontextprotocol/clientCapabilities\":{}",
+                ",\"io.modelcontextprotocol/logLevel\":\"info\"",
+                "}}}\n",
                 "}",
                 "\n",
                 "[",

@@ -217,7 +217,7 @@ static void expect_refused(const struct site *s, const char *socket, const char 
 }
 
 #define ELSEWHERE \
-        ": Operation not permitted; name a socket in a folder of your own that no sandbox shows, as $XDG_RUNTIME_DIR"
+        ": Operation not permitted; name one in a folder of your own that no sandbox shows, as $XDG_RUNTIME_DIR"
 
 TEST(a_socket_that_commands_could_reach_is_refused) {
         const struct site *s = *state;
@@ -227,16 +227,14 @@ TEST(a_socket_that_commands_could_reach_is_refused) {
                             *in_earlier = path_of(earlier, "mcp"), *in_open = path_of(open, "mcp");
         _cleanup_free_ char *ro = text_of("--ro=%s", shown);
         _cleanup_free_ char *project_line = text_of(
-                "nsrun: --listen: the sandbox's own commands could connect to the socket: %s" ELSEWHERE,
-                s->project);
-        _cleanup_free_ char *shown_line = text_of(
-                "nsrun: --listen: the sandbox's own commands could connect to the socket: %s" ELSEWHERE,
-                shown);
+                "nsrun: --listen: the sandbox's own commands could reach it: %s" ELSEWHERE, s->project);
+        _cleanup_free_ char *shown_line =
+                text_of("nsrun: --listen: the sandbox's own commands could reach it: %s" ELSEWHERE, shown);
         _cleanup_free_ char *earlier_line = text_of(
                 "nsrun: --listen: a command of an earlier run could write in the folder: %s" ELSEWHERE,
                 earlier);
         _cleanup_free_ char *open_line =
-                text_of("nsrun: --listen: other users could replace the socket: %s" ELSEWHERE, open);
+                text_of("nsrun: --listen: other users could replace it: %s" ELSEWHERE, open);
         _cleanup_outcome_ struct outcome o = {0};
         struct running server;
 
@@ -270,7 +268,7 @@ TEST(a_name_that_is_taken_is_left_alone) {
                         "another server listens there, or it is no socket: name another "
                         "one",
                         file);
-        _cleanup_free_ char *no_name = text_of("nsrun: --listen: no name of a socket: %s/", s->runtime);
+        _cleanup_free_ char *no_name = text_of("nsrun: --listen: no name of a file: %s/", s->runtime);
         _cleanup_free_ char *slash = text_of("%s/", s->runtime), *text = NULL;
         struct running server;
         struct client c;
@@ -282,7 +280,7 @@ TEST(a_name_that_is_taken_is_left_alone) {
         expect_refused(s, slash, NULL, no_name);
         expect_refused(
                 s, socket, "--name=x",
-                "nsrun: with --listen each client has a session of its own: --name; see 'nsrun mcp --help'");
+                "nsrun: with --listen and --http each client has a session of its own: --name; see 'nsrun mcp --help'");
         LISTEN_PLAIN(s, &server, socket);
         expect_refused(s, socket, NULL, taken);
         client_connect(&c, socket);

@@ -53,8 +53,8 @@ TEST(what_is_no_message_is_answered_with_an_error_and_the_next_is_served) {
         static const struct {
                 const char *line, *id, *code, *message;
         } before[] = {
-                {"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\"}", "7", "-32600",
-                 "the first request is initialize"},
+                {"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\"}", "7", "-32602",
+                 "_meta has no io.modelcontextprotocol/protocolVersion, and no initialize came before"},
                 {"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"initialize\",\"params\":{}}", "7", "-32602",
                  "protocolVersion is no text"},
                 {"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"initialize\",\"params\":"

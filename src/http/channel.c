@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Servers, lines to and from them, and what these become for HTTP. */
+#include <event2/buffer.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "base/str.h"
+#include "base/sys.h"
+#include "server.h"
+
+enum {
+        STREAM_MOST = 1024 * 1024 /* bytes that a client hasn't taken, before notifications are left out */
+};
+
+static time_t now_s(void) {
+        struct timespec now;
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        return now.tv_sec;
+}
+
+/* ------------------------------------------------------------------- answers of HTTP's */
+
+static void add_header(struct evhttp_request *r, const char *name, const char *value) {
+        (void)evhttp_add_header(evhttp_request_get_output_headers(r), name, value);
+}
+
+void http_answer_empty(struct evhttp_request *r, int status) {
+        evhttp_send_reply(r, status, NULL, NULL);
+}
+
+static void answer_json(struct evhttp_request *r, int status, const char *text) {
+        struct evbuffer *body = evbuffer_new();
+
+        if (body && text)
+                (void)evbuffer_add(body, text, strlen(text));
+        add_header(r, "Content-Type", "application/json");
+        add_header(r, "Cache-Control", "no-store");
+        evhttp_send_reply(r, status, NULL, body);
+        if (body)
+                evbuffer_free(body);
+}
+
+void http_refuse(struct evhttp_request *r, int status, const char *id, int code, const char *why,
+                 const char *data) {
+        _cleanup_free_ char *text = message_error(id, code, why, data);
+
+        answer_json(r, status, text);
+}
+
+/* ---------------------------------------------------------------------------- exchanges */
+
+static void exchange_free(struct exchange *e) {
+        for (struct exchange **at = &e->channel->exchanges; *at; at = &(*at)->next)
+                if (*at == e) {
+                        *at = e->next;
+                        break;
+                }
+        e->channel->used = now_s();
+        if (e->request)
+                evhttp_connection_set_closecb(evhttp_request_get_connection(e->request), NULL, NULL);
+        if (e->gone)
+                event_free(e->gone);
+        free(e->id);
+        free(e->progress_token);
+        free(e);
+}
+
+/* evhttp frees the request.  A session's server goes on, as its versions have it; one for this request ends,
+ * and so does what it does. */
+static void connection_closed(nsrun_unused struct evhttp_connection *connection, void *data) {
+        struct exchange *e = data;
+        struct channel *c = e->channel;
+
+        e->request = NULL;
+        if (e->gone)
+                event_free(TAKE_PTR(e->gone));
+        if (!c->session[0] || !e->id)
+                exchange_free(e);
+        if (!c->session[0])
+                channel_free(c);
+}
+
+/* evhttp doesn't listen to a client that waits. */
+static void client_gone(nsrun_unused evutil_socket_t fd, nsrun_unused short what, void *data) {
+        struct exchange *e = data;
+
+        evhttp_connection_free(evhttp_request_get_connection(e->request));
+}
+
+static void stream_begin(struct exchange *e) {
+        if (e->is_stream)
+                return;
+        e->is_stream = true;
+        add_header(e->request, "Content-Type", "text/event-stream");
+        add_header(e->request, "Cache-Control", "no-store");
+        add_header(e->request, "X-Accel-Buffering", "no");
+        evhttp_send_reply_start(e->request, HTTP_OK, NULL);
+}
+
+static void stream_send(struct exchange *e, const char *text) {
+        struct evbuffer *event;
+        struct bufferevent *to;
+
+        if (!e->request)
+                return;
+        stream_begin(e);
+        to = evhttp_connection_get_bufferevent(evhttp_request_get_connection(e->request));
+        event = evbuffer_new();
+        if (event && evbuffer_get_length(bufferevent_get_output(to)) < STREAM_MOST &&
+            evbuffer_add_printf(event, "data: %s\n\n", text) > 0)
+                evhttp_send_reply_chunk(e->request, event);
+        if (event)
+                evbuffer_free(event);
+}
+
+/* Which errors are HTTP's as well. */
+static int http_status_of(const struct exchange *e, const struct json_value *response) {
+        const struct json_value *error = json_get(response, "error");
+        _cleanup_free_ char *code = error ? json_spell(json_get(error, "code")) : NULL;
+        int number = code ? atoi(code) : 0;
+
+        if (e->channel->session[0])
+                return HTTP_OK;
+        return number == MESSAGE_NO_METHOD       ? HTTP_NOTFOUND
+               : number == MESSAGE_NO_CAPABILITY ? HTTP_BADREQUEST
+                                                 : HTTP_OK;
+}
+
+static void exchange_end(struct exchange *e, int status, const char *text) {
+        struct evhttp_request *r = e->request;
+        bool is_stream = e->is_stream;
+
+        if (r && is_stream && text)
+                stream_send(e, text);
+        if (r && e->tells_session)
+                add_header(r, "Mcp-Session-Id", e->channel->session);
+        exchange_free(e);
+        if (r && is_stream)
+                evhttp_send_reply_end(r);
+        else if (r)
+                answer_json(r, status, text);
+}
+
+bool channel_awaits(const struct channel *c, const char *id) {
+        for (const struct exchange *e = c->exchanges; e; e = e->next)
+                if (id ? e->id && streq(e->id, id) : !e->id)
+                        return true;
+        return false;
+}
+
+bool exchange_begin(struct channel *c, struct evhttp_request *r, const struct message *m, const char *line) {
+        const struct json_value *token = m ? json_get(json_get(m->params, "_meta"), "progressToken") : NULL;
+        struct evhttp_connection *connection = evhttp_request_get_connection(r);
+        struct exchange *e = calloc(1, sizeof(*e));
+        evutil_socket_t fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
+
+        if (e) {
+                *e = (struct exchange){.next = c->exchanges, .channel = c, .request = r};
+                c->exchanges = e;
+                e->gone = event_new(c->server->base, fd, EV_CLOSED, client_gone, e);
+                e->id = m ? strdup(m->id) : NULL;
+                e->progress_token = token ? json_spell(token) : NULL;
+        }
+        if (!e || !e->gone || (m && !e->id) || event_add(e->gone, NULL) < 0) {
+                if (e)
+                        exchange_free(e);
+                http_refuse(r, HTTP_SERVUNAVAIL, m ? m->id : NULL, MESSAGE_FAILED, "out of memory", NULL);
+                return false;
+        }
+        evhttp_connection_set_closecb(connection, connection_closed, e);
+        e->tells_session = m && c->session[0] && streq(m->method, "initialize");
+        if (m)
+                channel_send(c, line);
+        else
+                stream_begin(e);
+        return true;
+}
+
+/* ----------------------------------------------------------------------------- channels */
+
+bool http_draw(char ret[HTTP_TOKEN_SIZE]) {
+        unsigned char lot[(HTTP_TOKEN_SIZE - 1) / 2];
+
+        if (getrandom(lot, sizeof(lot), 0) != (ssize_t)sizeof(lot))
+                return false;
+        str_hex(lot, sizeof(lot), ret);
+        return true;
+}
+
+void channel_send(struct channel *c, const char *line) {
+        c->used = now_s();
+        (void)bufferevent_write(c->lines, line, strlen(line));
+        (void)bufferevent_write(c->lines, "\n", 1);
+}
+
+void channel_free(struct channel *c) {
+        struct http_server *s = c->server;
+
+        while (c->exchanges) {
+                struct exchange *e = c->exchanges;
+                _cleanup_free_ char *text =
+                        e->id ? message_error(e->id, MESSAGE_FAILED, "the server has ended", NULL) : NULL;
+
+                exchange_end(e, HTTP_SERVUNAVAIL, text);
+        }
+        for (struct channel **at = &s->channels; *at; at = &(*at)->next)
+                if (*at == c) {
+                        *at = c->next;
+                        break;
+                }
+        s->n_channels--;
+        s->n_sessions -= c->session[0] != '\0';
+        bufferevent_free(c->lines);
+        reader_clear(&c->reader);
+        free(c);
+}
+
+/* To whom a message goes that is no answer: whose progress it is; else the newest request that waits, or the
+ * session's stream. */
+static struct exchange *receiver_of(const struct channel *c, const struct json_value *message) {
+        const struct json_value *token = json_get(json_get(message, "params"), "progressToken");
+        _cleanup_free_ char *text = token ? json_spell(token) : NULL;
+        struct exchange *stream = NULL, *newest = NULL;
+
+        for (struct exchange *e = c->exchanges; e; e = e->next) {
+                if (!e->id)
+                        stream = e;
+                else if (!newest && e->request)
+                        newest = e;
+                if (text && e->progress_token && streq(e->progress_token, text))
+                        return e;
+        }
+        return text ? NULL : newest ? newest : stream;
+}
+
+static void channel_take(struct channel *c, const char *line, size_t n) {
+        _cleanup_json_ struct json_document d = {0};
+        _cleanup_free_ char *id = NULL, *text = NULL;
+        struct json_trouble trouble;
+        struct exchange *e;
+
+        if (json_read(&d, line, n, JSON_STRICT, &trouble) < 0 || !(text = strndup(line, n)))
+                return;
+        id = message_id(d.root);
+        if (json_has(d.root, "method")) {
+                e = receiver_of(c, d.root);
+                if (e)
+                        stream_send(e, text);
+                return;
+        }
+        for (e = c->exchanges; e; e = e->next)
+                if (e->id && (!id || streq(e->id, id))) {
+                        exchange_end(e, id ? http_status_of(e, d.root) : HTTP_SERVUNAVAIL, text);
+                        break;
+                }
+        c->has_ended |= !c->session[0] && !c->exchanges;
+}
+
+static void lines_ready(struct bufferevent *lines, void *data) {
+        struct channel *c = data;
+        char chunk[16384];
+        const char *line;
+        size_t n;
+        int r = 0;
+
+        while ((n = bufferevent_read(lines, chunk, sizeof(chunk))) > 0 && !c->has_ended) {
+                r = reader_add(&c->reader, chunk, n);
+                while (r >= 0 && !c->has_ended && (r = reader_next(&c->reader, false, &line, &n)) == 1)
+                        channel_take(c, line, n);
+                if (r < 0)
+                        break;
+        }
+        if (r < 0 || c->has_ended)
+                channel_free(c);
+}
+
+static void lines_ended(nsrun_unused struct bufferevent *lines, nsrun_unused short what, void *data) {
+        channel_free(data);
+}
+
+/* The session that nobody has used for longest, and nobody waits for: of those of one second the oldest. */
+static bool end_a_session(struct http_server *s) {
+        struct channel *oldest = NULL;
+
+        for (struct channel *c = s->channels; c; c = c->next)
+                if (c->session[0] && !c->exchanges && (!oldest || c->used <= oldest->used))
+                        oldest = c;
+        if (oldest)
+                channel_free(oldest);
+        return oldest != NULL;
+}
+
+struct channel *channel_new(struct http_server *s, bool is_session) {
+        const char wanted = is_session ? HTTP_WANTS_SESSION : HTTP_WANTS_REQUEST;
+        _cleanup_close_ int own = -EBADF, other = -EBADF;
+        struct channel *c = NULL;
+        int pair[2];
+
+        if ((is_session && s->n_sessions >= HTTP_SESSIONS_MOST && !end_a_session(s)) ||
+            s->n_channels >= HTTP_SERVERS_MOST ||
+            socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+                return NULL;
+        own = pair[0];
+        other = pair[1];
+        c = calloc(1, sizeof(*c));
+        if (!c || evutil_make_socket_nonblocking(own) < 0 || (is_session && !http_draw(c->session)) ||
+            sys_send_fds(HTTP_FD_CONTROL, &wanted, 1, &other, 1) < 0 ||
+            !(c->lines = bufferevent_socket_new(s->base, own, BEV_OPT_CLOSE_ON_FREE))) {
+                free(c);
+                return NULL;
+        }
+        (void)TAKE_FD(own);
+        c->server = s;
+        c->used = now_s();
+        c->next = s->channels;
+        s->channels = c;
+        s->n_channels++;
+        s->n_sessions += is_session;
+        bufferevent_setcb(c->lines, lines_ready, NULL, lines_ended, c);
+        (void)bufferevent_enable(c->lines, EV_READ | EV_WRITE);
+        return c;
+}
+
+struct channel *channel_find(struct http_server *s, const char *session) {
+        for (struct channel *c = s->channels; c; c = c->next)
+                if (c->session[0] && streq(c->session, session))
+                        return c;
+        return NULL;
+}
+
+void channels_end_idle(struct http_server *s) {
+        time_t now = now_s();
+
+        for (struct channel *c = s->channels, *next; c; c = next) {
+                next = c->next;
+                if (c->session[0] && !c->exchanges && now - c->used >= HTTP_SESSION_IDLE_S)
+                        channel_free(c);
+        }
+}

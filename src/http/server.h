@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What nsrun-http's files share. */
+#pragma once
+
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/http.h>
+
+#include "mcp/http_wire.h"
+#include "mcp/message.h"
+
+enum {
+        HTTP_SESSIONS_MOST = 32,    /* another one ends the one that was idle for longest */
+        HTTP_SESSION_IDLE_S = 1800, /* then it is ended */
+};
+
+struct http_server {
+        struct event_base *base;
+        struct evhttp *http;
+        struct http_start start;
+        struct channel *channels;
+        size_t n_sessions, n_channels;
+};
+
+/* Sockets by which a server is spoken to. */
+struct channel {
+        struct channel *next;
+        struct http_server *server;
+        struct bufferevent *lines;
+        struct line_reader reader;
+        struct exchange *exchanges;    /* the newest first */
+        char session[HTTP_TOKEN_SIZE]; /* its id; "": it is for one request */
+        time_t used;
+        bool has_ended;
+};
+
+/* A request of HTTP's that is not answered in whole. */
+struct exchange {
+        struct exchange *next;
+        struct channel *channel;
+        struct evhttp_request *request; /* NULL: the client has gone */
+        struct event *gone;
+        char *id;             /* of the message, as JSON; NULL: a stream for what answers no request */
+        char *progress_token; /* as JSON; NULL: none */
+        bool is_stream, tells_session;
+};
+
+/* Answers with an error of JSON-RPC's; `id` and `data` may be NULL. */
+void http_refuse(struct evhttp_request *r, int status, const char *id, int code, const char *why,
+                 const char *data);
+/* Answers without a body. */
+void http_answer_empty(struct evhttp_request *r, int status);
+/* request.c: takes a request. */
+void http_take_request(struct evhttp_request *r, void *server);
+/* 256 bits by lot, in hexadecimal. */
+bool http_draw(char ret[HTTP_TOKEN_SIZE]);
+
+/* Has a server started; NULL: there can be no more now. */
+struct channel *channel_new(struct http_server *s, bool is_session);
+struct channel *channel_find(struct http_server *s, const char *session);
+void channel_free(struct channel *c);
+/* Sends a message that needs no answer. */
+void channel_send(struct channel *c, const char *line);
+/* Waits for the answer to a message, or with m NULL opens a stream.  False, for want of memory: the request
+ * is answered with that. */
+bool exchange_begin(struct channel *c, struct evhttp_request *r, const struct message *m, const char *line);
+bool channel_awaits(const struct channel *c, const char *id);
+/* Ends sessions that nobody uses. */
+void channels_end_idle(struct http_server *s);

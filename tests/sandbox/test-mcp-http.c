@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `nsrun mcp --http`: who may ask, sessions, requests without one, and what a sandbox's commands get at. */
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "mcp.h"
+
+#define KEY "io.modelcontextprotocol/"
+#define META                                                          \
+        "\"_meta\":{\"" KEY "protocolVersion\":\"2026-07-28\",\"" KEY \
+        "clientCapabilities\":{\"elicitation\":{}}}"
+#define MODERN               "MCP-Protocol-Version: 2026-07-28\r\n"
+#define CALLS                MODERN "Mcp-Method: tools/call\r\nMcp-Name: bash\r\n"
+#define JSON                 "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+#define ERROR(code, message) "\"error\":{\"code\":" code ",\"message\":\"" message "\""
+#define INITIALIZE                                                                                 \
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":" \
+        "\"2025-11-25\",\"capabilities\":{\"elicitation\":{}}}}"
+#define BASH(command)                                                                                \
+        "{\"jsonrpc\":\"2.0\",\"id\":\"b\",\"method\":\"tools/call\",\"params\":{\"name\":\"bash\"," \
+        "\"arguments\":{\"command\":\"" command "\"}," META "}}"
+#define PING "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}"
+
+struct http {
+        struct running running;
+        char *token, *path; /* of a Unix socket, which has no token */
+        unsigned port;
+};
+
+static bool has_http(void) {
+        return getenv("NSRUN_HTTP") && access(getenv("NSRUN_HTTP"), X_OK) == 0;
+}
+
+static void http_open(const struct site *s, struct http *h, const char *address,
+                      const char *const *options) {
+        const char *const begin[] = {program(), "mcp", "--http", address, NULL};
+        _cleanup_free_ const char **argv =
+                words_of(begin, *options ? options : (const char *const[]){"--project", s->project, NULL});
+        _cleanup_free_ char *line = NULL, *told = NULL;
+
+        *h = (struct http){.path = strchr(address, '/') ? strdup(address) : NULL};
+        spawn(&(struct request){.argv = argv, .cwd = s->root}, &h->running);
+        line = read_line(h->running.out);
+        if (!line)
+                fail_msg("it doesn't listen");
+        if (h->path) {
+                told = text_of("listening on %s\n", address);
+                assert_string_equal(line, told);
+                return;
+        }
+        assert_int_equal(sscanf(line, "listening on http://127.0.0.1:%u/mcp\n", &h->port), 1);
+        told = read_line(h->running.err);
+        assert_true(startswith(told, "nsrun: token: "));
+        assert_int_equal(strlen(told), strlen("nsrun: token: ") + 64 + 1);
+        h->token = strndup(told + strlen("nsrun: token: "), 64);
+}
+#define HTTP_OPEN(site, http, ...) \
+        http_open(site, http, "127.0.0.1:0", (const char *const[]){__VA_ARGS__, NULL})
+#define HTTP_OPEN_PLAIN(site, http) http_open(site, http, "127.0.0.1:0", (const char *const[]){NULL})
+
+static void http_close(const struct site *s, struct http *h, const char *notes) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        send_signal(h->running.pidfd, SIGTERM);
+        finish(&h->running, &o);
+        expect_status(&o, 0);
+        assert_string_equal(o.err, notes);
+        collect_orphans();
+        expect_nothing_left(s);
+        free(h->token);
+        free(h->path);
+}
+
+static int http_connect(const struct http *h) {
+        struct sockaddr_in at = {.sin_family = AF_INET,
+                                 .sin_port = htons((uint16_t)h->port),
+                                 .sin_addr = {htonl(INADDR_LOOPBACK)}};
+        struct sockaddr_un named = {.sun_family = AF_UNIX};
+        int fd = socket(h->path ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        assert_true(fd >= 0 && (!h->path || strlen(h->path) < sizeof(named.sun_path)));
+        if (h->path)
+                strcpy(named.sun_path, h->path);
+        assert_int_equal(h->path ? connect(fd, (const struct sockaddr *)&named, sizeof(named))
+                                 : connect(fd, (const struct sockaddr *)&at, sizeof(at)),
+                         0);
+        return fd;
+}
+
+/* Sends a request whose head is all but its length. */
+static int send_head(const struct http *h, const char *head, const char *body) {
+        _cleanup_free_ char *text =
+                text_of("%sContent-Length: %zu\r\nConnection: close\r\n\r\n%s", head, strlen(body), body);
+        int fd = http_connect(h);
+
+        assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+        return fd;
+}
+
+static int send_as(const struct http *h, const char *method, const char *headers, const char *body) {
+        _cleanup_free_ char *head =
+                text_of("%s /mcp HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nAuthorization: Bearer "
+                        "%s\r\n%s",
+                        method, h->port, h->token ? h->token : "none", headers);
+
+        return send_head(h, head, body);
+}
+
+/* What comes until `end` has come, or with NULL to the connection's end; the caller's to free. */
+static char *receive(int fd, const char *end) {
+        char *text = strdup(""), byte[2] = "";
+
+        while ((!end || !strstr(text, end)) && read(fd, byte, 1) == 1) {
+                char *longer = text_of("%s%s", text, byte);
+
+                free(text);
+                text = longer;
+        }
+        return text;
+}
+
+static char *answer_to(int fd) {
+        char *text = receive(fd, NULL);
+
+        (void)close(fd);
+        return text;
+}
+
+static void expect_answer(int fd, const char *status, const char *part) {
+        _cleanup_free_ char *text = answer_to(fd), *line = text_of("HTTP/1.1 %s ", status);
+
+        if (!startswith(text, line))
+                fail_msg("not %s: %s", status, text);
+        expect_in(text, part);
+}
+
+/* The session that an initialisation begins, for the caller to free. */
+static char *begin_session(const struct http *h) {
+        _cleanup_free_ char *text = answer_to(send_as(h, "POST", JSON, INITIALIZE));
+        char *at = strstr(text, "Mcp-Session-Id: ");
+
+        expect_in(text, "\"protocolVersion\":\"2025-11-25\"");
+        assert_non_null(at);
+        return strndup(at + strlen("Mcp-Session-Id: "), 64);
+}
+
+static int send_in(const struct http *h, const char *session, const char *method, const char *body) {
+        _cleanup_free_ char *headers =
+                text_of(JSON "MCP-Protocol-Version: 2025-11-25\r\nMcp-Session-Id: %s\r\n", session);
+
+        return send_as(h, method, headers, body);
+}
+
+TEST(who_has_not_the_token_and_what_a_web_page_sends_is_refused) {
+        static const struct {
+                const char *host;
+                bool has_no_port;
+                const char *scheme, *more, *status, *message; /* no scheme: no token */
+        } cases[] = {
+                {"127.0.0.1", false, NULL, "", "401", "the token is missing or wrong"},
+                {"127.0.0.1", false, "Bearer 0", "", "401", "the token is missing or wrong"},
+                {"127.0.0.1", false, "Basic ", "", "401", "the token is missing or wrong"},
+                {"127.0.0.1", false, "Bearer ", "Authorization: Bearer x\r\n", "400",
+                 "a header is there twice"},
+                {"evil.example", false, "Bearer ", "", "403", "the Host is another one than this server"},
+                {"127.0.0.1", true, "Bearer ", "", "403", "the Host is another one than this server"},
+                {"127.0.0.1", false, "Bearer ", "Origin: http://evil.example\r\n", "403",
+                 "no other web page may ask"},
+                {"127.0.0.1", false, "Bearer ", "Origin: null\r\n", "403", "no other web page may ask"},
+                {"localhost", false, "Bearer ", "", "200", "\"result\""},
+                {"127.0.0.1", false, "bearer ", "", "200", "\"result\""},
+        };
+        const struct site *s = *state;
+        struct http h;
+
+        if (!has_http())
+                skip_because("skipped: nsrun was built without libevent");
+        HTTP_OPEN_PLAIN(s, &h);
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                const char *scheme = cases[i].scheme;
+                _cleanup_free_ char *port = text_of(":%u", h.port),
+                                    *token = scheme ? text_of("Authorization: %s%s\r\n", scheme, h.token)
+                                                    : strdup(""),
+                                    *head = text_of("POST /mcp HTTP/1.1\r\nHost: %s%s\r\n" JSON "%s%s",
+                                                    cases[i].host, cases[i].has_no_port ? "" : port, token,
+                                                    cases[i].more);
+
+                expect_answer(send_head(&h, head, INITIALIZE), cases[i].status, cases[i].message);
+        }
+        http_close(s, &h, "");
+}
+
+TEST(a_request_for_itself_is_judged_by_its_headers_and_shares_one_session) {
+        static const struct {
+                const char *headers, *body, *status, *part;
+        } cases[] = {
+                {CALLS, BASH("echo one >/tmp/f"), "200", "exit status: 0"},
+                {CALLS, BASH("cat /tmp/f"), "200", "one\\n"},
+                {MODERN "Mcp-Method: tools/call\r\nMcp-Name: =?base64?YmFzaA==?=\r\n", BASH("true"), "200",
+                 "\"id\":\"b\",\"result\":{\"resultType\":\"complete\""},
+                {MODERN "Mcp-Method: tools/call\r\nMcp-Name: =?base64?YmFzaAB4?=\r\n", BASH("true"), "400",
+                 ERROR("-32020", "the header Mcp-Name is missing, or not the tool's name")},
+                {"Mcp-Method: tools/call\r\nMcp-Name: bash\r\n", BASH("true"), "400",
+                 ERROR("-32020", "the header MCP-Protocol-Version is missing, or not what _meta says")},
+                {"MCP-Protocol-Version: 2025-11-25\r\nMcp-Method: tools/call\r\nMcp-Name: bash\r\n",
+                 BASH("true"), "400",
+                 ERROR("-32020", "the header MCP-Protocol-Version is missing, or not what _meta says")},
+                {MODERN "Mcp-Name: bash\r\n", BASH("true"), "400",
+                 ERROR("-32020", "the header Mcp-Method is missing, or not the message's method")},
+                {MODERN "Mcp-Method: tools/call\r\nMcp-Name: read\r\n", BASH("true"), "400",
+                 ERROR("-32020", "the header Mcp-Name is missing, or not the tool's name")},
+                {MODERN "Mcp-Method: tools/list\r\n",
+                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{}}", "400",
+                 ERROR("-32602", "_meta: " KEY "protocolVersion is missing, or no text")},
+                {"MCP-Protocol-Version: 1900-01-01\r\nMcp-Method: ping\r\n",
+                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"_meta\":{\"" KEY
+                 "protocolVersion\":\"1900-01-01\"}}}",
+                 "400", ERROR("-32022", "requests of this version are not served")},
+                {MODERN "Mcp-Method: ping\r\n",
+                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{" META "}}", "404",
+                 ERROR("-32601", "there is no such method")},
+                {MODERN, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}", "202", ""},
+                {MODERN, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", "400",
+                 ERROR("-32600", "no request was sent to the client")},
+                {"", "[]", "400", ERROR("-32600", "a message is an object")},
+                {"", "{", "400", ERROR("-32700", "no JSON")},
+                {"", PING, "400", ERROR("-32600", "the header Mcp-Session-Id is missing")},
+                {"Mcp-Session-Id: x\r\n", PING, "404", ERROR("-32600", "there is no such session")},
+        };
+        const struct site *s = *state;
+        struct http h;
+
+        if (!has_http())
+                skip_because("skipped: nsrun was built without libevent");
+        HTTP_OPEN_PLAIN(s, &h);
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *headers = text_of(JSON "%s", cases[i].headers);
+
+                expect_answer(send_as(&h, "POST", headers, cases[i].body), cases[i].status, cases[i].part);
+        }
+        expect_answer(send_as(&h, "GET", JSON, ""), "405", "Allow: POST");
+        expect_answer(send_as(&h, "DELETE", JSON, ""), "405", "Allow: POST");
+        expect_answer(send_as(&h, "POST", "Content-Type: text/plain\r\nAccept: */*\r\n", "{}"), "415",
+                      "the Content-Type is not application/json");
+        expect_answer(send_as(&h, "POST", "Content-Type: application/json\r\nAccept: text/html\r\n", "{}"),
+                      "406", "are to be accepted");
+        http_close(s, &h, "");
+}
+
+TEST(sessions_are_apart_and_end_when_they_are_deleted_or_their_place_is_wanted) {
+        const struct site *s = *state;
+        _cleanup_free_ char *one = NULL, *other = NULL;
+        struct http h;
+
+        if (!has_http())
+                skip_because("skipped: nsrun was built without libevent");
+        HTTP_OPEN_PLAIN(s, &h);
+        one = begin_session(&h);
+        other = begin_session(&h);
+        assert_string_not_equal(one, other);
+        expect_answer(
+                send_in(&h, one, "POST", "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"),
+                "202", "");
+        expect_answer(send_in(&h, one, "POST", BASH("echo one >/tmp/f")), "400", "-32020");
+        expect_answer(
+                send_in(&h, one, "POST",
+                        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"bash\","
+                        "\"arguments\":{\"command\":\"echo one >/tmp/f\"}}}"),
+                "200", "exit status: 0");
+        expect_answer(
+                send_in(&h, other, "POST",
+                        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"bash\","
+                        "\"arguments\":{\"command\":\"cat /tmp/f\"}}}"),
+                "200", "exit status: 1");
+        expect_answer(send_in(&h, other, "DELETE", ""), "204", "");
+        expect_answer(send_in(&h, other, "POST", PING), "404", "there is no such session");
+        for (size_t i = 0; i < 32; i++)
+                free(begin_session(&h));
+        expect_answer(send_in(&h, one, "POST", PING), "404", "there is no such session");
+        http_close(s, &h, "");
+}
+
+TEST(a_session_asks_on_the_calls_own_stream) {
+        const struct site *s = *state;
+        _cleanup_free_ char *session = NULL, *stream = NULL, *asked = NULL, *file = path_of(s->project, "f"),
+                            *text = NULL;
+        struct http h;
+        int fd, listening;
+
+        if (!has_http())
+                skip_because("skipped: nsrun was built without libevent");
+        make_file(s->project, "f", "old\n");
+        HTTP_OPEN(s, &h, "--overlay", s->project, "--ask-commit", "--project", s->project);
+        session = begin_session(&h);
+        listening = send_in(&h, session, "GET", "");
+        stream = receive(listening, "\r\n\r\n");
+        expect_in(stream, "Content-Type: text/event-stream");
+        expect_answer(send_in(&h, session, "GET", ""), "409", "the session has a stream already");
+        expect_answer(
+                send_in(&h, session, "POST",
+                        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"bash\","
+                        "\"arguments\":{\"command\":\"echo new >f\"}}}"),
+                "200", "exit status: 0");
+        fd = send_in(
+                &h, session, "POST",
+                "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"commit\"}}");
+        asked = receive(fd, "\n\n");
+        expect_in(asked, "data: {\"jsonrpc\":\"2.0\",\"id\":\"nsrun-1\",\"method\":\"elicitation/create\"");
+        expect_answer(
+                send_in(&h, session, "POST",
+                        "{\"jsonrpc\":\"2.0\",\"id\":\"nsrun-1\",\"result\":{\"action\":\"accept\",\"content\":"
+                        "{\"confirm\":true}}}"),
+                "202", "");
+        text = answer_to(fd);
+        expect_in(text, "committed 1 path");
+        (void)close(listening);
+        free(text);
+        text = file_text(file);
+        assert_string_equal(text, "new\n");
+        http_close(s, &h, "");
+}
+
+/* Of one process for each request, all know the questions. */
+TEST(a_question_is_answered_by_another_request_once) {
+        const struct site *s = *state;
+        _cleanup_free_ char *asked = NULL, *body = NULL, *text = NULL, *file = path_of(s->project, "f");
+        static const char
+                headers[] = JSON MODERN "Mcp-Method: tools/call\r\nMcp-Name: commit\r\n",
+                commit[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+                           "\"commit\"," META "%s}}";
+        struct http h;
+        char *at;
+
+        if (!has_http())
+                skip_because("skipped: nsrun was built without libevent");
+        make_file(s->project, "f", "old\n");
+        HTTP_OPEN(s, &h, "--overlay", s->project, "--ask-commit", "--project", s->project);
+        expect_answer(send_as(&h, "POST", JSON CALLS, BASH("echo new >f")), "200", "exit status: 0");
+        body = text_of(commit, "");
+        asked = answer_to(send_as(&h, "POST", headers, body));
+        expect_in(asked, "\"resultType\":\"input_required\"");
+        at = strstr(asked, "\"requestState\":");
+        assert_non_null(at);
+        at[strlen("\"requestState\":\"") + 65] = '\0';
+        text = text_of(
+                ",%s,\"inputResponses\":{\"confirm\":{\"action\":\"accept\",\"content\":{\"confirm\":true}}}",
+                at);
+        free(body);
+        body = text_of(commit, text);
+        expect_answer(send_as(&h, "POST", headers, body), "200", "committed 1 path");
+        expect_answer(
+                send_as(&h, "POST", headers, body), "200",
+                ERROR("-32602", "requestState is of no question of this call that waits for its answer"));
+        free(text);
+        text = file_text(file);
+        assert_string_equal(text, "new\n");
+        http_close(s, &h, "");
+}
+
+TEST(a_client_that_goes_ends_what_it_asked_for_itself) {
+        const struct site *s = *state;
+        _cleanup_free_ char *fifo = path_of(s->project, "fifo");
+        struct http h;
+        char byte;
+        int fd, asking;
+
+        if (!has_http())
+                skip_because("skipped: nsrun was built without libevent");
+        assert_int_equal(mkfifo(fifo, 0666), 0);
+        assert_int_equal(chmod(fifo, 0666), 0);
+        HTTP_OPEN_PLAIN(s, &h);
+        asking = send_as(&h, "POST", JSON CALLS, BASH("exec 9>fifo; sleep 1000; touch survived"));
+        fd = open(fifo, O_RDONLY | O_CLOEXEC);
+        assert_true(fd >= 0);
+        (void)close(asking);
+        assert_int_equal(read(fd, &byte, 1), 0);
+        (void)close(fd);
+        expect_answer(send_as(&h, "POST", JSON CALLS, BASH("ls survived")), "200", "exit status: 2");
+        http_close(s, &h, "");
+}
+
+/* A command has the host's network: it finds the port, and nowhere the token.  Who has it is served. */
+TEST(a_command_finds_the_port_and_no_token) {
+        static const char find
+                [] = "(cat /proc/*/environ /proc/*/cmdline /proc/*/maps; env; "
+                     "timeout 60 grep -rsIa -m1 %s /tmp /run /var /home /root /dev/shm . --exclude-dir=proc) 2>/dev/null | "
+                     "grep -aq %s && echo it is there || echo it is nowhere",
+            ask[] = "exec 3<>/dev/tcp/127.0.0.1/%u; printf 'POST /mcp HTTP/1.1\\\\r\\\\nHost: "
+                    "127.0.0.1:%u\\\\r\\\\nContent-Length: 0\\\\r\\\\nConnection: close\\\\r\\\\n\\\\r\\\\n' "
+                    ">&3; head -n 1 <&3";
+        const struct site *s = *state;
+        _cleanup_free_ char *looks = NULL, *asks = NULL, *half = NULL, *both = NULL;
+        struct http h;
+
+        if (!has_http())
+                skip_because("skipped: nsrun was built without libevent");
+        HTTP_OPEN_PLAIN(s, &h);
+        /* An expression that isn't what it finds: the command's own words don't count. */
+        half = text_of("'[%c]%s'", h.token[0], h.token + 1);
+        looks = text_of(find, half, half);
+        both = text_of(BASH("%s"), looks);
+        make_file(s->project, "control", h.token);
+        expect_answer(send_as(&h, "POST", JSON CALLS, both), "200", "\\nit is there\\n");
+        make_file(s->project, "control", "nothing");
+        expect_answer(send_as(&h, "POST", JSON CALLS, both), "200", "\\nit is nowhere\\n");
+        free(both);
+        asks = text_of(ask, h.port, h.port);
+        both = text_of(BASH("%s"), asks);
+        expect_answer(send_as(&h, "POST", JSON CALLS, both), "200", "HTTP/1.1 401 ");
+        http_close(s, &h, "");
+}
+
+/* More connections than descriptors: it is served when they have gone. */
+TEST(connections_that_say_nothing_are_outlived) {
+        const struct site *s = *state;
+        struct http h;
+        int fds[200];
+
+        if (!has_http())
+                skip_because("skipped: nsrun was built without libevent");
+        HTTP_OPEN_PLAIN(s, &h);
+        for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+                fds[i] = http_connect(&h);
+        for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+                (void)close(fds[i]);
+        expect_answer(send_as(&h, "POST", JSON CALLS, BASH("true")), "200", "exit status: 0");
+        http_close(s, &h, "");
+}
+
+TEST(a_killed_server_takes_all_with_it) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *session = NULL;
+        struct http h;
+        int fd;
+
+        if (!has_http())
+                skip_because("skipped: nsrun was built without libevent");
+        HTTP_OPEN_PLAIN(s, &h);
+        session = begin_session(&h);
+        fd = send_as(&h, "POST", JSON CALLS, BASH("sleep 1000"));
+        send_signal(h.running.pidfd, SIGKILL);
+        finish(&h.running, &o);
+        free(answer_to(fd));
+        collect_orphans();
+        expect_nothing_left(s);
+        free(h.token);
+}
+
+TEST(a_unix_socket_needs_no_token_and_turns_sandboxes_away) {
+        static const char client[] =
+                "import socket, sys\n"
+                "s = socket.socket(socket.AF_UNIX)\n"
+                "s.connect(sys.argv[1])\n"
+                "s.sendall(b'GET /mcp HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n')\n"
+                "print(s.makefile().read())\n";
+        const struct site *s = *state;
+        _cleanup_free_ char *folder = path_of(s->root, "sockets"), *socket = path_of(s->root, "sockets/mcp");
+        _cleanup_outcome_ struct outcome o = {0};
+        struct http h;
+
+        if (!has_http())
+                skip_because("skipped: nsrun was built without libevent");
+        if (!has_program("python3"))
+                skip_because("skipped: python3 is not installed");
+        make_folder(s->root, "sockets");
+        http_open(s, &h, socket, (const char *const[]){NULL});
+        expect_answer(send_as(&h, "POST", JSON CALLS, BASH("echo hi")), "200", "hi\\n");
+        expect_answer(send_as(&h, "POST", JSON CALLS "Origin: http://localhost\r\n", BASH("echo hi")), "403",
+                      "no web page may ask");
+        RUN(s, &o, "--ro", folder, "--", "/usr/bin/python3", "-c", client, socket);
+        expect_status(&o, 0);
+        expect_in(o.out, "HTTP/1.1 403 ");
+        expect_in(o.out, "the client runs in a sandbox or container, or can't be looked at");
+        http_close(s, &h, "");
+}
+
+TEST(an_address_that_is_none_is_refused) {
+        static const struct {
+                const char *words[6], *line;
+        } cases[] = {
+                {{"--http", "8080", NULL},
+                 "nsrun: --http: neither 127.0.0.1:PORT nor a socket's path with a slash in it: 8080"},
+                {{"--http", "0.0.0.0:80", NULL},
+                 "nsrun: --http: neither 127.0.0.1:PORT nor a socket's path with a slash in it: 0.0.0.0:80"},
+                {{"--http", "127.0.0.1:99999", NULL},
+                 "nsrun: --http: neither 127.0.0.1:PORT nor a socket's path with a slash in it: 127.0.0.1:99999"},
+                {{"--http", "127.0.0.1:0", "--listen", "/x/y", NULL},
+                 "nsrun: --listen and --http can't both be; leave one of them out; see 'nsrun mcp --help'"},
+        };
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ const char **argv =
+                        words_of((const char *const[]){program(), "mcp", NULL}, cases[i].words);
+                _cleanup_outcome_ struct outcome o = {0};
+
+                run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+                expect_refusal(&o, 125, cases[i].line);
+        }
+}
+
+int main(void) {
+        return run_all_tests();
+}
