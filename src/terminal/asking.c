@@ -164,8 +164,12 @@ int question_call(int fd, pid_t init, pid_t reaper,
                 question_tell_whose(fd, &q, init, reaper);
         } else if (r > 0) {
                 question_program(init, q.client_port, program);
+                r = ask(q.name, program, data);
                 question_answer(fd, q.number,
-                                ask(q.name, program, data) > 0 ? NET_VERDICT_YES : NET_VERDICT_NO);
+                                r > 0    ? NET_VERDICT_YES
+                                : r == 0 ? NET_VERDICT_NO
+                                         : NET_VERDICT_NOT_NOW);
+                r = 0;
         }
         return r < 0 ? r : 0;
 }
