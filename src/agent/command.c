@@ -172,14 +172,18 @@ static int command_take_denial(void *data, short revents) {
         return 0;
 }
 
+/* In a session others may be asked once this one isn't; a run has nobody else. */
 static int command_take_question(void *data, nsrun_unused short revents) {
         struct watch *w = data;
-        const struct agent_command *c = w->command;
+        struct agent_command *c = w->command;
         pid_t reaper = c->run.launch.pid;
+        bool is_undecided = false;
 
         w->is_unasked =
                 question_call(c->run.network.life_fd, c->plan->join ? c->plan->join->init.pid : reaper,
-                              reaper, w->params->ask, w->params->data) < 0;
+                              reaper, w->params->ask, w->params->data, &is_undecided) < 0;
+        if (is_undecided && c->plan->join)
+                close_fdp(&c->run.network.life_fd);
         return 0;
 }
 

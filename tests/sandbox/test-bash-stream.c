@@ -194,7 +194,7 @@ TEST(a_host_that_is_asked_for_waits_for_the_answer) {
                 {"third.test", NULL, "third.test 2"},
         };
         static const char command[] =
-                "for name in first second first third; do getent ahostsv4 $name.test >/dev/null; "
+                "for name in first second first third fourth; do getent ahostsv4 $name.test >/dev/null; "
                 "echo $name.test $?; done";
         const struct site *s = *state;
         _cleanup_free_ char *id = START(s, "--net=ask"), *in = text_of("--session=%s", id);
@@ -232,6 +232,13 @@ TEST(a_host_that_is_asked_for_waits_for_the_answer) {
                                 expect_line(&running,
                                             "{\"event\":\"output\",\"text\":\"first.test 0\\n\"}\n");
                 }
+                /* Of who answers no more a session asks nothing. */
+                if (k == 0) {
+                        _cleanup_free_ char *line = read_line(running.out);
+
+                        expect_in(line, "\"asked\",\"host\":\"fourth.test\"");
+                }
+                expect_line(&running, "{\"event\":\"output\",\"text\":\"fourth.test 2\\n\"}\n");
                 finish(&running, &o);
                 expect_status(&o, 0);
                 SESSION(s, &answers, "show", "--json", id);
