@@ -455,16 +455,18 @@ struct nsrun_bash_options {
         /* The output as it comes, all of it and as it is; or NULL.  Runs in the calling thread, and
          * the command waits for it. */
         void (*output)(const char *bytes, size_t n, void *data);
-        void *data;       /* of both */
-        int wants_report; /* 1: tell of the calls that seccomp denied */
-        int cancel_fd; /* when this descriptor is readable (an eventfd, say) the command is ended as at its
-                          deadline; 0: none */
+        void *data;          /* of all functions here */
+        int wants_report;    /* 1: tell of the calls that seccomp denied */
+        int cancel_fd;       /* readable (an eventfd, say): end the command as at its deadline; 0: none */
         const int *pass_fds; /* as in struct nsrun_start_options */
         size_t n_pass_fds;
         int detaches; /* 1: in a session, start it in the background: the call returns when it runs */
         unsigned int until_port; /* with that: return when something listens on this TCP port of localhost;
                                     0: none */
         const char *until_text;  /* or when it has printed this, 1 to 4096 bytes; NULL: none */
+        /* As in struct nsrun_start_options, but less than 0 decides nothing; and: it was started. */
+        int (*ask)(const char *name, const char *program, void *data);
+        void (*started)(void *data);
 };
 #define NSRUN_BASH_OPTIONS_INIT \
         { .size = sizeof(struct nsrun_bash_options), .timeout = NSRUN_BASH_TIMEOUT }
@@ -483,12 +485,11 @@ struct nsrun_bash_result {
         uint64_t bytes_total; /* that the command wrote */
         uint64_t bytes_omitted; /* of these: all but the first and last 15 KiB, and no half characters */
         char *report;           /* a JSON array as nsrun-run(1) has it; NULL: not asked for */
-        char **notes;    /* as nsrun_sandbox_notes(), those of the environment (which secrets were withheld,
-                            say)    where the command failed; and what is odd about a seccomp policy; or NULL */
+        char **notes;    /* as nsrun_sandbox_notes(), those of the environment (secrets withheld, say) where
+                            the command failed; and what is odd about a seccomp policy; or NULL */
         int no_sandbox;  /* 1: the policy has "no-sandbox", and nothing confined the command */
-        char **dropped;  /* paths that the command left in the sandbox's own home, which is gone; of those in
-                            hidden folders the ones that people make on purpose; a note says so, too; or NULL
-                          */
+        char **dropped;  /* paths left in the sandbox's own home, which is gone; of those in hidden folders
+                            the ones that people make on purpose; a note says so, too; or NULL */
         char *detached;  /* with "detaches": the name of its log, for nsrun_session_log(); else NULL */
         char *session;   /* and the session's id */
         int pid;         /* its pid in the session; 0: not known */
@@ -536,8 +537,7 @@ int nsrun_probe(const struct nsrun_policy *policy, struct nsrun_error *error);
  * true of this policy: whether there is a network, where writes are kept, what becomes of /tmp and of
  * background processes, in a session or for each command alone; and of `options`, which may be NULL: their
  * timeout is the default, and with a confirm() the user is asked.  Makes the policy's plan.  *ret is the
- * caller's to free.  -EINVAL: another format, or a policy with "chdir"; else as nsrun_plan_new().  -ENOMEM.
- */
+ * caller's to free.  -EINVAL: another format, or a policy with "chdir"; else as nsrun_plan_new(). */
 int nsrun_bash_describe(const struct nsrun_policy *policy, const struct nsrun_bash_options *options,
                         enum nsrun_format format, char **ret, struct nsrun_error *error);
 /* Frees what is in it and zeroes it but for its size: it can be filled again.  One that is zeroed or

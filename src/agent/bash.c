@@ -94,6 +94,8 @@ static int follow(struct agent_command *c, const struct bash_params *params,
                 .timeout = (unsigned)options->timeout,
                 .cancel_fd = params->cancel_fd,
                 .output = options->output,
+                .ask = options->ask,
+                .started = options->started,
                 .data = options->data,
         };
         _cleanup_free_ struct command_result *seen = calloc(1, sizeof(*seen));
@@ -187,6 +189,7 @@ static int run_contained(const struct policy_request *request, const char *comma
                          const struct bash_params *params, const struct nsrun_bash_options *options,
                          struct nsrun_bash_result *ret, struct nsrun_error *err) {
         struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
+        struct run_params start = params->start;
         struct nsrun_plan *plan = NULL;
         struct agent_command running;
         bool was_held = false;
@@ -194,7 +197,9 @@ static int run_contained(const struct policy_request *request, const char *comma
 
         if (r < 0)
                 return r;
-        r = command_start(plan, &params->start, &running, err);
+        start.can_ask = options->ask;
+        start.launch.wants_started = options->started;
+        r = command_start(plan, &start, &running, err);
         if (r >= 0) {
                 r = follow(&running, params, options, command, &result, &was_held, err);
                 if (r >= 0)

@@ -213,6 +213,7 @@ static void add_detached_json(struct json_document *d, const struct nsrun_bash_r
         json_add_bool(d, o, "running", result->is_running);
 }
 
+/* One without an output was told while it ran, and its reasons, too. */
 static int format_json(const struct nsrun_bash_result *result, char **ret, size_t *ret_size,
                        struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = json_begin();
@@ -226,12 +227,14 @@ static int format_json(const struct nsrun_bash_result *result, char **ret, size_
         json_add_bool(&d, d.root, "oom_killed", result->oom_killed);
         json_add_bool(&d, d.root, "sandbox", !result->no_sandbox);
         json_add_number(&d, d.root, "duration_ms", result->duration_ms);
-        json_add_bytes(&d, d.root, "output", result->output, result->output_size);
+        if (result->output)
+                json_add_bytes(&d, d.root, "output", result->output, result->output_size);
         json_add_number(&d, d.root, "bytes_total", result->bytes_total);
         json_add_number(&d, d.root, "bytes_omitted", result->bytes_omitted);
         json_add_strings(&d, d.root, "notes", result->notes);
         json_add_strings(&d, d.root, "dropped", result->dropped);
-        json_add_strings(&d, d.root, "reasons", result->reasons);
+        if (result->output)
+                json_add_strings(&d, d.root, "reasons", result->reasons);
         print_json_add_degraded(&d, d.root, result->degraded);
         if (result->detached)
                 add_detached_json(&d, result);

@@ -35,8 +35,7 @@ static bool continues(char byte) {
         return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* The number of bytes at a text's end that are the beginning of an incomplete UTF-8 character. */
-static size_t unfinished(const char *text, size_t n) {
+size_t capture_unfinished(const char *text, size_t n) {
         for (size_t back = 1; back <= 3 && back <= n; back++) {
                 unsigned char byte = (unsigned char)text[n - back];
                 size_t length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
@@ -68,7 +67,7 @@ int capture_finish(const struct capture *c, char **ret, size_t *ret_size, uint64
 
         unroll(c, rest, tail);
         if (omitted > 0) {
-                size_t cut = unfinished(c->head, head);
+                size_t cut = capture_unfinished(c->head, head);
 
                 while (skip < 3 && skip < tail && continues(rest[skip]))
                         skip++;

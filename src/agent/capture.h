@@ -16,6 +16,9 @@ struct capture {
 };
 
 void capture_add(struct capture *c, const char *bytes, size_t n);
+/* The number of bytes at a text's end, at most 3, that may be the beginning of an incomplete UTF-8
+ * character. */
+size_t capture_unfinished(const char *text, size_t n);
 /* The captured output as a new text with a NUL behind it.  What was left out is replaced by "\n...
  * [N bytes omitted, M bytes total] ...\n"; parts of a UTF-8 character that it would cut in two are
  * left out as well.  -ENOMEM. */

@@ -13,6 +13,7 @@
 #include "base/stream.h"
 #include "base/sys.h"
 #include "run/deadline.h"
+#include "terminal/asking.h"
 
 /* The most bytes that one read takes, and the size that the pipe is given if the kernel allows it. */
 #define CHUNK ((size_t)64 * 1024)
@@ -23,7 +24,8 @@ struct watch {
         const struct command_params *params;
         struct command_result *result;
         struct deadline deadline;
-        bool is_at_end; /* the output's end was read */
+        bool is_at_end;  /* the output's end was read */
+        bool is_unasked; /* nsrun-net asks nothing any more */
         char *chunk;
         bool was_told; /* a report or a question, in the round before, */
         int rounds;    /* of so many behind the command's end */
@@ -155,6 +157,8 @@ static int command_take_report(void *data, nsrun_unused short revents) {
                 return take_end(c, w->err);
         if (r < 0)
                 return r;
+        if (report.kind == LAUNCH_STARTED && w->params->started)
+                w->params->started(w->params->data);
         c->has_ended = c->run.has_exited;
         c->status = c->run.status;
         return 0;
@@ -165,6 +169,21 @@ static int command_take_denial(void *data, short revents) {
 
         w->was_told = true;
         run_take_denial(&w->command->run, revents);
+        return 0;
+}
+
+/* In a session others may be asked once this one isn't; a run has nobody else. */
+static int command_take_question(void *data, nsrun_unused short revents) {
+        struct watch *w = data;
+        struct agent_command *c = w->command;
+        pid_t reaper = c->run.launch.pid;
+        bool is_undecided = false;
+
+        w->is_unasked =
+                question_call(c->run.network.life_fd, c->plan->join ? c->plan->join->init.pid : reaper,
+                              reaper, w->params->ask, w->params->data, &is_undecided) < 0;
+        if (is_undecided && c->plan->join)
+                close_fdp(&c->run.network.life_fd);
         return 0;
 }
 
@@ -184,11 +203,14 @@ static int tell_watched(struct loop *l, void *data) {
 
         if (c->is_gone || (c->has_ended && w->is_at_end))
                 return 1;
+        /* That the command was started comes before what it prints. */
+        add_reports(l, c);
         loop_add(l, w->is_at_end ? -1 : c->output_fd, POLLIN, take_output);
+        loop_add(l, w->params->ask && !w->is_unasked ? c->run.network.life_fd : -1, POLLIN,
+                 command_take_question);
         loop_add(l, w->deadline.fd, POLLIN, take_timer);
         loop_add(l, run_appeared_fd(&c->run), POLLIN, command_take_appeared);
         loop_add(l, w->result->was_cancelled ? -1 : w->params->cancel_fd, POLLIN, take_cancel);
-        add_reports(l, c);
         return 0;
 }
 

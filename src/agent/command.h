@@ -19,8 +19,10 @@ struct agent_command {
 struct command_params {
         unsigned timeout; /* the deadline, in seconds */
         int cancel_fd;    /* once it is readable the command is ended; or -1 */
-        /* Called with the command's output as it comes; or NULL. */
+        /* Those of struct nsrun_bash_options. */
         void (*output)(const char *bytes, size_t n, void *data);
+        int (*ask)(const char *name, const char *program, void *data);
+        void (*started)(void *data);
         void *data;
 };
 

@@ -167,7 +167,7 @@ struct listing_rest {
 /* Whether it is the agent's version of a file that lies beside its folder. */
 static bool is_of_home(const char *name) {
         for (size_t i = 0; i < n_agent_entries; i++)
-                for (const struct agent_folder *f = agent_entries[i].folders; f->path; f++)
+                for (const struct agent_folder *f = agent_entries[i].entry.folders; f->path; f++)
                         if (f->members && startswith(f->path, "~/") && streq(f->path + 2, name))
                                 return true;
         return false;

@@ -236,3 +236,31 @@ void git_view_clear(struct git_view *v) {
         free(v->folders);
         *v = (struct git_view){.base = {.root = -EBADF, .fd = -EBADF}};
 }
+
+static bool is_kept(const char *below) {
+        static const char *const names[] = {"index",          "logs",      "objects",
+                                            "COMMIT_EDITMSG", "ORIG_HEAD", "FETCH_HEAD"};
+        const char *worktree = startswith(below, "worktrees/");
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if (has_top(below, names[i]))
+                        return !has_top(below, "objects/info");
+        worktree = worktree ? strchr(worktree, '/') : NULL;
+        return worktree && is_kept(worktree + 1);
+}
+
+int git_view_keeps(struct git_view *v, const struct change *change) {
+        bool is_plain = change->new_mode == 0 || S_ISREG(change->new_mode) || S_ISDIR(change->new_mode);
+        int r;
+
+        if (!is_plain || change->is_special || change->has_conflict || change->error != 0 || change->from)
+                return 0;
+        r = changes_git_enter(v, change->path);
+        for (size_t i = 0; i < v->n && r >= 0; i++) {
+                const struct git_folder *f = &v->folders[i];
+
+                if (f->is_named && f->was_one && is_kept(change->path + f->length + (f->length > 0)))
+                        return 1;
+        }
+        return r < 0 ? r : 0;
+}

@@ -6,6 +6,7 @@
 
 struct agents_options {
         bool is_json;
+        const char *name; /* the one that is asked for; NULL: all */
 };
 
 OPTION_FLAG(cli_agents_apply_json, struct agents_options, is_json);
@@ -20,6 +21,7 @@ struct agent_shown {
         const char *name, *what;
         char **paths[3]; /* by access: read-only, writable, overlay */
         const char *const *keys, *const *hosts;
+        const struct agent_shipped *shipped; /* NULL: a configuration's */
         bool is_nested;
 };
 
@@ -77,6 +79,10 @@ static int print_text_row(void *data, const struct agent_shown *a) {
         print_list("hosts", a->hosts);
         if (a->is_nested)
                 (void)puts("            seccomp   nested");
+        if (a->shipped && a->shipped->login)
+                (void)printf("            login     nsrun run --agent %s %s\n", a->name, a->shipped->login);
+        if (a->shipped && a->shipped->version)
+                (void)printf("            checked   %s, %s\n", a->shipped->version, a->shipped->date);
         return 0;
 }
 
@@ -104,22 +110,30 @@ static int add_json_row(void *data, const struct agent_shown *a) {
         add_strings(j, o, "keys", a->keys);
         add_strings(j, o, "hosts", a->hosts);
         json_add_bool(&j->d, o, "nested", a->is_nested);
+        if (a->shipped) {
+                json_add_string(&j->d, o, "login", a->shipped->login);
+                json_add_string(&j->d, o, "version", a->shipped->version);
+                json_add_string(&j->d, o, "date", a->shipped->date);
+        }
         return 0;
 }
 
 /* The configuration's rows, then those shipped ones that it doesn't replace. */
-static int each_agent(const struct nsrun_policy *p, int (*found)(void *data, const struct agent_shown *a),
-                      void *data) {
+static int each_agent(const struct nsrun_policy *p, const struct agents_options *options,
+                      int (*found)(void *data, const struct agent_shown *a), void *data) {
         struct agent_shown a = {0};
         int r = 0;
 
         for (size_t i = 0; i < p->n_agents + n_agent_entries && r >= 0; i++) {
-                const struct agent_entry *entry =
-                        i < p->n_agents ? &p->agents[i].entry : &agent_entries[i - p->n_agents];
+                const struct agent_shipped *shipped =
+                        i < p->n_agents ? NULL : &agent_entries[i - p->n_agents];
+                const struct agent_entry *entry = shipped ? &shipped->entry : &p->agents[i].entry;
 
-                if (i >= p->n_agents && agent_find(p, entry->name) != entry)
+                if ((shipped && agent_find(p, entry->name) != entry) ||
+                    (options->name && !streq(options->name, entry->name)))
                         continue;
                 r = show_agent(entry, &a);
+                a.shipped = shipped;
                 if (r >= 0)
                         r = found(data, &a);
                 clear_shown(&a);
@@ -128,20 +142,26 @@ static int each_agent(const struct nsrun_policy *p, int (*found)(void *data, con
 }
 
 static int print_agents(struct invocation *i, struct nsrun_error *err) {
-        const struct agents_options *options = i->options;
+        struct agents_options *options = i->options;
         struct nsrun_policy *policy = i->policy;
         struct rows_json j = {0};
-        int r = command_refuse_words(i, "no argument is expected", err);
+        int r;
 
-        if (r >= 0)
-                r = nsrun_policy_find_config(policy, err);
+        options->name = i->words[0];
+        if (options->name && i->words[1])
+                return option_usage_error(i->command, i->words[1], "one name is enough", err);
+        r = nsrun_policy_find_config(policy, err);
+        if (r >= 0 && options->name && !agent_find(policy, options->name))
+                r = error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), options->name,
+                              "no agent of that name",
+                              "'nsrun agents' has them all; a configuration adds one");
         if (r >= 0 && !options->is_json) {
-                r = each_agent(policy, print_text_row, NULL) < 0 ? error_oom(err) : 0;
+                r = each_agent(policy, options, print_text_row, NULL) < 0 ? error_oom(err) : 0;
         } else if (r >= 0) {
                 j.d = json_begin();
                 json_add_number(&j.d, j.d.root, "version", 1);
                 j.rows = json_add_array(&j.d, j.d.root, "agents");
-                r = each_agent(policy, add_json_row, &j) < 0 ? error_oom(err) : 0;
+                r = each_agent(policy, options, add_json_row, &j) < 0 ? error_oom(err) : 0;
                 if (r >= 0)
                         r = option_print_json(&j.d, true, err);
                 json_close(&j.d);

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "bash_stream.h"
 #include "confirm.h"
 #include "option.h"
 #include "resolve/no_sandbox.h"
@@ -21,11 +22,13 @@ struct bash_options {
         struct confirmer confirmer;
         sigset_t mask; /* the caller's */
         enum nsrun_format format;
-        bool wants_description;
+        bool wants_description, is_streamed;
+        struct bash_stream stream;
 };
 
 static void bash_options_clear(struct bash_options *o) {
         free(o->passed.fds);
+        bash_stream_clear(&o->stream);
 }
 
 /* A timeout that is out of bounds is refused by nsrun_bash(), in the words that a model gets. */
@@ -51,6 +54,12 @@ static int cli_bash_apply_json(void *target, nsrun_unused const struct option_sp
 
         o->format = NSRUN_FORMAT_JSON;
         return 0;
+}
+
+static int apply_json_stream(void *target, const struct option_spec *spec, const char *value,
+                             struct nsrun_error *err) {
+        ((struct bash_options *)target)->is_streamed = true;
+        return cli_bash_apply_json(target, spec, value, err);
 }
 
 OPTION_FLAG(cli_bash_apply_report, struct bash_options, options.wants_report);
@@ -98,11 +107,14 @@ const struct option_spec bash_options[] = {
          cli_bash_apply_pass_fd},
         {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "print the result as one JSON object",
          cli_bash_apply_json},
+        {"json-stream", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
+         "print a JSON object a line while the command runs: start, output, asked, reason, end",
+         apply_json_stream},
         {"describe", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
          "run nothing: print what a model has to know of this tool, with --json the schema of its parameters",
          apply_describe},
         {"report", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
-         "with --json: tell of the calls that seccomp denied", cli_bash_apply_report},
+         "with --json and --json-stream: tell of the calls that seccomp denied", cli_bash_apply_report},
 };
 const size_t n_bash_options = ARRAY_SIZE(bash_options);
 
@@ -122,8 +134,21 @@ static int confirm(const char *prompt, void *data) {
         return r < 0 ? r : answer;
 }
 
-/* What ends the command as its deadline does.  Who ignores one of these goes on doing so. */
-static void ending_signals(sigset_t *set) {
+static int tell_asked(const char *name, const char *program, void *data) {
+        return bash_stream_ask(&((struct bash_options *)data)->stream, name, program);
+}
+
+static void tell_output(const char *bytes, size_t n, void *data) {
+        bash_stream_output(&((struct bash_options *)data)->stream, bytes, n);
+}
+
+static void tell_start(void *data) {
+        bash_stream_start(&((struct bash_options *)data)->stream);
+}
+
+/* What ends the command as its deadline does.  Who ignores one of these goes on doing so; but a stream's end
+ * is a reader that has gone. */
+static void ending_signals(sigset_t *set, bool is_streamed) {
         static const int all[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
         (void)sigemptyset(set);
@@ -133,6 +158,10 @@ static void ending_signals(sigset_t *set) {
                 (void)sigaction(all[i], NULL, &action);
                 if (action.sa_handler != SIG_IGN)
                         (void)sigaddset(set, all[i]);
+        }
+        if (is_streamed) {
+                (void)signal(SIGPIPE, SIG_DFL);
+                (void)sigaddset(set, SIGPIPE);
         }
 }
 
@@ -147,14 +176,14 @@ static int run_with_signals(const struct nsrun_policy *policy, struct bash_optio
         int r;
 
         (void)sigaction(SIGCHLD, &standard, NULL);
-        ending_signals(&set);
+        ending_signals(&set, o->is_streamed);
         r = sys_sigmask(SIG_BLOCK, &set, &o->mask);
         if (r >= 0)
                 r = fd = sys_signalfd(&set);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no signalfd",
                                  FILTER_HINT_FOR(r, "signalfd4"));
-        params->cancel_fd = fd;
+        params->cancel_fd = o->stream.cancel_fd = fd;
         r = bash_run(policy, command, params, result, err);
         (void)sys_sigmask(SIG_SETMASK, &o->mask, NULL);
         return r;
@@ -162,12 +191,16 @@ static int run_with_signals(const struct nsrun_policy *policy, struct bash_optio
 
 /* The text alone, so that it can be compared and passed on as it is; a person at a terminal gets a
  * last newline, and JSON is a line. */
-static int print_bash_result(const struct nsrun_bash_result *result, const struct nsrun_error *failure,
-                             enum nsrun_format format, struct nsrun_error *err) {
+static int print_bash_result(struct bash_options *o, struct nsrun_bash_result *result,
+                             const struct nsrun_error *failure, struct nsrun_error *err) {
+        enum nsrun_format format = o->format;
         _cleanup_free_ char *text = NULL;
         size_t n = 0;
-        int r = nsrun_bash_format(result, failure, format, &text, &n, err);
+        int r;
 
+        if (o->is_streamed)
+                return bash_stream_end(&o->stream, result, failure, err);
+        r = nsrun_bash_format(result, failure, format, &text, &n, err);
         if (r < 0)
                 return r;
         (void)fwrite(text, 1, n, stdout);
@@ -220,13 +253,20 @@ static int cli_run_bash(const struct nsrun_policy *policy, struct bash_options *
                 o->confirmer.program = o->confirm;
                 params.confirmer = &o->confirmer;
         }
+        if (o->is_streamed) {
+                o->options.output = tell_output;
+                o->options.ask = tell_asked;
+                o->options.started = tell_start;
+                o->stream.timeout = o->options.timeout;
+                o->stream.has_sandbox = !policy->no_sandbox;
+        }
         o->options.data = o;
         r = run_with_signals(policy, o, command, &params, &result, &failure);
         /* The text has them, too: a person at a terminal reads both. */
         if (r < 0 || o->format == NSRUN_FORMAT_JSON || !isatty(1) || !isatty(2))
                 cli_bash_warn(&result);
         *ret_status = r < 0 ? EXIT_NSRUN : status_of(&result);
-        r = print_bash_result(&result, r < 0 ? &failure : NULL, o->format, err);
+        r = print_bash_result(o, &result, r < 0 ? &failure : NULL, err);
         nsrun_bash_result_clear(&result);
         free(TAKE_PTR(o->confirmer.path));
         return r;
@@ -260,7 +300,7 @@ static int answer_in_json(struct invocation *i, struct nsrun_error *err) {
                 return -EINVAL;
         *err = (struct nsrun_error){0};
         i->status = EXIT_NSRUN;
-        return print_bash_result(NULL, &failure, o->format, err);
+        return print_bash_result(i->options, NULL, &failure, err);
 }
 
 static int check_and_run(struct invocation *i, struct nsrun_error *err) {
@@ -269,6 +309,8 @@ static int check_and_run(struct invocation *i, struct nsrun_error *err) {
 
         if (o->options.wants_report && o->format != NSRUN_FORMAT_JSON)
                 return option_usage_error(i->command, "--report", "only --json has room for it", err);
+        if (o->wants_description && o->is_streamed)
+                return option_usage_error(i->command, "--json-stream", "--describe runs no command", err);
         if (o->wants_description && !words[0])
                 return print_description(i->policy, o, err);
         if (o->wants_description)

@@ -37,7 +37,8 @@ static void offer_agents(struct completing *c) {
                 for (size_t i = 0; i < p->n_agents; i++)
                         offer(c, p->agents[i].name, strlen(p->agents[i].name), p->agents[i].entry.what);
         for (size_t i = 0; i < n_agent_entries; i++)
-                offer(c, agent_entries[i].name, strlen(agent_entries[i].name), agent_entries[i].what);
+                offer(c, agent_entries[i].entry.name, strlen(agent_entries[i].entry.name),
+                      agent_entries[i].entry.what);
         (void)nsrun_policy_free(p);
 }
 
@@ -83,6 +84,8 @@ static void offer_words(struct completing *c, const struct command *command, cha
 
         if (command->words && streq(command->words, "PATH"))
                 strbuf_add(&c->out, ":files\n");
+        else if (command->words && streq(command->words, "NAME") && !before)
+                offer_agents(c);
         else if (command->words && !before)
                 offer_choices(c, command->words);
         else if (is_session && before && !before[1] && !streq(*before, "start") && !streq(*before, "list"))

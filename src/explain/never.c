@@ -66,8 +66,9 @@ static int never_agents(const struct nsrun_plan *plan, const char *path, char **
         const char *command = plan->argv && plan->argv[0] ? path_basename(plan->argv[0]) : "";
 
         for (size_t i = 0; below && i < n_agent_entries; i++)
-                for (const struct agent_folder *f = agent_entries[i].folders; f->path; f++) {
-                        const char *name = agent_entries[i].name, *way = ways[ARRAY_SIZE(ways) - 1].instead;
+                for (const struct agent_folder *f = agent_entries[i].entry.folders; f->path; f++) {
+                        const char *name = agent_entries[i].entry.name,
+                                   *way = ways[ARRAY_SIZE(ways) - 1].instead;
                         bool is_own = streq(command, name);
 
                         if (f->access != POLICY_OVERLAY || !startswith(f->path, "~/") ||
@@ -77,7 +78,7 @@ static int never_agents(const struct nsrun_plan *plan, const char *path, char **
                                        ret,
                                        "%s/%s has the settings and the login of %s, whether it exists or not: "
                                        "%s%s%s",
-                                       plan->home, f->path + 2, agent_entries[i].what,
+                                       plan->home, f->path + 2, agent_entries[i].entry.what,
                                        is_own ? "--agent " : "", is_own ? name : way,
                                        is_own ? " gives it a version of its own" : "") < 0
                                        ? -ENOMEM

@@ -19,7 +19,7 @@
         }
 
 /* clang-format off */
-const struct agent_entry agent_entries[] = {
+const struct agent_shipped agent_entries[] = {
 #include "agents.inc"
 };
 /* clang-format on */
@@ -30,8 +30,8 @@ const struct agent_entry *agent_find(const struct nsrun_policy *p, const char *n
                 if (streq(p->agents[i].name, name))
                         return &p->agents[i].entry;
         for (size_t i = 0; i < n_agent_entries; i++)
-                if (streq(agent_entries[i].name, name))
-                        return &agent_entries[i];
+                if (streq(agent_entries[i].entry.name, name))
+                        return &agent_entries[i].entry;
         return NULL;
 }
 

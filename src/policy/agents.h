@@ -6,7 +6,14 @@
 
 #include "policy.h"
 
-extern const struct agent_entry agent_entries[];
+/* A shipped row, and by which release of the agent scripts/check-agents has seen it to be whole; NULL: by
+ * none, since no registry that it uses has the agent. */
+struct agent_shipped {
+        struct agent_entry entry;
+        const char *version, *date;
+        const char *login; /* the options and the command by which one logs in inside; NULL: as outside */
+};
+extern const struct agent_shipped agent_entries[];
 extern const size_t n_agent_entries;
 
 /* Finds a row: the configuration's, else the shipped one; NULL: there is none. */

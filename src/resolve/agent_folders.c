@@ -187,7 +187,7 @@ static int add_places_there(struct resolved *s, const struct agent_entry *but, s
         int r = 0;
 
         for (size_t i = 0; i < n_agent_entries && s->project && r >= 0; i++) {
-                const struct agent_folder *folder = agent_entries[i].folders;
+                const struct agent_folder *folder = agent_entries[i].entry.folders;
 
                 for (; folder && folder->path && r >= 0; folder++) {
                         _cleanup_free_ char *around = NULL;
@@ -195,7 +195,7 @@ static int add_places_there(struct resolved *s, const struct agent_entry *but, s
                         struct stat st;
 
                         if (strchr("~/", folder->path[0]) || folder->access != POLICY_RW ||
-                            (but && streq(but->name, agent_entries[i].name)))
+                            (but && streq(but->name, agent_entries[i].entry.name)))
                                 continue;
                         if (asprintf(&around, "%s/%.*s", s->project, (int)n, folder->path) < 0) {
                                 around = NULL;

@@ -109,7 +109,7 @@ int agent_homes_judge(struct resolved *s, struct nsrun_error *err) {
 
         for (size_t i = 0; i < p->n_agents + n_agent_entries && s->project && r >= 0; i++) {
                 const struct agent_entry *agent =
-                        i < p->n_agents ? &p->agents[i].entry : &agent_entries[i - p->n_agents];
+                        i < p->n_agents ? &p->agents[i].entry : &agent_entries[i - p->n_agents].entry;
 
                 if (agent_find(p, agent->name) == agent)
                         r = judge_agent(s, agent, err);

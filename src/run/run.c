@@ -219,8 +219,8 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
                 return error_set(
                         err, NSRUN_STAGE_NETWORK, UNSAID(-EOPNOTSUPP), NULL,
                         "nobody can be asked about names that no rule covers",
-                        "'nsrun run' and sessions ask (--net=ask), at a terminal: take one of these, "
-                        "or --net=allow");
+                        "'nsrun run' and sessions ask (--net=ask), at a terminal, and 'nsrun bash --json-stream': "
+                        "take one of these, or --net=allow");
         if (plan_asks_of_keys(plan) && !params->can_ask_of_keys)
                 return error_set(
                         err, NSRUN_STAGE_POLICY, UNSAID(-EOPNOTSUPP), NULL,

@@ -91,7 +91,7 @@ static int sandbox_take_question(void *data, nsrun_unused short revents) {
         struct nsrun_sandbox *s = ((struct sandbox_waiting *)data)->sandbox;
 
         if (question_call(s->run.network.life_fd, s->init ? s->init : s->run.launch.pid, s->run.launch.pid,
-                          s->ask, s->data) < 0)
+                          s->ask, s->data, NULL) < 0)
                 s->ask = NULL;
         return 0;
 }

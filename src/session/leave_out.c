@@ -80,6 +80,29 @@ int leave_out_mark_orders(const struct taking *t, const struct changes *c, const
         return r < 0 ? r : 0;
 }
 
+/* Whether a path that names a git dir, or what lies in one, selects the change. */
+static bool names_git(char *const *paths, const struct change *change) {
+        STRV_FOREACH (path, paths) {
+                char *const alone[] = {*path, NULL};
+
+                if (strcasestr(*path, ".git") && changes_selects(alone, change))
+                        return true;
+        }
+        return false;
+}
+
+int leave_out_mark_kept(const struct taking *t, const struct changes *c, bool *ret) {
+        struct git_view git;
+        int r = git_view_open(&git, t->layer, t->chosen->op->source, c);
+
+        for (size_t i = 0; i < c->n && r >= 0; i++) {
+                r = names_git(t->chosen->paths, &c->list[i]) ? 0 : git_view_keeps(&git, &c->list[i]);
+                ret[i] = r > 0;
+        }
+        git_view_clear(&git);
+        return r < 0 ? r : 0;
+}
+
 static int leave_out_orders(const struct taking *t, const struct changes *c, bool *is_chosen) {
         _cleanup_free_ bool *is_marked = calloc(c->n + 1, sizeof(*is_marked));
         int r = is_marked ? leave_out_mark_orders(t, c, is_chosen, is_marked) : -ENOMEM, has_left_out = 0;

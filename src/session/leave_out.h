@@ -37,6 +37,10 @@ int leave_out_mark(const struct taking *t, const struct changes *c, bool *ret);
  * and no person named; of those alone that are marked in is_asked[c->n], unless that is NULL.  -ENOMEM. */
 int leave_out_mark_orders(const struct taking *t, const struct changes *c, const bool *is_asked, bool *ret);
 
+/* Marks in ret[c->n] what git keeps for itself (git_view_keeps()) and the caller's paths don't name.
+ * -ENOMEM. */
+int leave_out_mark_kept(const struct taking *t, const struct changes *c, bool *ret);
+
 /* For struct changes_filter; `data` is a struct taking. */
 int leave_out_some(void *data, const struct changes *c, bool *is_chosen);
 

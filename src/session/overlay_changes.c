@@ -82,21 +82,31 @@ static int scan_chosen(const struct asking *a, const struct taking *asked, struc
         return scan_once(asked, c, sum, a->err);
 }
 
-/* Takes what git ignores out of a list, of which it keeps the count.  What is taken out stays in `all`. */
-static int hide_ignored(const struct taking *t, struct changes *all, struct changes *shown, size_t *ret_n) {
-        _cleanup_free_ bool *is_marked = calloc(all->n + 1, sizeof(*is_marked));
-        size_t n = 0;
+/* How many changes a diff only counts. */
+struct counted {
+        size_t ignored, kept;
+};
+
+/* Takes what git ignores, and what it keeps for itself, out of a list.  What is taken out stays in `all`. */
+static int hide_some(const struct taking *t, struct changes *all, struct changes *shown,
+                     struct counted *ret) {
+        _cleanup_free_ bool *is_ignored = calloc(all->n + 1, sizeof(*is_ignored)),
+                            *is_kept = calloc(all->n + 1, sizeof(*is_kept));
         int r;
 
         shown->list = calloc(all->n + 1, sizeof(*shown->list));
-        r = is_marked && shown->list ? leave_out_mark(t, all, is_marked) : -ENOMEM;
+        r = is_ignored && is_kept && shown->list ? leave_out_mark(t, all, is_ignored) : -ENOMEM;
+        if (r >= 0 && !t->with_ignored)
+                r = leave_out_mark_kept(t, all, is_kept);
         for (size_t i = 0; i < all->n && r >= 0; i++) {
-                all->list[i].is_ignored = is_marked[i];
-                n += is_marked[i];
-                if (t->with_ignored || !is_marked[i])
+                bool is_hidden = !t->with_ignored && is_ignored[i];
+
+                all->list[i].is_ignored = is_ignored[i];
+                ret->ignored += is_hidden;
+                ret->kept += !is_hidden && is_kept[i] && changes_selects(t->chosen->paths, &all->list[i]);
+                if (!is_hidden && !is_kept[i])
                         shown->list[shown->n++] = all->list[i];
         }
-        *ret_n = t->with_ignored ? 0 : n;
         return r;
 }
 
@@ -111,14 +121,13 @@ static int mark_left_out(const struct taking *t, struct changes *c) {
 }
 
 /* Programs that read a patch skip lines that are none of a patch's. */
-static int print_ignored(FILE *to, size_t n) {
+static int print_counted(FILE *to, const char *what, size_t n) {
         _cleanup_free_ char *count = n > 0 ? leave_out_count(n) : NULL;
 
         if (n > 0 && !count)
                 return -ENOMEM;
         if (count)
-                (void)fprintf(to, "# ignored by git: %s (--ignored lists %s)\n", count,
-                              n == 1 ? "it" : "them");
+                (void)fprintf(to, "# %s: %s (--ignored lists %s)\n", what, count, n == 1 ? "it" : "them");
         return 0;
 }
 
@@ -132,12 +141,13 @@ struct showing {
 };
 
 static int add_overlay_json(struct showing *s, const struct chosen *chosen, const struct changes *shown,
-                            size_t n_ignored) {
+                            const struct counted *n) {
         struct json_value *overlay = json_add_object(&s->document, s->list, NULL);
 
         json_add_string(&s->document, overlay, "path", chosen->op->target);
         json_add_string(&s->document, overlay, "source", chosen->op->source);
-        json_add_number(&s->document, overlay, "ignored", n_ignored);
+        json_add_number(&s->document, overlay, "git", n->kept);
+        json_add_number(&s->document, overlay, "ignored", n->ignored);
         return changes_add_json(&s->document, json_add_array(&s->document, overlay, "changes"), shown,
                                 chosen->paths);
 }
@@ -150,7 +160,7 @@ static int show_one(struct asking *a, const struct taking *asked, struct showing
         struct changes_layer layer;
         struct taking t = *asked;
         struct changes shown = {0};
-        size_t n_ignored = 0;
+        struct counted n = {0};
         int r;
 
         t.layer = &layer;
@@ -164,10 +174,10 @@ static int show_one(struct asking *a, const struct taking *asked, struct showing
         if (s->form == NSRUN_DIFF_JSON)
                 r = mark_left_out(&t, &c);
         if (r >= 0)
-                r = hide_ignored(&t, &c, &shown, &n_ignored);
+                r = hide_some(&t, &c, &shown, &n);
         list = shown.list;
         if (r >= 0 && s->form == NSRUN_DIFF_JSON)
-                r = add_overlay_json(s, chosen, &shown, n_ignored);
+                r = add_overlay_json(s, chosen, &shown, &n);
         if (r == -ENOMEM)
                 return error_oom(a->err);
         if (s->form == NSRUN_DIFF_JSON)
@@ -184,7 +194,9 @@ static int show_one(struct asking *a, const struct taking *asked, struct showing
         } else
                 r = changes_print_list(s->to, &shown, chosen->paths);
         if (r >= 0)
-                r = print_ignored(s->to, n_ignored);
+                r = print_counted(s->to, "ignored by git", n.ignored);
+        if (r >= 0)
+                r = print_counted(s->to, "git's own, which a commit takes over", n.kept);
         if (r < 0)
                 return error_set(a->err, NSRUN_STAGE_SUPERVISE, r, NULL, "the changes can't be printed",
                                  NULL);

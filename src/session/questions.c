@@ -43,7 +43,7 @@ nsrun_public int nsrun_session_ask(const char *id,
                 r = loop_await(fd, POLLIN, -1);
                 if (r < 0)
                         return error_set(error, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
-                if (question_call(fd, init, 0, ask, data) < 0)
+                if (question_call(fd, init, 0, ask, data, NULL) < 0)
                         return 0;
         }
         return r;

@@ -155,17 +155,24 @@ static void question_tell_whose(int fd, const struct net_question *q, pid_t init
 }
 
 int question_call(int fd, pid_t init, pid_t reaper,
-                  int (*ask)(const char *name, const char *program, void *data), void *data) {
+                  int (*ask)(const char *name, const char *program, void *data), void *data,
+                  bool *ret_is_undecided) {
         char program[QUESTION_PROGRAM_MOST];
+        enum net_verdict verdict;
         struct net_question q;
-        int r = question_read(fd, &q);
+        int r = question_read(fd, &q), answer;
 
         if (r > 0 && q.kind == NET_QUESTION_WHOSE) {
                 question_tell_whose(fd, &q, init, reaper);
         } else if (r > 0) {
                 question_program(init, q.client_port, program);
-                question_answer(fd, q.number,
-                                ask(q.name, program, data) > 0 ? NET_VERDICT_YES : NET_VERDICT_NO);
+                answer = ask(q.name, program, data);
+                verdict = answer > 0 ? NET_VERDICT_YES : NET_VERDICT_NO;
+                if (answer < 0 && ret_is_undecided) {
+                        verdict = NET_VERDICT_NOT_NOW;
+                        *ret_is_undecided = true;
+                }
+                question_answer(fd, q.number, verdict);
         }
         return r < 0 ? r : 0;
 }

@@ -21,9 +21,12 @@ bool plan_asks_of_links(const struct nsrun_plan *plan);
  * ended. */
 int question_join(int folder, int *ret_fd);
 
-/* Reads what nsrun-net asks, and has a program's own function answer it.  -errno: it asks no more. */
+/* Reads what nsrun-net asks, and has a program's own function answer it.  Less than 0 of that is no, too;
+ * where ret_is_undecided isn't NULL it is set to true, and nothing is decided.  -errno: nsrun-net asks no
+ * more. */
 int question_call(int fd, pid_t init, pid_t reaper,
-                  int (*ask)(const char *name, const char *program, void *data), void *data);
+                  int (*ask)(const char *name, const char *program, void *data), void *data,
+                  bool *ret_is_undecided);
 
 enum asked_about {
         ASKED_NAME,

@@ -15,6 +15,10 @@ static const struct row {
 } rows[] = {
         {"aider", ".aider", "", ".aider.conf.yml", "ANTHROPIC_API_KEY", "OPENAI_API_KEY",
          "api.anthropic.com", false},
+        {"amp", ".config/amp .local/share/amp .cache/amp", "", NULL, "AMP_API_KEY", "ANTHROPIC_API_KEY",
+         "ampcode.com", false},
+        {"auggie", ".augment", "", NULL, "AUGMENT_SESSION_AUTH", "AUGMENT_API_TOKEN", "*.augmentcode.com",
+         false},
         {"claude", ".claude",
          ".claude/projects/p/a.jsonl .claude/projects/p/sessions-index.json .claude/projects/p/s/subagents/a.jsonl "
          ".claude/projects/p/s/subagents/a.meta.json .claude/projects/p/s/tool-results/a.txt .claude/todos/a.json "
@@ -22,16 +26,21 @@ static const struct row {
          ".claude/history.jsonl .claude/.credentials.json",
          ".local/share/claude/versions/1", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN",
          "api.anthropic.com", true},
+        {"cline", ".cline", "", NULL, "CLINE_API_KEY", "ANTHROPIC_API_KEY", "api.cline.bot", false},
         {"codex", ".codex",
          ".codex/sessions/2026/11/27/rollout-a.jsonl .codex/archived_sessions/rollout-a.jsonl .codex/history.jsonl .codex/session_index.jsonl "
          ".codex/auth.json",
          NULL, "CODEX_API_KEY", "OPENAI_API_KEY", "chatgpt.com", true},
+        {"continue", ".continue", ".continue/sessions/a.json", NULL, "CONTINUE_API_KEY", "ANTHROPIC_API_KEY",
+         "api.continue.dev", false},
         {"copilot", ".copilot",
          ".copilot/session-state/a/events.jsonl .copilot/session-state/a/workspace.yaml .copilot/command-history-state.json",
          NULL, "COPILOT_GITHUB_TOKEN", "GH_TOKEN", "*.githubcopilot.com", false},
         {"cursor", ".cursor .config/cursor",
          ".cursor/chats/a/b/store.db .cursor/chats/a/b/store.db-wal .cursor/prompt_history.json .config/cursor/auth.json",
          ".local/share/cursor-agent/versions/1", "CURSOR_API_KEY", "CURSOR_AUTH_TOKEN", "*.cursor.sh", true},
+        {"droid", ".factory", ".factory/sessions/p/a.jsonl", NULL, "FACTORY_API_KEY", "ANTHROPIC_API_KEY",
+         "api.factory.ai", false},
         {"gemini", ".gemini",
          ".gemini/tmp/a/chats/a.json .gemini/tmp/a/chats/a.jsonl .gemini/tmp/a/logs.json .gemini/oauth_creds.json "
          ".gemini/google_accounts.json .gemini/gemini-credentials.json",
@@ -42,6 +51,10 @@ static const struct row {
          ".local/share/opencode/auth.json .local/state/opencode/prompt-history.jsonl "
          ".local/state/opencode/frecency.jsonl .local/state/opencode/model.json",
          ".opencode/bin/opencode", "OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "models.dev", false},
+        {"pi", ".pi/agent", ".pi/agent/sessions/p/a.jsonl", NULL, "ANTHROPIC_API_KEY", "OPENAI_API_KEY",
+         "openrouter.ai", false},
+        {"qoder", ".qoder", "", NULL, "QODER_PERSONAL_ACCESS_TOKEN", "ANTHROPIC_API_KEY", "*.qoder.sh",
+         false},
         {"qwen", ".qwen", ".qwen/projects/a/chats/a.jsonl .qwen/todos/a.json .qwen/oauth_creds.json", NULL,
          "DASHSCOPE_API_KEY", "OPENAI_API_KEY", "dashscope.aliyuncs.com", false},
 };
@@ -389,8 +402,30 @@ TEST(what_makes_no_sense_is_refused) {
                 "two out",
                 s->home);
         expect_refusal(&memory, 125, line);
-        NSRUN(s, &argument, "agents", "codex");
-        expect_refusal(&argument, 125, "nsrun: no argument is expected: codex; see 'nsrun agents --help'");
+        NSRUN(s, &argument, "agents", "codex", "claude");
+        expect_refusal(&argument, 125, "nsrun: one name is enough: claude; see 'nsrun agents --help'");
+        NSRUN(s, &argument, "agents", "nobody");
+        expect_refusal(
+                &argument, 125,
+                "nsrun: no agent of that name: nobody; 'nsrun agents' has them all; a configuration adds one");
+}
+
+TEST(one_agent_is_told_with_its_login_and_when_it_was_checked) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome one = {0}, json = {0};
+
+        NSRUN(s, &one, "agents", "codex");
+        expect_status(&one, 0);
+        assert_non_null(startswith(one.out, "codex       OpenAI's Codex\n            overlay   ~/.codex"));
+        expect_in(one.out, "\n            key       CODEX_API_KEY, OPENAI_API_KEY, CODEX_ACCESS_TOKEN\n");
+        expect_in(
+                one.out,
+                "\n            login     nsrun run --agent codex --net=allow --publish 1455 -- codex login\n"
+                "            checked   ");
+        expect_not_in(one.out, "\nclaude");
+        NSRUN(s, &json, "agents", "--json", "aider");
+        expect_in(json.out, "\"login\": null,\n      \"version\": null,\n      \"date\": null\n");
+        expect_not_in(json.out, "\"codex\"");
 }
 
 TEST(the_man_page_names_each_agent) {

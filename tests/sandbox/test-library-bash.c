@@ -49,6 +49,7 @@ TEST(one_policy_runs_one_command_after_the_other) {
 }
 
 struct seen {
+        size_t total_at_start, n_started;
         char prompt[256];
         int answer;
         char text[100];
@@ -71,12 +72,20 @@ static void take(const char *bytes, size_t n, void *data) {
         seen->total += n;
 }
 
+static void note_start(void *data) {
+        struct seen *seen = data;
+
+        seen->total_at_start = seen->total;
+        seen->n_started++;
+}
+
 TEST(a_host_is_asked_and_gets_the_output_as_it_is) {
         struct nsrun_policy *policy = new_policy(*state);
-        struct seen seen = {.answer = 1};
+        struct seen seen = {.answer = 1, .total_at_start = 1};
         struct nsrun_bash_options options = {.size = sizeof(options),
                                              .timeout = 30,
                                              .description = "Count",
+                                             .started = note_start,
                                              .confirm = answer,
                                              .output = take,
                                              .data = &seen};
@@ -91,6 +100,7 @@ TEST(a_host_is_asked_and_gets_the_output_as_it_is) {
                 "bash: Count (timeout 30s)\n\n$ printf 'a\\033b'; head -c 100000 /dev/zero\n\n(y/n)? ");
         assert_memory_equal(seen.text, "a\033b\0", 4);
         assert_int_equal(seen.total, 100003);
+        assert_true(seen.n_started == 1 && seen.total_at_start == 0);
         assert_int_equal(result.bytes_total, 100003);
         assert_int_equal(result.bytes_omitted, 100003 - 30 * 1024);
         nsrun_bash_result_clear(&result);

@@ -131,7 +131,8 @@ TEST(a_host_is_asked_about_names_that_no_rule_covers) {
         assert_int_equal(nsrun_plan_new(policy, &plan, &err), 0);
         expect_error(nsrun_start(plan, &options, &sandbox, &err), -EOPNOTSUPP, NSRUN_STAGE_NETWORK, &err,
                      "nobody can be asked about names that no rule covers; 'nsrun run' and sessions ask "
-                     "(--net=ask), at a terminal: take one of these, or --net=allow");
+                     "(--net=ask), at a terminal, and 'nsrun bash --json-stream': take one of these, or "
+                     "--net=allow");
         options.ask = answer_by_name;
         options.data = asked;
         expect_good(nsrun_start(plan, &options, &sandbox, &err), &err);

@@ -269,7 +269,8 @@ TEST(without_a_terminal_nothing_is_asked) {
                                     "%s--net=ask asks on the terminal, and there is none: take --net=allow",
                                     line),
                             *other = text_of("Error: %s'nsrun run' and sessions ask (--net=ask), at a "
-                                             "terminal: take one of these, or --net=allow",
+                                             "terminal, and 'nsrun bash --json-stream': take one of these, "
+                                             "or --net=allow",
                                              line + strlen("nsrun: "));
         const char *const alone[] = {"setsid",   "-w",        program(), "run",  "--project",
                                      s->project, "--net=ask", "--",      "true", NULL};

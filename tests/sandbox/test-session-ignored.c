@@ -100,6 +100,47 @@ TEST(what_git_ignores_is_counted_and_stays_in_the_session) {
         end_session(s, id, "stop");
 }
 
+TEST(what_git_keeps_for_itself_is_counted_and_committed) {
+        static const char kept[] = "# git's own, which a commit takes over: ";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0}, named = {0}, json = {0}, other = {0};
+        _cleanup_free_ char *id = NULL, *digest = NULL;
+
+        outside(s, INIT "git checkout -q -b main; echo 1 >a" COMMIT);
+        id = START(s, "--overlay", s->project);
+        expect_good_join(s, id, "echo 2 >a; git commit -qam two", "");
+        SESSION(s, &o, "diff", id);
+        assert_non_null(startswith(o.out, "M  .git/refs/heads/main\nM  a\n# git's own, which"));
+        SESSION(s, &o, "diff", "--patch", id);
+        expect_in(o.out, "+++ b/a");
+        expect_in(o.out, kept);
+        expect_not_in(o.out, ".git/index");
+        SESSION(s, &json, "diff", "--json", id);
+        expect_not_in(json.out, "\"git\":0,");
+        expect_not_in(json.out, ".git/objects");
+        SESSION(s, &named, "diff", id, ".git");
+        SESSION(s, &o, "diff", "--ignored", id);
+        expect_in(named.out, "M  .git/index\n");
+        expect_in(o.out, named.out);
+        expect_not_in(o.out, kept);
+        /* What is no file of git's own isn't counted as such. */
+        expect_good_join(s, id,
+                         "ln -s /x .git/objects/link; mkdir -p d/.git/objects .git/objects/info; "
+                         "echo x >d/.git/objects/x; echo /x >.git/objects/info/alternates",
+                         "");
+        SESSION(s, &other, "diff", id);
+        expect_in(other.out, "A  .git/objects/link\n");
+        expect_in(other.out, "A  .git/objects/info/alternates\n");
+        expect_in(other.out, "A  d/.git/objects/x\n");
+        expect_good_join(s, id, "rm -r d .git/objects/link .git/objects/info/alternates", "");
+        digest = digest_of(s, id, NULL);
+        SESSION(s, &o, "commit", "--expect", digest, id);
+        expect_status(&o, 0);
+        outside(s,
+                "[ \"$(git log --format=%s)\" = 'two\nx' ] && [ -z \"$(git status --short)\" ] && git fsck");
+        end_session(s, id, "stop");
+}
+
 /* The rules are those that the host has, whatever the session writes, until that is committed. */
 TEST(nothing_that_a_command_writes_hides_a_change) {
         const struct site *s = *state;

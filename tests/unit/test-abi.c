@@ -62,7 +62,7 @@ MEMBER(nsrun_start_options, n_pass_fds, 32);
 MEMBER(nsrun_start_options, ask, 40);
 MEMBER(nsrun_start_options, data, 48);
 
-SIZE(nsrun_bash_options, 88);
+SIZE(nsrun_bash_options, 104);
 MEMBER(nsrun_bash_options, size, 0);
 MEMBER(nsrun_bash_options, timeout, 8);
 MEMBER(nsrun_bash_options, description, 16);
@@ -76,6 +76,8 @@ MEMBER(nsrun_bash_options, n_pass_fds, 64);
 MEMBER(nsrun_bash_options, detaches, 72);
 MEMBER(nsrun_bash_options, until_port, 76);
 MEMBER(nsrun_bash_options, until_text, 80);
+MEMBER(nsrun_bash_options, ask, 88);
+MEMBER(nsrun_bash_options, started, 96);
 
 SIZE(nsrun_bash_result, 160);
 MEMBER(nsrun_bash_result, size, 0);
