@@ -125,6 +125,8 @@ static int accept_key(const struct site *s, const char *number, const char *key,
         }
         (void)close(fd);
         assert_int_equal(waitpid(pid, &status, 0), pid);
+        if (streq(answer, "y\n") && WEXITSTATUS(status) != 0)
+                fail_msg("%s", text);
         return WEXITSTATUS(status);
 }
 
