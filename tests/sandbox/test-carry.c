@@ -190,6 +190,30 @@ TEST_WITH(what_is_kept_aside_is_reviewed, setup, site_teardown) {
         expect_kept(s, "");
 }
 
+/* A key's values are kept all together, and so is a key without any. */
+TEST_WITH(a_key_with_several_values_has_each_once, setup, site_teardown) {
+        static const char show[] =
+                "git config --get-all x.y | tr '\\n' ' '; git config --type=bool x.bare || echo none";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        on_host(s, "git config x.y 1", &o);
+        RUN(s, &o, "--", "sh", "-c", "git config --add x.y 2; printf '[x]\\n\\tbare\\n' >>.git/config");
+        RUN(s, &o, "--", "sh", "-c", show);
+        expect_out(&o, "1 2 true\n");
+        RUN(s, &o, "--", "git", "config", "--add", "x.y", "3");
+        assert_int_equal(accept_key(s, "1", "x.y", "y\n"), 0);
+        RUN(s, &o, "--", "sh", "-c", show);
+        expect_out(&o, "1 2 3 true\n");
+        on_host(s, show, &o);
+        expect_out(&o, "1 2 3 none\n");
+        assert_int_equal(accept_number(s, "1", "y\n"), 0);
+        on_host(s, show, &o);
+        expect_out(&o, "1 2 3 true\n");
+        expect_kept(s, "");
+}
+
 /* Whatever it makes of its own version. */
 TEST_WITH(a_version_that_is_no_file_leaves_the_hosts_as_it_was, setup, site_teardown) {
         static const struct {
