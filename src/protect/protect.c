@@ -27,7 +27,7 @@ static int protect_error(const struct protecting *p, int r, const char *glob) {
                 return r;
         if (r == -E2BIG && !glob)
                 return error_set(
-                        p->err, NSRUN_STAGE_POLICY, r, p->top,
+                        p->err, NSRUN_STAGE_POLICY, UNSAID(r), p->top,
                         "there are too many repositories, git dirs and symlinks of protected folders in it to "
                         "protect them",
                         "look who made them; --no-protect GLOB leaves folders open, "

@@ -145,15 +145,21 @@ static int follow_found(void *data, const char *name, const struct stat *st) {
         return link ? protect_linked(p, link) : -ENOMEM;
 }
 
-/* Where there is more in a protected folder than is looked at. */
-static int refuse_folder(const struct protecting *p, const char *name) {
+/* Where there is more in a protected folder than is looked at.  The folder itself is protected: of very many
+ * files, which no command can have put there, that is all, and said. */
+static int end_folder(const struct protecting *p, const char *name) {
         _cleanup_free_ char *path = path_join(p->path, name),
                             *below = str_concat(p->below, *p->below ? "/" : "", name), *hint = NULL;
 
         if (!path || !below ||
             !(hint = str_format("look who made them; --no-protect %s leaves it open", below)))
                 return -ENOMEM;
-        return error_set(p->err, NSRUN_STAGE_POLICY, -E2BIG, path,
+        if (*p->n_repositories <= PROTECT_REPOSITORIES_MAX && !p->resolved->policy->protects_strictly)
+                return strv_consume(
+                        &p->resolved->git.lacks,
+                        str_format("what symlinks among the many files of %s lead to isn't protected",
+                                   path));
+        return error_set(p->err, NSRUN_STAGE_POLICY, UNSAID(-E2BIG), path,
                          "there are too many files or symlinks in it to protect what they lead to", hint);
 }
 
@@ -170,7 +176,7 @@ static int follow_links_in(struct protecting *p, const char *name, unsigned dept
         char *const globs[] = {glob, NULL};
         int r = !glob ? -ENOMEM : depth < FOLDERS_DEPTH ? glob_find(p->fd, globs, &search) : 0;
 
-        return r == -E2BIG ? refuse_folder(p, name) : r;
+        return r == -E2BIG ? end_folder(p, name) : r;
 }
 
 /* Whether it is a folder, or git's configuration, of which the command gets a version of its own; what

@@ -120,8 +120,8 @@ TEST(symlinks_that_a_command_makes_leave_a_way_to_start) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *refused = text_of(
-                "nsrun: there are too many files or symlinks in it to protect what they lead to: %s/sub/.claude: "
-                "Argument list too long; look who made them; --no-protect sub/.claude leaves it open",
+                "nsrun: there are too many files or symlinks in it to protect what they lead to: %s/sub/.claude; "
+                "look who made them; --no-protect sub/.claude leaves it open",
                 s->project);
 
         on_host(s,
