@@ -436,11 +436,11 @@ TEST_WITH(what_an_agent_wrote_is_taken_over_by_a_person, setup, site_teardown) {
         on_host(s, "rm -r \"$XDG_CACHE_HOME/nsrun/agents\"", &o);
 }
 
-/* With the modes that it had, and for others no wider than what is there. */
-TEST_WITH(what_is_taken_over_has_its_modes, setup, site_teardown) {
+/* With the modes that it had, and for others no wider than what is there; and with its time. */
+TEST_WITH(what_is_taken_over_has_its_modes_and_times, setup, site_teardown) {
         static const char make[] =
                 "umask 22; echo token >.npmrc; chmod 600 .npmrc; mkdir -m 700 .vscode; echo x >.vscode/f; echo y >.envrc\n"
-                "chmod 755 .envrc; echo z >.yarnrc.yml";
+                "chmod 755 .envrc; touch -d @9 .envrc .vscode/f; echo z >.yarnrc.yml";
         const struct site *s = *state;
         _cleanup_free_ char *review = text_of("'%s' review", program());
         _cleanup_outcome_ struct outcome o = {0};
@@ -455,8 +455,11 @@ TEST_WITH(what_is_taken_over_has_its_modes, setup, site_teardown) {
 
                 assert_int_equal(accept_number(s, number, "yes\n"), 0);
         }
-        on_host(s, "stat -c '%n %a' .npmrc .vscode .vscode/f .envrc .yarnrc.yml; cat .envrc mine", &o);
-        expect_out(&o, ".npmrc 600\n.vscode 700\n.vscode/f 644\n.envrc 700\n.yarnrc.yml 644\ny\nmine\n");
+        on_host(s,
+                "stat -c '%n %a' .npmrc .vscode .vscode/f .envrc .yarnrc.yml; cat .envrc mine; stat -c %Y .envrc .vscode/f",
+                &o);
+        expect_out(&o,
+                   ".npmrc 600\n.vscode 700\n.vscode/f 644\n.envrc 700\n.yarnrc.yml 644\ny\nmine\n9\n9\n");
 }
 
 /* A NUL hides nothing, and what can't be shown at all is put nowhere. */
