@@ -159,8 +159,9 @@ static int protect_folder(struct protecting *p) {
 static int protect_targets(struct protecting *p) {
         int r = 0;
 
-        STRV_FOREACH (target, *p->targets)
-                r = r < 0 ? r : protect_target(p, *target);
+        /* More may come of each. */
+        for (size_t i = 0; i < strv_length(*p->targets) && r >= 0; i++)
+                r = protect_target(p, (*p->targets)[i]);
         return r < 0 ? protect_error(p, r, NULL) : 0;
 }
 
@@ -197,7 +198,7 @@ static int protect_open(const struct protecting *all, const struct resolved_rule
 
 int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
         _cleanup_strv_ char **targets = NULL;
-        bool is_strict = s->policy->protects_strictly, has_project = !s->project;
+        bool is_strict = s->policy->protects_strictly;
         unsigned n_repositories = 0;
         const struct protecting all = {.resolved = s,
                                        .git_fd = -EBADF,
@@ -209,16 +210,16 @@ int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
 
         if (r >= 0 && protect_home_targets(s, &targets) < 0)
                 r = error_oom(err);
-        for (size_t i = 0; i < n && r >= 0; i++) {
-                if (!protect_is_writable(s, &s->files.rules[i]))
-                        continue;
-                has_project |= path_is_beneath(s->project, s->files.rules[i].source);
-                r = protect_open(&all, &s->files.rules[i], protect_folder);
-        }
-        if (r >= 0 && !has_project)
-                r = protect_open(&all, NULL, protect_from_project);
-        for (size_t i = 0; i < n && r >= 0 && targets; i++)
+        for (size_t i = 0; i < n && r >= 0; i++)
                 if (protect_is_writable(s, &s->files.rules[i]))
-                        r = protect_open(&all, &s->files.rules[i], protect_targets);
+                        r = protect_open(&all, &s->files.rules[i], protect_folder);
+        if (r >= 0 && s->project && !protect_can_be_written(s, s->project))
+                r = protect_open(&all, NULL, protect_from_project);
+        for (size_t done = 0; r >= 0 && done < strv_length(targets);) {
+                done = strv_length(targets);
+                for (size_t i = 0; i < n && r >= 0; i++)
+                        if (protect_is_writable(s, &s->files.rules[i]))
+                                r = protect_open(&all, &s->files.rules[i], protect_targets);
+        }
         return r >= 0 && is_strict ? strict_finish(s, err) : r;
 }

@@ -131,6 +131,9 @@ static const struct {
         const char *before, *option, *target; /* on the host, in the project; below $O */
 } elsewhere[] = {
         {"git config --global core.hooksPath $O/hooks", "--project=.", "hooks/x"},
+        {"git config --global core.hooksPath $O/hooks", "--no-project", "hooks/x"},
+        {"git config core.hooksPath $O/hooks; mkdir -p $O/hooks s; >s/x; ln -s $PWD/s/x $O/hooks",
+         "--project=.", "hooks/x"},
         {"git config core.hooksPath $O/hooks; mkdir $O/hooks", "--project=.", "hooks/x"},
         {"git config core.hooksPath '~me/hooks'", "--project=.", "hooks/x"},
         {"git config --global include.path '~me/inc'", "--project=.", "inc"},
@@ -161,7 +164,7 @@ TEST(what_configuration_names_in_another_writable_folder_is_protected) {
         for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++) {
                 _cleanup_free_ char *
                         before = text_of(
-                               "rm -rf .git .husky $O/* ../m ../inc ~/.gitconfig; git init -q .; git config --global user.name J; git config --global user.email j@example.org\n%s",
+                               "rm -rf .git .husky s $O/* ../m ../inc ~/.gitconfig; git init -q .; git config --global user.name J; git config --global user.email j@example.org\n%s",
                                elsewhere[i].before),
                        *target = path_of(s->outside, elsewhere[i].target), *kept = NULL;
                 const char *const argv[] = {program(),
