@@ -58,9 +58,6 @@ static void explained(const struct site *s, struct outcome *ret, const char *opt
         path " lies outside of what is exposed, where the sandbox is read-only: --rw exposes a folder of " \
              "the host's, --tmpfs makes an empty one"
 
-#define NO_WAY(path)                                                                                     \
-        path " lies outside of what is exposed, where the sandbox is read-only: --tmpfs makes an empty " \
-             "folder; on the host the user may not write there either"
 #define OF_GIT(name) \
         "%P/" name " is protected, since programs on the host obey it: --no-protect " name " lifts that"
 #define MET(limit) "what --limit " limit " gives was used up: more of it allows more"
@@ -68,42 +65,6 @@ static void explained(const struct site *s, struct outcome *ret, const char *opt
 /* A call of openat2(2). */
 #define OPENAT2 \
         "import ctypes, os; ctypes.CDLL(None).syscall(437, -100, b\".\", (ctypes.c_uint64 * 3)(os.O_PATH), 24)"
-
-/* A folder of root's alone, a home of nobody's that is in /home, and of system roots, which are never
- * writable. */
-TEST(no_reason_names_an_option_that_is_refused) {
-        static const struct {
-                const char *command, *of_user, *of_root;
-        } cases[] = {
-                {"touch /root/x", NO_WAY("/root/x"), NULL},
-                {"touch /root/a/x", NO_WAY("/root/a/x"), NULL},
-                {"mkdir /mnt/x", NO_WAY("/mnt/x"), OUTSIDE("/mnt/x")},
-                {"touch /srv/x",
-                 "/srv is on the host, and the user may not write there either: nothing allows it",
-                 "/srv is on the host and isn't exposed: --rw exposes a folder in it, never all of it"},
-                {"touch /opt/x",
-                 "/opt is read-only, and the user may not write there on the host either: nothing allows it",
-                 "/opt is exposed read-only: --rw exposes a folder in it, never all of it"},
-                {"ls /srv/.", "/srv is on the host and isn't exposed: --ro /srv exposes it",
-                 "/srv is on the host and isn't exposed: --ro /srv exposes it"},
-        };
-        const struct site *s = *state;
-
-        make_host(s);
-        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-                const char *reason = geteuid() == 0 ? cases[i].of_root : cases[i].of_user;
-                _cleanup_free_ char *line = reason ? text_of("nsrun: reason: %s\n", reason) : NULL;
-                _cleanup_outcome_ struct outcome o = {0};
-                const char *found;
-
-                if (!reason)
-                        continue;
-                explained(s, &o, NULL, cases[i].command);
-                found = strstr(o.err, line);
-                if (!found || strstr(o.err, "nsrun: reason: ") != found || found[strlen(line)])
-                        fail_msg("%s: not the one reason '%s': %s", cases[i].command, line, o.err);
-        }
-}
 
 /* None of these says anything on its own outputs: the reasons come from what was asked for. */
 static const struct {

@@ -613,23 +613,6 @@ TEST(a_repository_that_nothing_names_is_not_found) {
         expect_in(o.err, "a/b/r/.git/config: Read-only file system");
 }
 
-TEST(a_folder_of_very_many_files_is_protected_but_for_what_it_leads_to) {
-        const struct site *s = *state;
-        _cleanup_free_ char *note = text_of(
-                "nsrun: note: what symlinks among the many files of %s/.vscode lead to isn't protected\n",
-                s->project);
-        _cleanup_outcome_ struct outcome o = {0};
-
-        on_host(s, "mkdir .vscode; cd .vscode; seq 100001 | xargs touch", &o);
-        RUN(s, &o, "--", "sh", "-c", "echo evil >.vscode/1; echo done");
-        expect_out(&o, "done\n");
-        expect_in(o.err, note);
-        on_host(s, "cat .vscode/1; rm .vscode/1", &o);
-        expect_out(&o, "");
-        RUN(s, &o, "--", "true");
-        assert_string_equal(o.err, "");
-}
-
 TEST(too_many_repositories_are_refused) {
         const struct site *s = *state;
         _cleanup_free_ char *line = text_of(
