@@ -86,33 +86,68 @@ static int git_config_apply(const char *rundir, const char *path, const char *ho
         return r < 0 ? r : in_place_replace(path, host, n_host, text, n_text);
 }
 
+/* What is kept, on its way into a version. */
+struct giving {
+        char **keys, **hosts; /* the keys that it says something of; those of them that the host has, too */
+        struct strbuf text;   /* what it sets */
+};
+
+static int take_kept(void *data, const struct gitconfig_entry *entry) {
+        struct giving *g = data;
+        bool is_unset = streq(entry->name, GIT_CONFIG_UNSET);
+        const char *key = is_unset ? entry->value : entry->name;
+
+        if (!is_unset)
+                gitconfig_write(&g->text, entry);
+        return !key || strv_contains(g->keys, key) ? 0 : strv_add(&g->keys, key);
+}
+
+static int take_hosts(void *data, const struct gitconfig_entry *entry) {
+        struct giving *g = data;
+
+        return !strv_contains(g->keys, entry->name) || strv_contains(g->hosts, entry->name)
+                       ? 0
+                       : strv_add(&g->hosts, entry->name);
+}
+
+/* The host's file without what is kept in another way. */
+static int give_rest(const char *folder, const char *host, size_t n_host, char *const *keys, char **ret,
+                     size_t *ret_n) {
+        _cleanup_draft_ char *draft = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        int r = make_draft(folder, host, n_host, &draft);
+
+        STRV_FOREACH (key, keys)
+                if (r >= 0 && git_file_change(draft, *key, NULL, 0) == -ENOMEM)
+                        r = -ENOMEM;
+        fd = r < 0 ? r : sys_open(AT_FDCWD, draft, O_RDONLY, 0);
+        return fd < 0 ? fd : read_bytes_fd(fd, INT32_MAX, ret, ret_n);
+}
+
 int git_config_give(const char *folder, const char *host, size_t n_host, const char *kept, char **ret,
                     size_t *ret_n) {
         _cleanup_strbuf_ struct strbuf b = {0};
-        _cleanup_git_list_ struct git_list list = {0};
-        _cleanup_draft_ char *draft = NULL;
-        _cleanup_close_ int fd = -EBADF;
-        bool has_unset = kept && strstr(kept, "unset");
-        int r = has_unset ? git_list_read(kept, strlen(kept), &list) : 0;
+        _cleanup_free_ char *rest = NULL, *text = NULL;
+        struct giving g = {0};
+        int r = kept ? gitconfig_parse(kept, strlen(kept), take_kept, &g) : 0;
 
-        strbuf_add_bytes(&b, host, n_host);
-        if (kept)
-                strbuf_addf(&b, "\n%s", kept);
+        /* A file that git reads otherwise is given with all of it. */
+        if (r >= 0 && g.keys)
+                r = gitconfig_parse(host, n_host, take_hosts, &g);
+        if (r >= 0 && g.hosts)
+                r = give_rest(folder, host, n_host, g.hosts, &rest, &n_host);
+        text = r >= 0 || !kept ? strbuf_finish(&g.text) : strdup(kept);
+        strbuf_clear(&g.text);
+        strv_free(g.keys);
+        strv_free(g.hosts);
+        if (r == -ENOMEM || (kept && !text))
+                return -ENOMEM;
+        strbuf_add_bytes(&b, rest ? rest : host, n_host);
+        if (text && *text)
+                strbuf_addf(&b, "\n%s", text);
         *ret_n = b.length;
         *ret = strbuf_finish(&b);
-        if (!*ret || r < 0 || !has_unset)
-                return !*ret ? -ENOMEM : r == -ENOMEM ? r : 0;
-        r = make_draft(folder, *ret, *ret_n, &draft);
-        /* The host may have none of it any more. */
-        for (size_t i = 0; i < list.n && r >= 0; i++)
-                if (streq(list.entries[i].key, GIT_CONFIG_UNSET) && list.entries[i].value)
-                        r = git_file_change(draft, list.entries[i].value, NULL, 0) == -ENOMEM ? -ENOMEM : 0;
-        if (r >= 0 && git_file_change(draft, GIT_CONFIG_UNSET, NULL, 0) >= 0 &&
-            (fd = sys_open(AT_FDCWD, draft, O_RDONLY, 0)) >= 0) {
-                free(TAKE_PTR(*ret));
-                r = read_bytes_fd(fd, INT32_MAX, ret, ret_n);
-        }
-        return r;
+        return *ret ? 0 : -ENOMEM;
 }
 
 static size_t count_fate(const struct git_change *changes, size_t n, enum git_fate fate) {

@@ -41,8 +41,8 @@ void git_review_clear(struct git_review *review);
  */
 int git_review_accept(const char *folder, int kept, const char *path, char *const *keys, bool *ret_is_all);
 
-/* What a command is given: the host's file, behind it what was kept of it or NULL, in git's configuration
- * the last word counts; without the keys that were taken out.  `folder`: git_config_carry's rundir. */
+/* What a command is given: the host's file without the keys of which something was kept, and that behind it;
+ * or NULL.  `folder`: git_config_carry's rundir. */
 int git_config_give(const char *folder, const char *host, size_t n_host, const char *kept, char **ret,
                     size_t *ret_n);
 /* Somebody has put another file in place of the host's, with what is `inside` by now: takes out what no

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/programs.h"
 #include "base/sys.h"
+#include "host/gitconfig.h"
 #include "host/program.h"
 
 enum {
@@ -170,14 +171,29 @@ static int git_file_do(const char *path, const char *what, const char *key, cons
         return r < 0 ? r : status == 0 || (!value && status == NOTHING_TO_UNSET) ? 0 : -EBADMSG;
 }
 
+/* A key without "=", which git itself doesn't write. */
+static int git_file_add_bare(const char *path, const char *key) {
+        _cleanup_close_ int fd = sys_open(AT_FDCWD, path, O_WRONLY | O_APPEND | O_NOFOLLOW, 0);
+        _cleanup_strbuf_ struct strbuf b = {0};
+        _cleanup_free_ char *text = NULL;
+
+        if (fd < 0)
+                return fd;
+        strbuf_add(&b, "\n");
+        gitconfig_write(&b, &(struct gitconfig_entry){.name = key});
+        text = strbuf_finish(&b);
+        return text ? write_full(fd, text, strlen(text)) : -ENOMEM;
+}
+
 int git_file_change(const char *path, const char *key, const struct git_entry *values, size_t n) {
         int r = 0;
 
         /* One value takes the old one's place in the file. */
-        if (n == 1)
+        if (n == 1 && values[0].value)
                 return git_file_do(path, "--replace-all", key, values[0].value);
         r = git_file_do(path, "--unset-all", key, NULL);
         for (size_t i = 0; i < n && r >= 0; i++)
-                r = git_file_do(path, "--add", key, values[i].value);
+                r = values[i].value ? git_file_do(path, "--add", key, values[i].value)
+                                    : git_file_add_bare(path, key);
         return r;
 }

@@ -219,12 +219,11 @@ static int keep_killed(struct keeping_killed *x, const char *what, const char *p
         /* A session's command has kept it, or nobody has made anything of it. */
         if (r == 0 || r == -ENOENT || r == -ENOMEM)
                 return r == -ENOMEM ? r : 0;
-        (void)error_set(
-                &note, NSRUN_STAGE_SUPERVISE, 0, place ? place : path,
-                r > 0   ? "what the command of an earlier run left here is kept aside"
-                : place ? "what the command of an earlier run left can't be kept aside, and is renamed"
-                        : "what the command of an earlier run left here can't be kept aside",
-                place ? "look at it, and remove it" : NULL);
+        (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, place ? place : path,
+                        r > 0   ? "what the command of an earlier run left here is kept aside"
+                        : place ? "what came to be in an earlier run can't be kept aside, and is renamed"
+                                : "what the command of an earlier run left here can't be kept aside",
+                        place ? "look at it: if it is yours, give it its name again, else remove it" : NULL);
         return x->found(x->data, &note);
 }
 

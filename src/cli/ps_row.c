@@ -141,7 +141,8 @@ int ps_row_fill(struct ps_row *row, const struct known_sessions *known) {
                 r = fill_session(row, known);
         else
                 ask_facts(row);
-        if (r >= 0 && !row->project && p->cwd && p->kind != SANDBOX_SESSION)
+        row->is_guessed = !row->project && p->cwd && p->kind != SANDBOX_SESSION;
+        if (r >= 0 && row->is_guessed)
                 row->project = strdup(p->cwd);
         if (p->kind != SANDBOX_SESSION)
                 row->command = command_of(p);

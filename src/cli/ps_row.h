@@ -10,6 +10,7 @@ struct ps_row {
         char *id;
         const char *kind;
         char *project, *net; /* NULL: unknown */
+        bool is_guessed;     /* the project is where the process stands that waits for it */
         char *const *command;
 };
 

@@ -355,8 +355,9 @@ static void tell_dropped(nsrun_unused void *data, const struct kept *k) {
                       KEPT_DAYS, visible ? visible : "?");
 }
 
-/* What comes to be while a command runs in a project is taken for the command's, and kept aside again. */
-static int refuse_while_running(const struct kept *k, struct nsrun_error *err) {
+/* What comes to be while a command runs in a project is taken for the command's, and kept aside again.  Of
+ * one that can't be asked counts whether it stands in this project: all that others run may stand above. */
+static int refuse_while_running(const char *project, const struct kept *k, struct nsrun_error *err) {
         _cleanup_(known_sessions_free) struct known_sessions known = {0};
         struct sandbox_process *list = NULL;
         size_t n = 0;
@@ -370,7 +371,8 @@ static int refuse_while_running(const struct kept *k, struct nsrun_error *err) {
                 r = ps_row_fill(&row, &known);
                 if (r < 0)
                         r = error_oom(err);
-                else if (row.project && path_is_beneath(k->path, row.project))
+                else if (row.project && (row.is_guessed ? path_is_beneath(row.project, project)
+                                                        : path_is_beneath(k->path, row.project)))
                         r = error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EBUSY), k->path,
                                        "wait for its end, or end it: 'nsrun ps' and 'nsrun stop' know it",
                                        "sandbox %s, which runs there, would take it away again", row.id);
@@ -385,7 +387,7 @@ static int review_accept(const char *project, const struct kept *k, int fd, char
         struct reviewing v = {.keys = keys};
         _cleanup_rundir_ struct rundir drafts = RUNDIR_INIT;
         mode_t mask = umask(0);
-        int r = refuse_while_running(k, err);
+        int r = refuse_while_running(project, k, err);
 
         (void)umask(mask);
         if (r < 0)

@@ -173,6 +173,14 @@ static size_t count_parts(const char *path) {
         return n;
 }
 
+/* Whether it was to be made, too: that says more than that it isn't there. */
+static bool was_to_be_made(const struct asked_list *list, const char *path) {
+        for (size_t i = 0; i < list->n; i++)
+                if (list->items[i].how == WATCHED_MAKE && streq(list->items[i].path, path))
+                        return true;
+        return false;
+}
+
 /* Adds to *parts what it looks at. */
 static int asked_reason(const struct asked_list *list, const struct asked *a, enum asked_depth depth,
                         size_t *parts, char **ret) {
@@ -191,6 +199,8 @@ static int asked_reason(const struct asked_list *list, const struct asked *a, en
                 how = REFUSED_ACCESS;
         }
         *parts += count_parts(a->path);
+        if (how == REFUSED_ABSENT && was_to_be_made(list, a->path))
+                return 0;
         if (how == REFUSED_WRITE || how == REFUSED_REPLACE) {
                 r = explain_path(list->plan, a->path, REFUSED_MAKE, ret);
                 if (r < 0 || *ret)

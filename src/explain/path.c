@@ -10,6 +10,7 @@
 
 #include "base/path.h"
 #include "base/sys.h"
+#include "host/project.h"
 #include "never.h"
 #include "policy/options.h"
 
@@ -152,6 +153,9 @@ static size_t count_slashes(const char *path) {
         return n;
 }
 
+/* Of a system root. */
+#define NEVER_WHOLE "--rw exposes a folder in it, never all of it"
+
 /* A path that isn't inside: what of it is on the host and isn't exposed.  0 or -ENOMEM. */
 static int explain_absent(const struct nsrun_plan *plan, const char *path, bool to_write, char **ret) {
         const struct plan_op *op = explain_covering(plan, path);
@@ -188,7 +192,7 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, bool 
                 if (access(part, F_OK) == 0 && (!is_usable(part) || explain_is_whole_system(part)))
                         return 0;
                 if (access(part, F_OK) == 0) {
-                        bool may_write = explain_may_write(part);
+                        bool may_write = explain_may_write(part), is_root = writable_denied(part);
                         _cleanup_free_ char *never = NULL;
 
                         word = as_word(part, strlen(part));
@@ -198,12 +202,15 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, bool 
                                        ? str_format("%s is on the host, and the user may not write there "
                                                     "either: nothing allows it",
                                                     part)
+                               : to_write && is_root
+                                       ? str_format("%s is on the host and isn't exposed: " NEVER_WHOLE,
+                                                    part)
                                        : str_format(
                                                  "%s is on the host and isn't exposed: %s %s exposes it%s",
                                                  part, to_write ? "--rw" : "--ro", word,
-                                                 to_write              ? ", writable"
-                                                 : never || !may_write ? ""
-                                                                       : ", --rw writable");
+                                                 to_write                         ? ", writable"
+                                                 : never || !may_write || is_root ? ""
+                                                                                  : ", --rw writable");
                         return *ret ? 0 : -ENOMEM;
                 }
                 *strrchr(part, '/') = '\0';
@@ -233,6 +240,13 @@ bool explain_is_protected(const struct nsrun_plan *plan, const char *path) {
         const struct plan_op *op = explain_covering(plan, path);
 
         return op && op->kind == PLAN_BIND && op->is_read_only && !op->text && writable_around(plan, op);
+}
+
+/* Whether --rw may be of use: in the home nothing is told. */
+static bool can_be_exposed(const struct nsrun_plan *plan, const char *path) {
+        const char *last = strrchr(path, '/');
+
+        return last == path || (plan->home && path_is_beneath(path, plan->home)) || explain_may_write(path);
 }
 
 /* What the command has a version of its own of it may write, and not replace. */
@@ -271,13 +285,17 @@ static int explain_write(const struct nsrun_plan *plan, const char *path, bool t
                         "%s is read-only, and the user may not write there on the host either: nothing "
                         "allows it",
                         op->target);
+        else if (op && op->kind == PLAN_BIND && writable_denied(op->target))
+                *ret = str_format("%s is exposed read-only: " NEVER_WHOLE, op->target);
         else if (op && op->kind == PLAN_BIND)
                 *ret = str_format("%s is exposed read-only: --rw %s makes it writable", op->target, word);
         else if (!op || op->kind == PLAN_DIR || (op->kind == PLAN_TMPFS && op->is_read_only))
                 *ret = str_format(
-                        "%s lies outside of what is exposed, where the sandbox is read-only: --rw exposes "
-                        "a folder of the host's, --tmpfs makes an empty one",
-                        path);
+                        "%s lies outside of what is exposed, where the sandbox is read-only: %s", path,
+                        can_be_exposed(plan, path)
+                                ? "--rw exposes a folder of the host's, --tmpfs makes an empty one"
+                                : "--tmpfs makes an empty folder; on the host the user may not write "
+                                  "there either");
         else
                 return 0;
         return *ret ? 0 : -ENOMEM;

@@ -14,6 +14,7 @@
 #include "gitignore.h"
 #include "gitorders.h"
 #include "project.h"
+#include "user.h"
 
 enum {
         CONFIG_MAX = 1 << 20, /* bytes of all configuration files together */
@@ -156,21 +157,14 @@ static int read_repository(struct reading *c) {
 
 /* ------------------------------------------------------ includeIf's conditions */
 
-/* Makes a path of a configuration absolute where it begins with "~/".  *ret is NULL for forms that
- * nsrun doesn't follow: another user's home ("~name"), and "%(prefix)".  -EBADMSG: there is no home
- * folder; -ENOMEM. */
+/* Makes a path of a configuration absolute where it begins with "~".  *ret is NULL for what nsrun doesn't
+ * follow: "%(prefix)", and a user whom passwd doesn't have.  -EBADMSG: there is no home; -ENOMEM. */
 static int interpolate(const char *home, const char *path, char **ret) {
+        int r;
+
         *ret = NULL;
-        if (startswith(path, "~/")) {
-                if (!home)
-                        return -EBADMSG;
-                *ret = str_format("%s%s", home, path + 1);
-        } else if (*path == '~' || startswith(path, "%(prefix)")) {
-                return 0;
-        } else {
-                *ret = strdup(path);
-        }
-        return *ret ? 0 : -ENOMEM;
+        r = startswith(path, "%(prefix)") ? 0 : user_expand(home, path, ret);
+        return r >= 0 && !*ret && startswith(path, "~/") ? -EBADMSG : r;
 }
 
 /* The git dir by $PWD's spelling of the top level, if that goes through a symlink; or NULL. */

@@ -158,7 +158,8 @@ struct reading_names {
         const struct globs *globs;
         bool may_give_up; /* no glob has a wildcard */
         unsigned n_entries;
-        char **matches; /* each with the type before its name, as in struct dirent */
+        struct strbuf
+                matches; /* each with the type before its name, as in struct dirent, and a NUL behind */
 };
 
 static int take_entry(void *data, nsrun_unused int folder, const struct dirent *entry) {
@@ -172,7 +173,9 @@ static int take_entry(void *data, nsrun_unused int folder, const struct dirent *
                 if (component_matches(in->globs->items[i], entry->d_name)) {
                         const char type[] = {(char)('0' + entry->d_type), '\0'};
 
-                        return strv_consume(&in->matches, str_concat(type, entry->d_name, ""));
+                        strbuf_add(&in->matches, type);
+                        strbuf_add_bytes(&in->matches, entry->d_name, strlen(entry->d_name) + 1);
+                        break;
                 }
         return 0;
 }
@@ -230,10 +233,15 @@ static int read_matches(struct search *s, const char *folder, const struct globs
         r = folder_read(fd, take_entry, &in);
         if (r == 1)
                 r = look_up(s, folder, globs);
-        else
-                for (char **match = in.matches; r == 0 && match && *match; match++)
-                        r = find_entry(s, fd, folder, *match, globs);
-        strv_free(in.matches);
+        else if (in.matches.length > 0) {
+                size_t n = in.matches.length;
+                _cleanup_free_ char *matches = strbuf_finish(&in.matches);
+
+                r = matches ? r : -ENOMEM;
+                for (const char *match = matches; r == 0 && match < matches + n; match += strlen(match) + 1)
+                        r = find_entry(s, fd, folder, match, globs);
+        }
+        strbuf_clear(&in.matches);
         return r;
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Names for a uid and a gid from /etc/passwd and /etc/group, read without NSS.  They are for the
- * sandbox's own passwd and group: nothing here looks up another user or decides rights. */
+ * sandbox's own passwd and group, and for paths of git's configuration: nothing here decides rights. */
 #include "user.h"
 
 #include <sys/xattr.h>
 
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 
 enum {
         PASSWD_FIELDS = 7,
@@ -191,6 +192,25 @@ int user_find_home(const char *named, char **ret) {
                 return r;
         *ret = home;
         return 0;
+}
+
+int user_expand(const char *home, const char *path, char **ret) {
+        const char *rest = path + strcspn(path, "/");
+        bool is_named = *path == '~' && rest - path > 1;
+        _cleanup_fclose_ FILE *f = is_named ? fopen("/etc/passwd", "re") : NULL;
+        _cleanup_free_ char *line = NULL;
+        char *fields[PASSWD_FIELDS] = {0};
+        size_t size = 0, n = is_named ? (size_t)(rest - path - 1) : 0;
+
+        home = is_named ? NULL : home;
+        while (f && !home && getline(&line, &size, f) >= 0)
+                if (strncmp(line, path + 1, n) == 0 && line[n] == ':' &&
+                    split_line(line, fields, PASSWD_FIELDS) && is_field_path(fields[5]))
+                        home = fields[5];
+        if (*path == '~' && !home)
+                return 0;
+        *ret = *path == '~' ? str_concat(home, rest, "") : strdup(path);
+        return *ret ? 0 : -ENOMEM;
 }
 
 int user_find_folder(const char *variable, const char *below, char **ret) {

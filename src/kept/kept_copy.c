@@ -72,6 +72,7 @@ static mode_t mode_of_copy(const struct copying *c, int to, const char *as, mode
 
 static int copy_file(struct copying *c, int from, const char *name, int to, const char *as) {
         _cleanup_close_ int source = open_to_copy(from, name, 0), copy = -EBADF;
+        struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {0}};
         struct stat st;
         int r;
 
@@ -79,6 +80,7 @@ static int copy_file(struct copying *c, int from, const char *name, int to, cons
                 return source;
         if (fstat(source, &st) < 0)
                 return -errno;
+        times[1] = st.st_mtim;
         if (!S_ISREG(st.st_mode) || (c->is_whole && c->depth < KEPT_DEPTH && st.st_nlink > 1))
                 return -EINVAL;
         (void)unlinkat(to, DRAFT, 0);
@@ -86,7 +88,7 @@ static int copy_file(struct copying *c, int from, const char *name, int to, cons
         if (copy < 0)
                 return -errno;
         r = kept_copy_bytes(c, source, copy);
-        if (r >= 0 && (fchmod(copy, mode_of_copy(c, to, as, st.st_mode)) < 0 ||
+        if (r >= 0 && (fchmod(copy, mode_of_copy(c, to, as, st.st_mode)) < 0 || futimens(copy, times) < 0 ||
                        (c->depth == KEPT_DEPTH && fsync(copy) < 0) || renameat(to, DRAFT, to, as) < 0))
                 r = -errno;
         if (r < 0)

@@ -10,7 +10,7 @@
  * one that is there, whole or not at all, a folder's entries into the one that is there.  What is new has
  * the bits of `mode` that it had, "rw" for its owner, and a file that replaces one no more for others than
  * that has. kept_put()'s promises and errors, -EISDIR, -ENOTDIR and -ELOOP: there is something of another
- * kind.  After a failure a part may be there. */
+ * kind.  A file keeps the time of its last change.  After a failure a part may be there. */
 int kept_copy(int from, const char *name, int to, const char *as, mode_t mode);
 /* The same of all that is there.  -EINVAL: it has what is no file, folder or symlink, or a hard link. */
 int kept_copy_whole(int from, const char *name, int to, const char *as, mode_t mode);

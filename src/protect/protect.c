@@ -27,7 +27,7 @@ static int protect_error(const struct protecting *p, int r, const char *glob) {
                 return r;
         if (r == -E2BIG && !glob)
                 return error_set(
-                        p->err, NSRUN_STAGE_POLICY, r, p->top,
+                        p->err, NSRUN_STAGE_POLICY, UNSAID(r), p->top,
                         "there are too many repositories, git dirs and symlinks of protected folders in it to "
                         "protect them",
                         "look who made them; --no-protect GLOB leaves folders open, "
@@ -152,46 +152,74 @@ static int protect_folder(struct protecting *p) {
         r = protect_repository(p, 0);
         if (r >= 0)
                 r = protect_worktrees(p);
-        for (char *const *target = p->targets; target && *target && r >= 0; target++)
-                r = protect_target(p, *target);
         return r < 0 ? protect_error(p, r, NULL) : 0;
+}
+
+/* What was found to be led to or named, in one folder. */
+static int protect_targets(struct protecting *p) {
+        int r = 0;
+
+        /* More may come of each. */
+        for (size_t i = 0; i < strv_length(*p->targets) && r >= 0; i++)
+                r = protect_target(p, (*p->targets)[i]);
+        return r < 0 ? protect_error(p, r, NULL) : 0;
+}
+
+/* The project where it is no writable folder, nor in one: what its configuration names may be. */
+static int protect_from_project(struct protecting *p) {
+        int r = protect_project_orders(p);
+
+        return r < 0 ? protect_error(p, r, NULL) : 0;
+}
+
+/* Calls `protect` with the folder of a rule, or NULL, the project. */
+static int protect_open(const struct protecting *all, const struct resolved_rule *rule,
+                        int (*protect)(struct protecting *p)) {
+        _cleanup_strv_ char **repositories = NULL, **worktrees = NULL;
+        struct protecting p = *all;
+        int r;
+
+        p.is_git_dir = rule && rule->giver == PLAN_BY_GIT;
+        p.repositories = &repositories;
+        p.worktrees = &worktrees;
+        p.below = p.is_git_dir ? ".git" : "";
+        p.top = p.path = rule ? rule->source : p.resolved->project;
+        p.fd = p.top_fd = open(p.top, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        /* Whoever mounts it says what is wrong. */
+        if (p.fd < 0)
+                return 0;
+        r = protect(&p);
+        (void)close(p.fd);
+        close_fdp(&p.git_fd);
+        free(p.git_dir);
+        strv_free(p.globs);
+        return r;
 }
 
 int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
         _cleanup_strv_ char **targets = NULL;
         bool is_strict = s->policy->protects_strictly;
         unsigned n_repositories = 0;
+        const struct protecting all = {.resolved = s,
+                                       .git_fd = -EBADF,
+                                       .n_repositories = &n_repositories,
+                                       .targets = &targets,
+                                       .err = err};
         size_t n = s->files.n_rules;
         int r = is_strict ? strict_check(s, err) : 0;
 
         if (r >= 0 && protect_home_targets(s, &targets) < 0)
                 r = error_oom(err);
-        for (size_t i = 0; i < n && r >= 0; i++) {
-                _cleanup_strv_ char **repositories = NULL, **worktrees = NULL;
-                struct protecting p = {.resolved = s,
-                                       .below = "",
-                                       .is_git_dir = s->files.rules[i].giver == PLAN_BY_GIT,
-                                       .git_fd = -EBADF,
-                                       .n_repositories = &n_repositories,
-                                       .repositories = &repositories,
-                                       .worktrees = &worktrees,
-                                       .targets = targets,
-                                       .err = err};
-
-                if (!protect_is_writable(s, &s->files.rules[i]))
-                        continue;
-                if (p.is_git_dir)
-                        p.below = ".git";
-                p.top = p.path = s->files.rules[i].source;
-                p.fd = p.top_fd = open(p.top, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-                /* Whoever mounts it says what is wrong. */
-                if (p.fd < 0)
-                        continue;
-                r = protect_folder(&p);
-                (void)close(p.fd);
-                close_fdp(&p.git_fd);
-                free(p.git_dir);
-                strv_free(p.globs);
+        for (size_t i = 0; i < n && r >= 0; i++)
+                if (protect_is_writable(s, &s->files.rules[i]))
+                        r = protect_open(&all, &s->files.rules[i], protect_folder);
+        if (r >= 0 && s->project && !protect_can_be_written(s, s->project))
+                r = protect_open(&all, NULL, protect_from_project);
+        for (size_t done = 0; r >= 0 && done < strv_length(targets);) {
+                done = strv_length(targets);
+                for (size_t i = 0; i < n && r >= 0; i++)
+                        if (protect_is_writable(s, &s->files.rules[i]))
+                                r = protect_open(&all, &s->files.rules[i], protect_targets);
         }
         return r >= 0 && is_strict ? strict_finish(s, err) : r;
 }

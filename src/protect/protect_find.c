@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/responds.h"
 #include "host/glob.h"
+#include "protect_home.h"
 #include "protect_names.h"
 #include "protect_rules.h"
 #include "protect_stubs.h"
@@ -79,6 +80,12 @@ static bool is_no_target(const struct protecting *p, const char *path) {
 
 /* A symlink can't be bound, and what it says is looked at in the end; what it leads to can, and is obeyed as
  * it is: as it says, since a link on the way may be the command's to replace, and in the end. */
+static int protect_led_to(const struct protecting *p, const char *path) {
+        return is_no_target(p, path)           ? 0
+               : path_is_beneath(path, p->top) ? protect_target(p, path)
+                                               : protect_take_target(p->resolved, path, p->targets);
+}
+
 static int protect_linked(const struct protecting *p, const char *link) {
         _cleanup_free_ char *folder = path_parent(link), *said = NULL, *canonical = NULL;
         struct protecting linked = *p;
@@ -95,10 +102,8 @@ static int protect_linked(const struct protecting *p, const char *link) {
         if ((path_is_beneath(said, p->top) || path_is_beneath(canonical, p->top)) &&
             ++*p->n_repositories > PROTECT_REPOSITORIES_MAX)
                 return -E2BIG;
-        r = is_no_target(p, said) ? 0 : protect_target(&linked, said);
-        return r < 0 || streq(said, canonical) || is_no_target(p, canonical)
-                       ? r
-                       : protect_target(&linked, canonical);
+        r = protect_led_to(&linked, said);
+        return r < 0 || streq(said, canonical) ? r : protect_led_to(&linked, canonical);
 }
 
 struct following {
@@ -140,15 +145,21 @@ static int follow_found(void *data, const char *name, const struct stat *st) {
         return link ? protect_linked(p, link) : -ENOMEM;
 }
 
-/* Where there is more in a protected folder than is looked at. */
-static int refuse_folder(const struct protecting *p, const char *name) {
+/* Where there is more in a protected folder than is looked at.  The folder itself is protected: of very many
+ * files, which no command can have put there, that is all, and said. */
+static int end_folder(const struct protecting *p, const char *name) {
         _cleanup_free_ char *path = path_join(p->path, name),
                             *below = str_concat(p->below, *p->below ? "/" : "", name), *hint = NULL;
 
         if (!path || !below ||
             !(hint = str_format("look who made them; --no-protect %s leaves it open", below)))
                 return -ENOMEM;
-        return error_set(p->err, NSRUN_STAGE_POLICY, -E2BIG, path,
+        if (*p->n_repositories <= PROTECT_REPOSITORIES_MAX && !p->resolved->policy->protects_strictly)
+                return strv_consume(
+                        &p->resolved->git.lacks,
+                        str_format("what symlinks among the many files of %s lead to isn't protected",
+                                   path));
+        return error_set(p->err, NSRUN_STAGE_POLICY, UNSAID(-E2BIG), path,
                          "there are too many files or symlinks in it to protect what they lead to", hint);
 }
 
@@ -165,7 +176,7 @@ static int follow_links_in(struct protecting *p, const char *name, unsigned dept
         char *const globs[] = {glob, NULL};
         int r = !glob ? -ENOMEM : depth < FOLDERS_DEPTH ? glob_find(p->fd, globs, &search) : 0;
 
-        return r == -E2BIG ? refuse_folder(p, name) : r;
+        return r == -E2BIG ? end_folder(p, name) : r;
 }
 
 /* Whether it is a folder, or git's configuration, of which the command gets a version of its own; what
@@ -199,7 +210,8 @@ static int protect_found(void *data, const char *name, const struct stat *st) {
                 return -ENOMEM;
         if (s->policy->protects_strictly && strv_add(&p->found, name) < 0)
                 return -ENOMEM;
-        if (has_own_version(p, name, st) && strv_add(&s->protection.private, source) < 0)
+        if (has_own_version(p, name, st) && !strv_contains(s->protection.private, source) &&
+            strv_add(&s->protection.private, source) < 0)
                 return -ENOMEM;
         /* A repository's folder is the command's to write. */
         if (streq(name, ".git") && !S_ISREG(st->st_mode))
@@ -291,7 +303,7 @@ int protect_in_top(struct protecting *top, const char *name) {
         return strv_contains(top->resolved->protection.names, entry) ? 0 : protect_name(top, name);
 }
 
-int protect_path(const struct protecting *p, const char *path, char **ret_below) {
+int protect_target(const struct protecting *p, const char *path) {
         const char *below = path_below(path, p->top);
         _cleanup_free_ char *name = below ? glob_escape(below) : NULL;
         struct protecting top = protect_top_of(p);
@@ -304,16 +316,5 @@ int protect_path(const struct protecting *p, const char *path, char **ret_below)
         if (r >= 0)
                 r = protect_find(&top);
         strv_free(top.globs);
-        if (r < 0)
-                return r;
-        free(*ret_below);
-        *ret_below = strdup(below);
-        return *ret_below ? 1 : -ENOMEM;
-}
-
-int protect_target(const struct protecting *p, const char *path) {
-        _cleanup_free_ char *below = NULL;
-        int r = protect_path(p, path, &below);
-
-        return r < 0 ? r : 0;
+        return r;
 }

@@ -29,9 +29,10 @@ struct protecting {
         unsigned *n_repositories;
         char ***repositories; /* paths of those below the writable folder that have had their turn */
         char ***worktrees;    /* git dirs of linked worktrees in it */
-        char *const *targets; /* of symlinks of the home */
-        unsigned n_links;     /* of protected names and in their folders, that led here: what they lead to is
-                                 read-only, also a folder */
+        char ***targets;  /* what symlinks of the home, and of such names, and git's configuration lead to in
+                             any writable folder: it has its turn when all folders have had theirs */
+        unsigned n_links; /* of protected names and in their folders, that led here: what they lead to is
+                             read-only, also a folder */
         struct nsrun_error *err;
 };
 
@@ -49,8 +50,5 @@ int protect_leave_closed(void *data, const char *name);
 struct protecting protect_top_of(const struct protecting *p);
 /* Adds `name` in the folder around, unless that was done. */
 int protect_in_top(struct protecting *top, const char *name);
-/* Protects a path that lies in the folder around.  1: *ret_below is where, for the caller to free; 0: it
- * lies elsewhere, or around the repository. */
-int protect_path(const struct protecting *p, const char *path, char **ret_below);
-/* The same, for what a symlink leads to.  -E2BIG, -ENOMEM. */
+/* Protects a path that lies in the folder around, and not around the repository.  -E2BIG, -ENOMEM. */
 int protect_target(const struct protecting *p, const char *path);

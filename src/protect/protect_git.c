@@ -14,6 +14,8 @@
 #include "host/gitorders.h"
 #include "host/glob.h"
 #include "host/subrepositories.h"
+#include "host/user.h"
+#include "protect_home.h"
 #include "protect_names.h"
 
 /* Of each git dir that .git has of a linked worktree; of a submodule's, and of one elsewhere, it is what
@@ -246,6 +248,7 @@ struct ordering {
         const char *folder; /* to which its includes are relative */
         unsigned depth, *n_included;
         char **worktree; /* core.worktree's last value */
+        bool is_users;   /* no repository's */
 };
 
 static int take_order(void *data, const struct gitconfig_entry *entry);
@@ -260,66 +263,73 @@ static int read_plain_below(int folder, const char *name, char **ret) {
         return read_small_fd(fd, INCLUDED_SIZE, ret);
 }
 
-/* Goes on in a file that is included, where that lies in the folder around. */
-static int read_included(const struct ordering *from, const char *path, const char *below) {
+/* Of a repository's includes nothing is opened that is neither the command's to write nor in the repository
+ * of a linked worktree: it could name any file of the host's. */
+static bool may_be_read(const struct ordering *o, const char *path) {
+        const char *common = o->protecting->resolved->git.common_dir;
+
+        return o->is_users || protect_can_be_written(o->protecting->resolved, path) ||
+               (common && strncmp(path, common, (size_t)(strrchr(common, '/') + 1 - common)) == 0);
+}
+
+/* Goes on in a file that is included; on the way to it there is no symlink. */
+static int read_included(const struct ordering *from, const char *path) {
+        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         _cleanup_free_ char *folder = path_parent(path), *text = NULL;
         struct ordering in = *from;
         int r;
 
         if (!folder)
                 return -ENOMEM;
-        if (++in.depth > INCLUDES_DEPTH || ++*in.n_included > INCLUDES_MAX)
+        if (!may_be_read(from, path) || ++in.depth > INCLUDES_DEPTH || ++*in.n_included > INCLUDES_MAX)
                 return 0;
         in.folder = folder;
-        r = read_plain_below(from->protecting->top_fd, below, &text);
+        r = root < 0 ? -errno : read_plain_below(root, path + 1, &text);
         if (r >= 0)
                 r = gitconfig_parse(text, strlen(text), take_order, &in);
-        return r == -ENOMEM || r == -E2BIG ? r : 0;
+        return r == -ENOMEM || r == -E2BIG || r == -ETIMEDOUT ? r : 0;
 }
 
-/* Protects what a configuration names, as it is spelled and where its links lead; `folder` is what a
- * relative path is relative to.  1: *ret_path, *ret_below, for the caller to free, are where. */
-static int protect_named(const struct protecting *p, const char *value, const char *folder, char **ret_path,
-                         char **ret_below) {
-        const char *home = p->resolved->home, *in_home = startswith(value, "~/");
-        _cleanup_free_ char *path = NULL, *canonical = NULL;
-        int r, is_elsewhere;
+/* Protects what a configuration names, as it is spelled and where its links lead, whichever writable folder
+ * has it; `folder` is what a relative path is relative to.  *ret, for the caller to free, is where the links
+ * lead; NULL: nobody knows. */
+static int protect_named(const struct protecting *p, const char *value, const char *folder, char **ret) {
+        _cleanup_free_ char *named = NULL, *path = NULL, *canonical = NULL;
+        int r = user_expand(p->resolved->home, value, &named);
 
-        if (in_home && !home)
-                return 0;
-        path = in_home ? path_join(home, in_home) : path_join(folder, value);
-        r = path ? responds_in_time(AT_FDCWD, path, NULL, p->err) : -ENOMEM;
-        if (r < 0)
+        if (r < 0 || !named)
                 return r;
-        if (path_canonical_to_be(path, &canonical) < 0)
-                return -ENOMEM;
-        r = protect_path(p, path, ret_below);
-        is_elsewhere = r < 0 || streq(path, canonical) ? 0 : protect_path(p, canonical, ret_below);
-        if (is_elsewhere < 0)
-                return is_elsewhere;
-        if (r > 0 || is_elsewhere > 0)
-                *ret_path = is_elsewhere > 0 ? TAKE_PTR(canonical) : TAKE_PTR(path);
-        return r < 0 ? r : r | is_elsewhere;
+        path = path_join(folder, named);
+        r = path ? responds_in_time(AT_FDCWD, path, NULL, p->err) : -ENOMEM;
+        if (r >= 0 && path_canonical_to_be(path, &canonical) < 0)
+                r = -ENOMEM;
+        /* What the repository lies in is the command's to write. */
+        if (r >= 0 && !path_is_beneath(p->path, path))
+                r = protect_take_target(p->resolved, path, p->targets);
+        if (r >= 0 && !path_is_beneath(p->path, canonical))
+                r = protect_take_target(p->resolved, canonical, p->targets);
+        if (r >= 0)
+                *ret = TAKE_PTR(canonical);
+        return r;
 }
 
 /* A word of what git has a shell run.  That is the first of them, which may come to be, or one that is a
  * file of the work tree, where git runs it; a name alone is looked for in PATH, unless it is a script's. */
 static int protect_word(const struct protecting *p, const char *word, bool is_first) {
-        const char *home = p->resolved->home, *in_home = startswith(word, "~/");
-        _cleanup_free_ char *spelled = NULL, *path = NULL, *below = NULL;
+        _cleanup_free_ char *named = NULL, *spelled = NULL, *path = NULL;
         struct stat st;
         int r;
 
-        if (*word == '-' || !strpbrk(word, is_first ? "/" : "/.") || (in_home && !home))
+        if (*word == '-' || !strpbrk(word, is_first ? "/" : "/."))
                 return 0;
-        spelled = in_home ? path_join(home, in_home) : path_join(p->path, word);
-        if (!spelled)
-                return -ENOMEM;
-        r = responds_in_time(AT_FDCWD, spelled, NULL, p->err);
+        r = user_expand(p->resolved->home, word, &named);
+        if (r < 0 || !named)
+                return r;
+        spelled = path_join(p->path, named);
+        r = spelled ? responds_in_time(AT_FDCWD, spelled, NULL, p->err) : -ENOMEM;
         if (r < 0 || (stat(spelled, &st) < 0 ? !is_first : !S_ISREG(st.st_mode)))
                 return r;
-        r = protect_named(p, word, p->path, &path, &below);
-        return r < 0 ? r : 0;
+        return protect_named(p, spelled, p->path, &path);
 }
 
 /* With is_shell as a shell has the words, without quotes and backslashes. */
@@ -356,7 +366,7 @@ static int protect_program(const struct protecting *p, const char *value) {
  * the other to the file that has the entry; or a program. */
 static int take_order(void *data, const struct gitconfig_entry *entry) {
         const struct ordering *o = data;
-        _cleanup_free_ char *path = NULL, *below = NULL;
+        _cleanup_free_ char *path = NULL;
         const char *subsection;
         bool is_include = streq(entry->name, "include.path");
         size_t n;
@@ -369,9 +379,8 @@ static int take_order(void *data, const struct gitconfig_entry *entry) {
         is_include |= gitconfig_is_in(entry->name, "includeif", "path", &subsection, &n);
         if (!entry->value || (!is_include && !streq(entry->name, "core.hookspath")))
                 return gitorders_names_program(entry) ? protect_program(o->protecting, entry->value) : 0;
-        r = protect_named(o->protecting, entry->value, is_include ? o->folder : o->protecting->path, &path,
-                          &below);
-        return r > 0 && is_include ? read_included(o, path, below) : r < 0 ? r : 0;
+        r = protect_named(o->protecting, entry->value, is_include ? o->folder : o->protecting->path, &path);
+        return r >= 0 && path && is_include ? read_included(o, path) : r;
 }
 
 /* Whether a failure to read configuration ends the start.  That a file can't be read doesn't: git takes
@@ -383,16 +392,17 @@ static bool is_refusal(int r) {
 /* What the user's own configuration names counts in all repositories, and where there is none. */
 static int protect_users_orders(const struct protecting *p) {
         const struct resolved_git *git = &p->resolved->git;
-        const char *hooks[] = {git->hooks, NULL};
-        const char *const *const lists[] = {hooks, (const char *const *)git->included};
-        int r = 0;
+        _cleanup_free_ char *worktree = NULL, *hooks = NULL;
+        unsigned n_included = 0;
+        struct ordering o = {.protecting = p,
+                             .folder = p->path,
+                             .n_included = &n_included,
+                             .worktree = &worktree,
+                             .is_users = true};
+        int r = git->hooks && *git->hooks ? protect_named(p, git->hooks, p->path, &hooks) : 0;
 
-        for (size_t i = 0; i < ARRAY_SIZE(lists) && r >= 0; i++)
-                for (const char *const *value = lists[i]; value && *value && r >= 0; value++) {
-                        _cleanup_free_ char *path = NULL, *below = NULL;
-
-                        r = **value ? protect_named(p, *value, p->path, &path, &below) : 0;
-                }
+        STRV_FOREACH (path, git->included)
+                r = r < 0 ? r : take_order(&o, &(struct gitconfig_entry){"include.path", *path});
         STRV_FOREACH (value, git->programs)
                 r = r < 0 ? r : protect_program(p, *value);
         return r;
@@ -444,6 +454,16 @@ int protect_git_orders(const struct protecting *p) {
         common = open_common(p, &common_dir);
         r = common >= 0 ? protect_orders(p, common, common_dir) : common;
         return is_refusal(r) ? r : protect_orders(p, p->git_fd, p->git_dir);
+}
+
+int protect_project_orders(struct protecting *p) {
+        const struct resolved *s = p->resolved;
+
+        p->git_dir = s->git.dir ? strdup(s->git.dir) : path_join(p->path, ".git");
+        if (!p->git_dir)
+                return -ENOMEM;
+        p->git_fd = open(p->git_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        return protect_git_orders(p);
 }
 
 int protect_linked_worktree(const struct protecting *top, const char *git_dir, char **ret_below) {

@@ -10,6 +10,8 @@ int protect_git(struct protecting *p);
 /* Protects the folder of hooks and the files that its configuration names, and what these name in turn; and
  * the folder of hooks that the user's own configuration names.  -ENOMEM. */
 int protect_git_orders(const struct protecting *p);
+/* The same of the project, where the command can't write to that. */
+int protect_project_orders(struct protecting *p);
 /* Where the linked worktree of a git dir in the writable folder is.  1: *ret_below, for the caller to free,
  * is where in that folder; 0: elsewhere, and what its own configuration names is protected. */
 int protect_linked_worktree(const struct protecting *top, const char *git_dir, char **ret_below);

@@ -91,14 +91,16 @@ bool protect_is_writable(const struct resolved *s, const struct resolved_rule *r
         return rule->access == POLICY_RW && rule->is_directory && rule->option != s->files.tmp.option;
 }
 
-static int take_target(const struct home_walk *w, const char *path) {
-        const struct resolved *s = w->resolved;
-
+bool protect_can_be_written(const struct resolved *s, const char *path) {
         for (size_t i = 0; i < s->files.n_rules; i++)
                 if (protect_is_writable(s, &s->files.rules[i]) &&
                     path_is_beneath(path, s->files.rules[i].source))
-                        return strv_contains(*w->ret, path) ? 0 : strv_add(w->ret, path);
-        return 0;
+                        return true;
+        return false;
+}
+
+int protect_take_target(const struct resolved *s, const char *path, char ***to) {
+        return !protect_can_be_written(s, path) || strv_contains(*to, path) ? 0 : strv_add(to, path);
 }
 
 /* Whether a path is taken by its letters: those of the home's folders that programs keep for themselves, to
@@ -122,11 +124,11 @@ static int take_home_link(const struct home_walk *w, const char *folder, const c
                 return 0;
         text[n] = '\0';
         said = path_join(folder, text);
-        r = said ? take_target(w, said) : -ENOMEM;
+        r = said ? protect_take_target(w->resolved, said, w->ret) : -ENOMEM;
         if (r < 0 || is_of_programs(w->resolved, said))
                 return r;
         r = path_canonical_to_be(path, &target);
-        return r < 0 ? r : take_target(w, target);
+        return r < 0 ? r : protect_take_target(w->resolved, target, w->ret);
 }
 
 /* Looks through a folder, `depth` levels of it. */

@@ -8,6 +8,10 @@
 /* Whether it is a folder of the host that the command may write to.  Not /tmp's. */
 bool protect_is_writable(const struct resolved *s, const struct resolved_rule *rule);
 
-/* Adds the paths in such folders that symlinks of the home lead to: those of its hidden names, and in the
- * folders of a table.  -ENOMEM. */
+/* Whether a path lies in such a folder. */
+bool protect_can_be_written(const struct resolved *s, const char *path);
+/* Adds a path that lies in such a folder to *to, once.  -ENOMEM. */
+int protect_take_target(const struct resolved *s, const char *path, char ***to);
+/* Adds those that symlinks of the home lead to: those of its hidden names, and in the folders of a table.
+ * -ENOMEM. */
 int protect_home_targets(const struct resolved *s, char ***ret);

@@ -6,6 +6,7 @@
 
 #include "base/path.h"
 #include "host/gitconfig.h"
+#include "host/user.h"
 #include "rules/home_secrets.h"
 #include "rules/refuse.h"
 #include "rules/rules.h"
@@ -13,9 +14,9 @@
 
 /* Where the value leads, as git has it; NULL: for want of memory. */
 static char *find_hooks(const struct resolved *s, const char *value) {
-        const char *in_home = startswith(value, "~/");
+        _cleanup_free_ char *path = NULL;
 
-        return path_join(in_home && s->home ? s->home : s->project, in_home && s->home ? in_home : value);
+        return user_expand(s->home, value, &path) < 0 ? NULL : path_join(s->project, path ? path : value);
 }
 
 /* Whether a folder holds secrets, or more than hooks. */

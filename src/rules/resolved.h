@@ -115,11 +115,11 @@ struct resolved_git {
         char **included;         /* files that the user's configuration of git includes: absolute paths */
         char **programs;         /* values of its keys that name a program */
         char *settings;          /* of the user's; NULL: none */
-        char **lacks;            /* what of the user's git inside goes without, a note each */
-        char *ignores;           /* the text of the user's own list of names that git ignores; NULL: none */
-        char **identity;         /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */
-        char **worktrees;        /* the .git files of linked worktrees, as the repositories name them */
-        char **trees;            /* of worktrees' folders those in the common git dir, the project's too */
+        char **lacks;     /* what of the user's git inside, or of protection, goes without, a note each */
+        char *ignores;    /* the text of the user's own list of names that git ignores; NULL: none */
+        char **identity;  /* "GIT_AUTHOR_NAME=…" and so on, from the host's git configuration */
+        char **worktrees; /* the .git files of linked worktrees, as the repositories name them */
+        char **trees;     /* of worktrees' folders those in the common git dir, the project's too */
 };
 
 /* What of the network can be reached, with --net=allow. */

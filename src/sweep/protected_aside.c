@@ -128,10 +128,10 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
         return say_of_path(
                 l, place,
                 is_named_aside(l, place)
-                        ? "a protected name that the command made can't be kept aside, and programs on the "
+                        ? "a protected name that came to be can't be kept aside, and programs on the "
                           "host may obey what it is called now"
-                        : "a protected name that the command made can't be kept aside, and is renamed",
-                "look at it, and remove it");
+                        : "a protected name that came to be can't be kept aside, and is renamed",
+                "look at it: if it is yours, give it its name again, else remove it");
 }
 
 static int note_aside(const struct look *l, const char *name, char *aside, bool is_away, bool was_link) {
@@ -173,11 +173,10 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
         if (r == -ENOMEM || (r < 0 && l->is_early))
                 return r == -ENOMEM ? r : 0;
         if (r < 0)
-                return look_say(
-                        l, name,
-                        "a protected name that the command made can't be moved away, and programs on the "
-                        "host obey it",
-                        NULL);
+                return look_say(l, name,
+                                "a protected name that came to be can't be moved away, and programs on the "
+                                "host obey it",
+                                NULL);
         /* While the command runs it may have made the next one: that comes to be, too. */
         if (was && symlinkat(was->link, parent, base) < 0 && !l->is_early)
                 return look_say(l, name, "a protected symlink that the command replaced can't be put back",

@@ -373,6 +373,46 @@ TEST(json_has_the_reasons_and_at_most_ten) {
         assert_int_equal(json_object_array_length(reasons), 10);
 }
 
+#define OUTSIDE(path) path " lies outside of what is exposed, where the sandbox is read-only: "
+#define NO_WAY(path) \
+        OUTSIDE(path) "--tmpfs makes an empty folder; on the host the user may not write there either"
+
+/* A folder of root's alone, a home of nobody's that is in /home, and of system roots, which are never
+ * writable. */
+TEST(no_reason_names_an_option_that_is_refused) {
+        static const struct {
+                const char *command, *of_user, *of_root;
+        } cases[] = {
+                {"touch /root/x", NO_WAY("/root/x"), NULL},
+                {"touch /root/a/x", NO_WAY("/root/a/x"), NULL},
+                {"mkdir /mnt/x", NO_WAY("/mnt/x"),
+                 OUTSIDE("/mnt/x") "--rw exposes a folder of the host's, --tmpfs makes an empty one"},
+                {"touch /srv/x",
+                 "/srv is on the host, and the user may not write there either: nothing allows it",
+                 "/srv is on the host and isn't exposed: --rw exposes a folder in it, never all of it"},
+                {"touch /opt/x",
+                 "/opt is read-only, and the user may not write there on the host either: nothing allows it",
+                 "/opt is exposed read-only: --rw exposes a folder in it, never all of it"},
+                {"ls /srv/.", "/srv is on the host and isn't exposed: --ro /srv exposes it",
+                 "/srv is on the host and isn't exposed: --ro /srv exposes it"},
+        };
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                const char *reason = geteuid() == 0 ? cases[i].of_root : cases[i].of_user;
+                _cleanup_free_ char *line = reason ? text_of("nsrun: reason: %s\n", reason) : NULL;
+                _cleanup_outcome_ struct outcome o = {0};
+                const char *found;
+
+                if (!reason)
+                        continue;
+                RUN(s, &o, "--explain", "--", "sh", "-c", cases[i].command);
+                found = strstr(o.err, line);
+                if (!found || strstr(o.err, "nsrun: reason: ") != found || found[strlen(line)])
+                        fail_msg("%s: not the one reason '%s': %s", cases[i].command, line, o.err);
+        }
+}
+
 int main(void) {
         return run_all_tests();
 }

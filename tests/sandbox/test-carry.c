@@ -125,6 +125,8 @@ static int accept_key(const struct site *s, const char *number, const char *key,
         }
         (void)close(fd);
         assert_int_equal(waitpid(pid, &status, 0), pid);
+        if (streq(answer, "y\n") && WEXITSTATUS(status) != 0)
+                fail_msg("%s", text);
         return WEXITSTATUS(status);
 }
 
@@ -188,40 +190,28 @@ TEST_WITH(what_is_kept_aside_is_reviewed, setup, site_teardown) {
         expect_kept(s, "");
 }
 
-/* Whatever it makes of its own version. */
-TEST_WITH(a_version_that_is_no_file_leaves_the_hosts_as_it_was, setup, site_teardown) {
-        static const struct {
-                const char *script, *said;
-        } cases[] = {
-                {"ln -s /etc/passwd", "is no plain file"},
-                {"mkfifo", "is no plain file"},
-                {"mkdir", "is no plain file"},
-                {"truncate -s 70M", "has more than 1 MiB"},
-                {"echo '[evil' | tee", "git can't read the command's version of it"},
-        };
+/* A key's values are kept all together, and so is a key without any. */
+TEST_WITH(a_key_with_several_values_has_each_once, setup, site_teardown) {
+        static const char show[] =
+                "git config --get-all x.y | tr '\\n' ' '; git config --type=bool x.bare || echo none";
         const struct site *s = *state;
-        _cleanup_free_ char *config = path_of(s->project, ".git/config"), *before = NULL;
         _cleanup_outcome_ struct outcome o = {0};
 
         NEED_GIT();
-        before = file_text(config);
-        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-                _cleanup_free_ char *after = NULL,
-                                    *script = text_of("f=$(readlink .git/config) && rm $f && %s $f",
-                                                      cases[i].script);
-
-                RUN(s, &o, "--", "sh", "-c", script);
-                expect_status(&o, 0);
-                expect_in(o.err, cases[i].said);
-                expect_in(o.err, ": nothing of it is carried: ");
-                after = file_text(config);
-                assert_string_equal(after, before);
-        }
-        /* A hard link is a file. */
-        RUN(s, &o, "--", "sh", "-c", "f=$(readlink .git/config); ln $f $f.2; git config user.name Linked");
-        assert_string_equal(o.err, "");
-        on_host(s, "git config user.name", &o);
-        expect_out(&o, "Linked\n");
+        on_host(s, "git config x.y 1", &o);
+        RUN(s, &o, "--", "sh", "-c", "git config --add x.y 2; printf '[x]\\n\\tbare\\n' >>.git/config");
+        RUN(s, &o, "--", "sh", "-c", show);
+        expect_out(&o, "1 2 true\n");
+        RUN(s, &o, "--", "git", "config", "--add", "x.y", "3");
+        assert_int_equal(accept_key(s, "1", "x.y", "y\n"), 0);
+        RUN(s, &o, "--", "sh", "-c", show);
+        expect_out(&o, "1 2 3 true\n");
+        on_host(s, show, &o);
+        expect_out(&o, "1 2 3 none\n");
+        assert_int_equal(accept_number(s, "1", "y\n"), 0);
+        on_host(s, show, &o);
+        expect_out(&o, "1 2 3 true\n");
+        expect_kept(s, "");
 }
 
 /* A folder of protected names is the command's own: hooks run inside, a checkout of other skills is whole,
@@ -410,11 +400,11 @@ TEST_WITH(what_an_agent_wrote_is_taken_over_by_a_person, setup, site_teardown) {
         on_host(s, "rm -r \"$XDG_CACHE_HOME/nsrun/agents\"", &o);
 }
 
-/* With the modes that it had, and for others no wider than what is there. */
-TEST_WITH(what_is_taken_over_has_its_modes, setup, site_teardown) {
+/* With the modes that it had, and for others no wider than what is there; and with its time. */
+TEST_WITH(what_is_taken_over_has_its_modes_and_times, setup, site_teardown) {
         static const char make[] =
                 "umask 22; echo token >.npmrc; chmod 600 .npmrc; mkdir -m 700 .vscode; echo x >.vscode/f; echo y >.envrc\n"
-                "chmod 755 .envrc; echo z >.yarnrc.yml";
+                "chmod 755 .envrc; touch -d @9 .envrc .vscode/f; echo z >.yarnrc.yml";
         const struct site *s = *state;
         _cleanup_free_ char *review = text_of("'%s' review", program());
         _cleanup_outcome_ struct outcome o = {0};
@@ -429,8 +419,11 @@ TEST_WITH(what_is_taken_over_has_its_modes, setup, site_teardown) {
 
                 assert_int_equal(accept_number(s, number, "yes\n"), 0);
         }
-        on_host(s, "stat -c '%n %a' .npmrc .vscode .vscode/f .envrc .yarnrc.yml; cat .envrc mine", &o);
-        expect_out(&o, ".npmrc 600\n.vscode 700\n.vscode/f 644\n.envrc 700\n.yarnrc.yml 644\ny\nmine\n");
+        on_host(s,
+                "stat -c '%n %a' .npmrc .vscode .vscode/f .envrc .yarnrc.yml; cat .envrc mine; stat -c %Y .envrc .vscode/f",
+                &o);
+        expect_out(&o,
+                   ".npmrc 600\n.vscode 700\n.vscode/f 644\n.envrc 700\n.yarnrc.yml 644\ny\nmine\n9\n9\n");
 }
 
 /* A NUL hides nothing, and what can't be shown at all is put nowhere. */

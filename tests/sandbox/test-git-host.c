@@ -428,6 +428,42 @@ TEST(protected_files_that_a_moved_head_has_otherwise_are_told) {
         assert_string_equal(o.err, "");
 }
 
+/* Whatever it makes of its own version. */
+TEST_WITH(a_version_that_is_no_file_leaves_the_hosts_as_it_was, setup, site_teardown) {
+        static const struct {
+                const char *script, *said;
+        } cases[] = {
+                {"ln -s /etc/passwd", "is no plain file"},
+                {"mkfifo", "is no plain file"},
+                {"mkdir", "is no plain file"},
+                {"truncate -s 70M", "has more than 1 MiB"},
+                {"echo '[evil' | tee", "git can't read the command's version of it"},
+        };
+        const struct site *s = *state;
+        _cleanup_free_ char *config = path_of(s->project, ".git/config"), *before = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        before = file_text(config);
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *after = NULL,
+                                    *script = text_of("f=$(readlink .git/config) && rm $f && %s $f",
+                                                      cases[i].script);
+
+                RUN(s, &o, "--", "sh", "-c", script);
+                expect_status(&o, 0);
+                expect_in(o.err, cases[i].said);
+                expect_in(o.err, ": nothing of it is carried: ");
+                after = file_text(config);
+                assert_string_equal(after, before);
+        }
+        /* A hard link is a file. */
+        RUN(s, &o, "--", "sh", "-c", "f=$(readlink .git/config); ln $f $f.2; git config user.name Linked");
+        assert_string_equal(o.err, "");
+        run_outside(s, &o, "git config user.name");
+        expect_out(&o, "Linked\n");
+}
+
 int main(void) {
         return run_all_tests();
 }

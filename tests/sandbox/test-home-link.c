@@ -121,6 +121,83 @@ TEST(what_the_users_configuration_of_git_names_is_protected) {
         }
 }
 
+static void stage_passwd(void *data) {
+        stage_enter();
+        stage_bind(data, "/etc/passwd");
+}
+
+/* What lies in another writable folder ($O, me's home) than the repository. */
+static const struct {
+        const char *before, *option, *target; /* on the host, in the project; below $O */
+} elsewhere[] = {
+        {"git config --global core.hooksPath $O/hooks", "--project=.", "hooks/x"},
+        {"git config --global core.hooksPath $O/hooks", "--no-project", "hooks/x"},
+        {"git config core.hooksPath $O/hooks; mkdir -p $O/hooks s; >s/x; ln -s $PWD/s/x $O/hooks",
+         "--project=.", "hooks/x"},
+        {"git config core.hooksPath $O/hooks; mkdir $O/hooks", "--project=.", "hooks/x"},
+        {"git config core.hooksPath '~me/hooks'", "--project=.", "hooks/x"},
+        {"git config --global include.path '~me/inc'", "--project=.", "inc"},
+        {"git config include.path $O/inc; git config -f $O/inc core.hooksPath $O/hooks", "--project=.",
+         "hooks/x"},
+        {"git config --global includeIf.gitdir:/no/.path $O/inc; git config -f $O/inc core.hooksPath $O/hooks",
+         "--project=.", "hooks/x"},
+        {"git config include.path $O/../home/inc; git config --global include.path inc; git config -f ~/inc core.hooksPath $O/hooks",
+         "--project=.", "hooks/x"},
+        {"git config alias.a '!$O/bin/x'; git config alias.a \"!$O/bin/x\"", "--project=.", "bin/x"},
+        {"rm -r .git/hooks; ln -s $O/hooks .git; mkdir $O/hooks", "--project=.", "hooks/x"},
+        {"mkdir $O/husky; ln -s $O/husky .husky", "--project=.", "husky/x"},
+        {"git config core.hooksPath $O/hooks", "--overlay=.", "hooks/x"},
+        {"git init -q ../m; git -C ../m config include.path ../inc; git config -f ../m/inc core.hooksPath $O/hooks; "
+         "git -C ../m commit -q --allow-empty -m m; rm -rf .git; git -C ../m worktree add -qf ../project",
+         "--project=.", "hooks/x"},
+};
+
+TEST(what_configuration_names_in_another_writable_folder_is_protected) {
+        const struct site *s = *state;
+        _cleanup_free_ char *passwd = path_of(s->root, "passwd"), *free_file = path_of(s->outside, "free"),
+                            *text = text_of("me:x:%u:%u::%s:/bin/sh\n", geteuid(), getegid(), s->outside);
+
+        if (!has_program("git"))
+                skip_because("skipped: git is not installed");
+        make_file(s->root, "passwd", text);
+        assert_int_equal(setenv("O", s->outside, 1), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++) {
+                _cleanup_free_ char *
+                        before = text_of(
+                               "rm -rf .git .husky s $O/* ../m ../inc ~/.gitconfig; git init -q .; git config --global user.name J; git config --global user.email j@example.org\n%s",
+                               elsewhere[i].before),
+                       *target = path_of(s->outside, elsewhere[i].target), *kept = NULL;
+                const char *const argv[] = {program(),
+                                            "run",
+                                            "--rw",
+                                            s->outside,
+                                            elsewhere[i].option,
+                                            "--",
+                                            "sh",
+                                            "-c",
+                                            "mkdir -p \"${1%/*}\"; echo evil >\"$1\"; echo >\"$2\"",
+                                            "sh",
+                                            target,
+                                            free_file,
+                                            NULL};
+                _cleanup_outcome_ struct outcome o = {0};
+
+                run_outside(s, &o, before);
+                assert_string_equal(o.err, "");
+                outcome_clear(&o);
+                run(
+                        &(struct request){
+                                .argv = argv, .cwd = s->project, .in_child = stage_passwd, .data = passwd},
+                        &o);
+                kept = access(target, F_OK) == 0 ? file_text(target) : NULL;
+                if (kept && strstr(kept, "evil"))
+                        fail_msg("%s: %s", elsewhere[i].before, o.err);
+                if (unlink(free_file) < 0)
+                        fail_msg("%s: %s", elsewhere[i].before, o.err);
+        }
+        assert_int_equal(unsetenv("O"), 0);
+}
+
 static int remove_of(const char *folder, const char *name) {
         _cleanup_free_ char *path = path_of(folder, name);
 
@@ -184,11 +261,6 @@ TEST(what_symlinks_of_the_home_lead_to_is_protected) {
         make_link(s->home, ".zshrc", "project/current/rc");
         NSRUN(s, project, &o, "run", "--project=.", "--", "sh", "-c", "ln -sfn . current");
         expect_in(o.err, "a protected symlink is put back");
-}
-
-static void stage_passwd(void *data) {
-        stage_enter();
-        stage_bind(data, "/etc/passwd");
 }
 
 /* Where HOME names none that a sandbox can have, passwd's is the home whose secrets are kept. */

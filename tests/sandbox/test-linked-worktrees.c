@@ -120,8 +120,8 @@ TEST(symlinks_that_a_command_makes_leave_a_way_to_start) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *refused = text_of(
-                "nsrun: there are too many files or symlinks in it to protect what they lead to: %s/sub/.claude: "
-                "Argument list too long; look who made them; --no-protect sub/.claude leaves it open",
+                "nsrun: there are too many files or symlinks in it to protect what they lead to: %s/sub/.claude; "
+                "look who made them; --no-protect sub/.claude leaves it open",
                 s->project);
 
         on_host(s,
@@ -161,6 +161,39 @@ TEST(a_protected_symlink_into_a_git_dir_leaves_git_whole) {
         assert_string_equal(o.err, "");
         RUN(s, &o, "--", "sh", "-c", "echo evil >.git/own/x");
         expect_in(o.err, "cannot create .git/own/x: Read-only file system");
+}
+
+TEST(a_folder_of_very_many_files_is_protected_but_for_what_it_leads_to) {
+        const struct site *s = *state;
+        _cleanup_free_ char *note = text_of(
+                "nsrun: note: what symlinks among the many files of %s/.vscode lead to isn't protected\n",
+                s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, "mkdir .vscode; cd .vscode; seq 100001 | xargs touch", &o);
+        RUN(s, &o, "--", "sh", "-c", "echo evil >.vscode/1; echo done");
+        expect_out(&o, "done\n");
+        expect_in(o.err, note);
+        on_host(s, "cat .vscode/1; rm .vscode/1", &o);
+        expect_out(&o, "");
+        RUN(s, &o, "--", "true");
+        assert_string_equal(o.err, "");
+}
+
+/* A sandbox that stands above the project takes nothing of it away. */
+TEST(what_is_kept_aside_is_accepted_beside_a_sandbox_above) {
+        const struct site *s = *state;
+        _cleanup_free_ char *beside =
+                text_of("mkfifo ../in ../out\n(cd /; exec '%s' run --no-project -- sh -c "
+                        "'echo; read x') <../in >../out &\n"
+                        "exec 3>../in; read x <../out; setsid -w '%s' review --accept 1 2>&1 || :\n"
+                        "echo >&3; wait",
+                        program(), program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--", "sh", "-c", "echo evil >.envrc");
+        on_host(s, beside, &o);
+        expect_in(o.out, "nobody can be asked: ");
 }
 
 int main(void) {

@@ -294,7 +294,8 @@ TEST(a_kill_loses_nothing_that_is_to_be_kept_aside) {
         "mv t .github/hooks; while [ -e .github/hooks ]; do :; done; }; mkdir .github\n"    \
         "plain() { sed 's/-[0-9a-f]\\{16\\}/-X/; s/-[a-z0-9]*\\/away\\/[0-9a-f]*/-X/'; }\n" \
         "look() { find . -name mine | sort | plain; }; "
-#define IS_RENAMED "can't be kept aside, and is renamed: %s/%s; look at it, and remove it\n"
+#define IS_RENAMED \
+        "can't be kept aside, and is renamed: %s/%s; look at it: if it is yours, give it its name again, else remove it\n"
 
 /* More than is kept, or nothing that can be: in a folder above where its own is gone, and be that closed. */
 TEST(what_cannot_be_kept_is_put_back) {
@@ -302,7 +303,7 @@ TEST(what_cannot_be_kept_is_put_back) {
                 "(fill; mkdir t; mkfifo t/mine; mv t .idea; while [ -e .idea ]; do :; done; >go) &\n"
                 "%s run %s %s -- sh -c '>ready; until [ -e go ]; do :; done; rm -r .github; chmod 555 .' 2>&1 | "
                 "plain\nlook; rm -r .*.aside-* ready go";
-        const char note[] = "nsrun: note: a protected name that the command made " IS_RENAMED;
+        const char note[] = "nsrun: note: a protected name that came to be " IS_RENAMED;
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -329,7 +330,7 @@ TEST(what_cannot_be_kept_after_a_kill_is_put_back_or_stays) {
                 "%s; next() { %s run --project ../o -- true 2>&1; }; until next >err; [ -s err ]; do :; done\n"
                 "plain <err; look; (cd $XDG_CACHE_HOME/nsrun; look; [ ! -e */away ] || { cd ->/dev/null; next | cmp - err; })\n"
                 "rm -rf $XDG_CACHE_HOME/nsrun/*/away/*; next; ls $XDG_CACHE_HOME/nsrun; rm -rf *";
-        const char note[] = "nsrun: note: what the command of an earlier run left " IS_RENAMED;
+        const char note[] = "nsrun: note: what came to be in an earlier run " IS_RENAMED;
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -355,7 +356,7 @@ TEST(without_a_store_what_is_made_is_renamed) {
                 "while [ -e .github/hooks ]; do :; done; mv .github g; ln -s g .github' 2>&1; cat .envrc.*) | "
                 "sed 's/-[0-9a-f]\\{16\\}/-X/'",
                 program());
-        static const char note[] = "nsrun: note: a protected name that the command made " IS_RENAMED;
+        static const char note[] = "nsrun: note: a protected name that came to be " IS_RENAMED;
         _cleanup_free_ char *
                 envrc = text_of(note, s->project, ".envrc.aside-X"),
                *link = text_of(note, s->project, ".github.aside-X"),

@@ -617,7 +617,7 @@ TEST(too_many_repositories_are_refused) {
         const struct site *s = *state;
         _cleanup_free_ char *line = text_of(
                 "nsrun: there are too many repositories, git dirs and symlinks of protected folders in it to "
-                "protect them: %s: Argument list too long; look who made them; --no-protect GLOB leaves folders "
+                "protect them: %s; look who made them; --no-protect GLOB leaves folders "
                 "open, --no-protect .git/modules those of submodules",
                 s->project);
         _cleanup_outcome_ struct outcome o = {0};

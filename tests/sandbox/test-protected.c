@@ -194,10 +194,9 @@ TEST(what_is_renamed_is_no_protected_name_or_the_note_says_so) {
         RUN(s, &o, "--protect=skills/[!.]*", "--protect=conf.d/*", "--protect=conf.d/.*", "--", "sh", "-c",
             "mkfifo skills/evil conf.d/evil");
         expect_status(&o, 0);
-        expect_in(o.err,
-                  "note: a protected name that the command made can't be kept aside, and is renamed: ");
+        expect_in(o.err, "note: a protected name that came to be can't be kept aside, and is renamed: ");
         expect_in(o.err, "/skills/.evil.aside-");
-        expect_in(o.err, "note: a protected name that the command made can't be kept aside, and programs on "
+        expect_in(o.err, "note: a protected name that came to be can't be kept aside, and programs on "
                          "the host may obey what it is called now: ");
         expect_in(o.err, "/conf.d/.evil.aside-");
         on_host(s, "ls -A skills conf.d | sed 's/aside-.*/aside-N/'", &o);

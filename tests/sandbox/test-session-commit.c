@@ -154,6 +154,26 @@ TEST(what_else_the_host_obeys_is_to_be_named) {
         end(s, id);
 }
 
+/* Wherever the repository is whose configuration names it. */
+TEST(what_the_project_names_in_another_folder_is_to_be_named) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL,
+                            *before =
+                                    text_of("git init -q .; git config core.hooksPath %s/hooks", s->outside),
+                            *script = text_of("cd %s; mkdir hooks; echo evil >hooks/x; echo x >file",
+                                              s->outside);
+
+        want_git();
+        outside(s, before);
+        id = start_over(s, s->outside);
+        expect_good_join(s, id, script, "");
+        expect_commit(s, id, NULL, "committed 1 path\n",
+                      "nsrun: note: hooks" LEFT_OUT "\n"
+                      "nsrun: note: hooks/x" LEFT_OUT "\n");
+        outside(s, "[ ! -e ../outside/hooks ] && [ -e ../outside/file ]");
+        end(s, id);
+}
+
 TEST(a_git_dir_is_one_by_what_is_in_it) {
         const struct site *s = *state;
         _cleanup_free_ char *id = NULL;
