@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 #include "base/sys.h"
-#include "net/helper.h"
+#include "net/confine.h"
 #include "net/question.h"
 
 #define CLIENTS_MOST \

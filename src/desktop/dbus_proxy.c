@@ -12,7 +12,7 @@
 #include "base/sys.h"
 #include "boundary/operation.h"
 #include "dbus.h"
-#include "net/helper.h"
+#include "net/confine.h"
 
 #define WORDS_MOST 1024U
 /* Messages of 128 MiB are allowed by the protocol, and the proxy keeps what it can't pass on yet. */

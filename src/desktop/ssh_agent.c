@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
-#include "net/helper.h"
+#include "net/confine.h"
 #include "net/question.h"
 #include "ssh.h"
 

@@ -2,12 +2,11 @@
 /* nsrun-http: HTTP for `nsrun mcp --http`, which starts it. */
 #include <event2/listener.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "base/sys.h"
+#include "net/confine.h"
 #include "server.h"
 
 enum {
@@ -48,7 +47,7 @@ static int server_prepare(struct http_server *s) {
         struct event *control, *timer;
 
         if (recv(HTTP_FD_CONTROL, &s->start, sizeof(s->start), 0) != sizeof(s->start) ||
-            setrlimit(RLIMIT_NOFILE, &most) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
+            setrlimit(RLIMIT_NOFILE, &most) < 0)
                 return -EPROTO;
         s->base = event_base_new();
         s->http = s->base ? evhttp_new(s->base) : NULL;
@@ -66,7 +65,7 @@ static int server_prepare(struct http_server *s) {
         if (!bound)
                 return -ENOMEM;
         evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(bound), pause_listening);
-        return 0;
+        return confine_http();
 }
 
 int main(void) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* nsrun-net without what it doesn't need: no capability, no file but those that the C library looks names up
- * with and these for reading, no program, no process but its threads, no other kind of socket. */
+/* See confine.h: Landlock for files, and filters of calls. */
+#include "confine.h"
+
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <sched.h>
@@ -12,7 +13,6 @@
 
 #include "base/file.h"
 #include "base/sys.h"
-#include "helper.h"
 
 /* Of <linux/landlock.h>, which the build may not have. */
 struct landlock_files {
@@ -287,6 +287,10 @@ int confine(void) {
 
         return confine_with(places, place_folders(places, readable, ARRAY_SIZE(readable), ACCESS_READ),
                             &helper_filter);
+}
+
+int confine_http(void) {
+        return confine_with(NULL, 0, &helper_filter);
 }
 
 int confine_agent(void) {

@@ -96,10 +96,3 @@ int datagram_turn(struct helper *h);
 
 /* control.c: what is asked of a session's network while it lives. */
 int control_start(struct helper *h, int fd);
-
-/* confine.c: takes from this process all that it can do without. */
-int confine(void);
-/* The same of desktop/ssh_agent.c and desktop/browser.c, which need less. */
-int confine_agent(void);
-/* The same of what desktop/dbus_proxy.c becomes: `program`, which may make a socket in `folder`. */
-int confine_proxy(const char *program, int folder);

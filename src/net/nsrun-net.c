@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "confine.h"
 #include "desktop/browser.h"
 #include "desktop/dbus_proxy.h"
 #include "desktop/ssh_agent.h"

@@ -428,6 +428,23 @@ TEST(connections_that_say_nothing_are_outlived) {
         http_close(s, &h, "");
 }
 
+TEST(the_program_that_reads_http_has_no_right_that_it_does_not_need) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct http h;
+
+        if (!has_http())
+                skip_because("skipped: nsrun was built without libevent");
+        HTTP_OPEN_PLAIN(s, &h);
+        script = text_of("grep -E '^(CapPrm|NoNewPrivs|Seccomp):' /proc/$(pgrep -P %d nsrun-http)/status",
+                         (int)h.running.pid);
+        run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, NULL}}, &o);
+        expect_out(&o, "CapPrm:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
+        expect_answer(send_as(&h, "POST", JSON CALLS, BASH("true")), "200", "exit status: 0");
+        http_close(s, &h, "");
+}
+
 TEST(a_killed_server_takes_all_with_it) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
