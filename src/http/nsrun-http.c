@@ -65,7 +65,7 @@ static int server_prepare(struct http_server *s) {
         if (!bound)
                 return -ENOMEM;
         evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(bound), pause_listening);
-        return confine_http();
+        return confine_http(s->start.port == 0);
 }
 
 int main(void) {

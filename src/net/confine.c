@@ -197,6 +197,12 @@ static const struct sock_filter helper_rest[] = {
         ALLOW_READING(SYS_open, 1),
 #endif
         ALLOW_THREADS,
+        /* Whether a process lives. */
+        FOR(SYS_pidfd_send_signal, 4),
+        LOAD_ARGUMENT(1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
+        REFUSE(EPERM),
+        RETURN(SECCOMP_RET_ALLOW),
         FOR(SYS_ioctl, 5),
         LOAD_ARGUMENT(1),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FIONREAD, 2, 0),
@@ -263,14 +269,15 @@ static int install_filter(const struct confine_filter *f) {
         return sys_seccomp_filter(0, code, n + f->n_rest);
 }
 
-static int confine_with(const struct place *places, size_t n_places, const struct confine_filter *f) {
+static int confine_with(bool has_files, const struct place *places, size_t n_places,
+                        const struct confine_filter *f) {
         int r = sys_capset_empty();
 
         if (r >= 0)
                 r = sys_prctl(PR_SET_NO_NEW_PRIVS, 1, 0);
         if (r >= 0)
                 r = sys_prctl(PR_SET_DUMPABLE, 0, 0);
-        if (r >= 0)
+        if (r >= 0 && !has_files)
                 r = confine_files(places, n_places);
         return r < 0 ? r : install_filter(f);
 }
@@ -285,16 +292,17 @@ static size_t place_folders(struct place *places, const char *const *paths, size
 int confine(void) {
         struct place places[ARRAY_SIZE(readable)];
 
-        return confine_with(places, place_folders(places, readable, ARRAY_SIZE(readable), ACCESS_READ),
+        return confine_with(false, places,
+                            place_folders(places, readable, ARRAY_SIZE(readable), ACCESS_READ),
                             &helper_filter);
 }
 
-int confine_http(void) {
-        return confine_with(NULL, 0, &helper_filter);
+int confine_http(bool looks_at_peers) {
+        return confine_with(looks_at_peers, NULL, 0, &helper_filter);
 }
 
 int confine_agent(void) {
-        return confine_with(NULL, 0, &agent_filter);
+        return confine_with(false, NULL, 0, &agent_filter);
 }
 
 int confine_proxy(const char *program, int folder) {
@@ -308,5 +316,5 @@ int confine_proxy(const char *program, int folder) {
         n += place_folders(places + n, executable, ARRAY_SIZE(executable), ACCESS_READ | ACCESS_EXECUTE);
         places[n++] = (struct place){.fd = fd, .access = ACCESS_READ_FILE | ACCESS_EXECUTE};
         places[n++] = (struct place){.fd = folder, .access = ACCESS_MAKE_SOCKET | ACCESS_REMOVE_FILE};
-        return confine_with(places, n, &proxy_filter);
+        return confine_with(false, places, n, &proxy_filter);
 }
