@@ -127,12 +127,11 @@ static int mount_open_flags(const struct plan_op *op) {
 }
 
 int mount_point_again(const struct mounting *m, const struct plan_op *op, struct mount_place *ret) {
-        int fd = m->new_root;
+        bool has_path = op->makes_target && strlen(op->target) < PLACE_PATH_MAX - 24;
+        int fd = has_path ? m->new_root : beneath_open(m->new_root, op->target + 1, mount_open_flags(op), 0);
 
-        if (!op->makes_target)
-                fd = beneath_open(m->new_root, op->target + 1, mount_open_flags(op), 0);
         if (fd >= 0)
-                *ret = (struct mount_place){.fd = fd, .path = op->makes_target ? op->target + 1 : ""};
+                *ret = (struct mount_place){.fd = fd, .path = has_path ? op->target + 1 : ""};
         return fd < 0 ? fd : 0;
 }
 
@@ -244,11 +243,13 @@ static int mount_private_link(struct mounting *m, const struct plan_op *op) {
 static int mount_copy(struct mounting *m, const struct plan_op *op) {
         _cleanup_close_ int source =
                 beneath_open(m->old_root, op->source + 1, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+        struct stat st = {.st_mode = S_IFREG};
+        int r = source < 0 ? source : sys_fstat(source, &st);
         char bytes[16384];
-        ssize_t n = source < 0 ? source : sys_read(source, bytes, sizeof(bytes));
-        int r;
+        ssize_t n = r < 0 || !S_ISREG(st.st_mode) ? r : sys_read(source, bytes, sizeof(bytes));
 
-        if (source == -EACCES || source == -ELOOP || source == -ENOENT || n == 0 || n == sizeof(bytes))
+        /* -ENXIO: it is a socket. */
+        if (n == -EACCES || n == -ELOOP || n == -ENOENT || n == -ENXIO || n == 0 || n == sizeof(bytes))
                 return 0;
         if (n < 0)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, (int)n, op->source, "the source can't be read",

@@ -131,6 +131,8 @@ static void stage_sizes(nsrun_unused void *data) {
         stage_make_file("/etc/protocols", "");
         memset(large, 'x', sizeof(large) - 1);
         stage_make_file("/etc/mime.types", large);
+        if (mkfifo("/etc/manpath.config", 0644) < 0)
+                stage_fail("/etc/manpath.config");
 }
 
 /* What changes meanwhile, or is large, is bound. */
@@ -145,7 +147,7 @@ TEST(small_files_that_do_not_change_are_copied) {
         _cleanup_outcome_ struct outcome o = {0};
 
         run(&(struct request){.argv = argv, .cwd = s->root, .in_child = stage_sizes}, &o);
-        expect_out(&o, "one\n19999\n0\n/etc/hosts\n/etc/mime.types\n/etc/protocols\n");
+        expect_out(&o, "one\n19999\n0\n/etc/hosts\n/etc/manpath.config\n/etc/mime.types\n/etc/protocols\n");
         expect_in(o.err, "cannot create /etc/services");
 }
 

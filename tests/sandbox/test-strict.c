@@ -444,9 +444,8 @@ TEST(the_plan_and_a_configuration_know_it) {
         expect_in(o.out, "\"docs/\"");
         expect_in(o.out, "\"git_dir\": true");
         on_host(s, &o, strict);
-        expect_in(o.out, "protected   76 names: read-only where they are, can't be made where they aren't "
-                         "(strict)\n");
-        expect_in(o.out, "read-write, 59 names in it can't be made\n");
+        expect_in(o.out, " names: read-only where they are, can't be made where they aren't (strict)\n");
+        expect_in(o.out, " names in it can't be made\n");
         on_host(s, &o, usual);
         expect_in(o.out, "read-only where they are, kept aside where they are made\n");
         expect_not_in(o.out, "can't be made");
