@@ -6,13 +6,14 @@
 #include "faults.h"
 
 /* What the probe tells: ids, capabilities, what can be written, the mounts and their flags, variables,
- * limits, and who answers calls.  Left out is what nsrun-run(1), BUNDLES, says is otherwise. */
+ * limits, and who answers calls.  Left out is what nsrun-run(1), BUNDLES, says is otherwise, and files of
+ * /etc, of which nsrun copies some. */
 static const char probe[] =
         "echo ids $(id -u) $(id -g); grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status; pwd; "
         "ls -1 / ~ 2>&1; ls -1 /etc; cat /etc/passwd; "
         "for d in / /usr /etc /tmp /dev/shm ~ . .. sub; do "
         "  { true >$d/probe-x && rm $d/probe-x && echo write $d; } 2>/dev/null || echo closed $d; done; "
-        "awk '$5 !~ /^\\/(dev|proc|sys)/ && $5 != \"/\" { n = split($6, o, \",\"); f = \"\"; "
+        "awk '$5 !~ /^\\/(dev|proc|sys)/ && $5 != \"/\" && ($5 !~ /^\\/etc/ || system(\"test -d \" $5) == 0) { n = split($6, o, \",\"); f = \"\"; "
         "  for (i = 1; i <= n; i++) if (o[i] ~ /^(ro|rw|nosuid|nodev)$/) f = f \",\" o[i]; print $5 f }' "
         "  /proc/self/mountinfo | sort -u; "
         "env | grep -v -E '^(_|SHLVL|OLDPWD)=' | sort; "
