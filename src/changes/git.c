@@ -237,20 +237,25 @@ void git_view_clear(struct git_view *v) {
         *v = (struct git_view){.base = {.root = -EBADF, .fd = -EBADF}};
 }
 
-static bool is_kept(const char *below) {
+/* What git adds there; but it changes no object. */
+static bool is_kept(const char *below, bool is_new) {
         static const char *const names[] = {"index",          "logs",      "objects",
                                             "COMMIT_EDITMSG", "ORIG_HEAD", "FETCH_HEAD"};
         const char *worktree = startswith(below, "worktrees/");
 
+        if (has_top(below, "objects/info"))
+                return false;
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
                 if (has_top(below, names[i]))
-                        return !has_top(below, "objects/info");
+                        return is_new || !has_top(below, "objects");
         worktree = worktree ? strchr(worktree, '/') : NULL;
-        return worktree && is_kept(worktree + 1);
+        return worktree && is_kept(worktree + 1, is_new);
 }
 
 int git_view_keeps(struct git_view *v, const struct change *change) {
-        bool is_plain = change->new_mode == 0 || S_ISREG(change->new_mode) || S_ISDIR(change->new_mode);
+        bool is_new = change->old_mode == 0;
+        bool is_plain = (S_ISREG(change->new_mode) || S_ISDIR(change->new_mode)) &&
+                        (is_new || (change->old_mode & S_IFMT) == (change->new_mode & S_IFMT));
         int r;
 
         if (!is_plain || change->is_special || change->has_conflict || change->error != 0 || change->from)
@@ -259,7 +264,7 @@ int git_view_keeps(struct git_view *v, const struct change *change) {
         for (size_t i = 0; i < v->n && r >= 0; i++) {
                 const struct git_folder *f = &v->folders[i];
 
-                if (f->is_named && f->was_one && is_kept(change->path + f->length + (f->length > 0)))
+                if (f->is_named && f->was_one && is_kept(change->path + f->length + (f->length > 0), is_new))
                         return 1;
         }
         return r < 0 ? r : 0;

@@ -35,5 +35,6 @@ int git_view_obeys(struct git_view *v, const char *path);
 int git_view_obeys_change(struct git_view *v, const struct change *change);
 
 /* Whether a change is of what git keeps in a git dir that the host has and a person reads nothing in: the
- * index, objects, logs.  Not of what a commit moves: HEAD, refs.  1, 0, -ENOMEM. */
+ * index, logs, an object that is added.  Not of what a commit moves: HEAD, refs; nor of what is deleted.
+ * 1, 0, -ENOMEM. */
 int git_view_keeps(struct git_view *v, const struct change *change);

@@ -141,6 +141,25 @@ TEST(what_git_keeps_for_itself_is_counted_and_committed) {
         end_session(s, id, "stop");
 }
 
+/* Git adds objects there; who takes one away, or changes it, harms what the user has. */
+TEST(what_is_taken_from_a_git_dir_is_told) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL;
+
+        outside(s, INIT "echo 1 >a" COMMIT " && mkdir .git/objects/zz && echo 1 >.git/objects/zz/gone && "
+                        "echo 1 >.git/objects/zz/changed");
+        id = START(s, "--overlay", s->project);
+        expect_good_join(
+                s, id,
+                "cd .git; echo 2 >objects/zz/changed; rm -r objects/zz/gone logs/HEAD index; echo >objects/new",
+                "");
+        EXPECT(s,
+               "D  .git/index\nD  .git/logs/HEAD\nM  .git/objects/zz/changed\nD  .git/objects/zz/gone\n"
+               "# git's own, which a commit takes over: 1 path (--ignored lists it)\n",
+               "", "diff", id);
+        end_session(s, id, "stop");
+}
+
 /* The rules are those that the host has, whatever the session writes, until that is committed. */
 TEST(nothing_that_a_command_writes_hides_a_change) {
         const struct site *s = *state;
