@@ -237,25 +237,36 @@ void git_view_clear(struct git_view *v) {
         *v = (struct git_view){.base = {.root = -EBADF, .fd = -EBADF}};
 }
 
-/* What git adds there; but it changes no object. */
-static bool is_kept(const char *below, bool is_new) {
-        static const char *const names[] = {"index",          "logs",      "objects",
-                                            "COMMIT_EDITMSG", "ORIG_HEAD", "FETCH_HEAD"};
-        const char *worktree = startswith(below, "worktrees/");
+/* Whether a path below "objects/" is named as an object or a pack is: "ab", "ab/cd…", "pack",
+ * "pack/pack-ab…". */
+static bool is_object(const char *name) {
+        static const char digits[] = "0123456789abcdef";
+        const char *in_pack = startswith(name, "pack/pack-");
 
-        if (has_top(below, "objects/info"))
-                return false;
-        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-                if (has_top(below, names[i]))
-                        return is_new || !has_top(below, "objects");
+        if (in_pack)
+                return in_pack[strspn(in_pack, digits)] == '.' && !strchr(in_pack, '/');
+        return streq(name, "pack") ||
+               (strspn(name, digits) == 2 &&
+                (!name[2] || (name[2] == '/' && !name[3 + strspn(name + 3, digits)])));
+}
+
+/* What git adds there without a person's reading anything in it.  Not the index, which stages what is in no
+ * file of the tree. */
+static bool is_kept(const char *below, bool is_new) {
+        const char *worktree = startswith(below, "worktrees/"), *object = startswith(below, "objects/");
+
+        if (object)
+                return is_new && is_object(object);
         worktree = worktree ? strchr(worktree, '/') : NULL;
-        return worktree && is_kept(worktree + 1, is_new);
+        return has_top(below, "logs") || streq(below, "COMMIT_EDITMSG") ||
+               (worktree && is_kept(worktree + 1, is_new));
 }
 
 int git_view_keeps(struct git_view *v, const struct change *change) {
         bool is_new = change->old_mode == 0;
-        bool is_plain = (S_ISREG(change->new_mode) || S_ISDIR(change->new_mode)) &&
-                        (is_new || (change->old_mode & S_IFMT) == (change->new_mode & S_IFMT));
+        bool is_plain =
+                ((S_ISREG(change->new_mode) && !(change->new_mode & 0111)) || S_ISDIR(change->new_mode)) &&
+                (is_new || (change->old_mode & S_IFMT) == (change->new_mode & S_IFMT));
         int r;
 
         if (!is_plain || change->is_special || change->has_conflict || change->error != 0 || change->from)

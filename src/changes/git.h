@@ -34,7 +34,7 @@ void git_view_clear(struct git_view *v);
 int git_view_obeys(struct git_view *v, const char *path);
 int git_view_obeys_change(struct git_view *v, const struct change *change);
 
-/* Whether a change is of what git keeps in a git dir that the host has and a person reads nothing in: the
- * index, logs, an object that is added.  Not of what a commit moves: HEAD, refs; nor of what is deleted.
- * 1, 0, -ENOMEM. */
+/* Whether a change is of what git keeps in a git dir that the host has and a person reads nothing in: logs,
+ * objects that are added.  Not of what a commit moves: the index, HEAD, refs; nor of what is deleted.  1, 0,
+ * -ENOMEM. */
 int git_view_keeps(struct git_view *v, const struct change *change);

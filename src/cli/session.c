@@ -125,7 +125,7 @@ const struct option_spec session_options[] = {
         {"patch", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "diff: print a patch, for git apply",
          apply_form},
         {"ignored", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
-         "diff, commit: also what git ignores, and its index, logs, objects, which else are only counted",
+         "diff, commit: also what git ignores, and its logs and new objects, which else are only counted",
          apply_ignored},
         {"digest", 0, NULL, OPTION_COMPLETES_NOTHING, "Output",
          "diff: print a digest last, for commit --expect", apply_digest},

@@ -110,11 +110,12 @@ TEST(what_git_keeps_for_itself_is_counted_and_committed) {
         id = START(s, "--overlay", s->project);
         expect_good_join(s, id, "echo 2 >a; git commit -qam two", "");
         SESSION(s, &o, "diff", id);
-        assert_non_null(startswith(o.out, "M  .git/refs/heads/main\nM  a\n# git's own, which"));
+        assert_non_null(
+                startswith(o.out, "M  .git/index\nM  .git/refs/heads/main\nM  a\n# git's own, which"));
         SESSION(s, &o, "diff", "--patch", id);
         expect_in(o.out, "+++ b/a");
         expect_in(o.out, kept);
-        expect_not_in(o.out, ".git/index");
+        expect_not_in(o.out, ".git/objects");
         SESSION(s, &json, "diff", "--json", id);
         expect_not_in(json.out, "\"git\":0,");
         expect_not_in(json.out, ".git/objects");
@@ -126,13 +127,18 @@ TEST(what_git_keeps_for_itself_is_counted_and_committed) {
         /* What is no file of git's own isn't counted as such. */
         expect_good_join(s, id,
                          "ln -s /x .git/objects/link; mkdir -p d/.git/objects .git/objects/info; "
-                         "echo x >d/.git/objects/x; echo /x >.git/objects/info/alternates",
+                         "echo x >d/.git/objects/x; echo /x >.git/objects/info/alternates; "
+                         "echo x >.git/objects/x; echo x >.git/logs/x; chmod +x .git/logs/x",
                          "");
         SESSION(s, &other, "diff", id);
         expect_in(other.out, "A  .git/objects/link\n");
         expect_in(other.out, "A  .git/objects/info/alternates\n");
         expect_in(other.out, "A  d/.git/objects/x\n");
-        expect_good_join(s, id, "rm -r d .git/objects/link .git/objects/info/alternates", "");
+        expect_in(other.out, "A  .git/objects/x\n");
+        expect_in(other.out, "A  .git/logs/x\n");
+        expect_good_join(s, id,
+                         "rm -r d .git/objects/link .git/objects/info/alternates .git/objects/x .git/logs/x",
+                         "");
         digest = digest_of(s, id, NULL);
         SESSION(s, &o, "commit", "--expect", digest, id);
         expect_status(&o, 0);
@@ -151,11 +157,11 @@ TEST(what_is_taken_from_a_git_dir_is_told) {
         id = START(s, "--overlay", s->project);
         expect_good_join(
                 s, id,
-                "cd .git; echo 2 >objects/zz/changed; rm -r objects/zz/gone logs/HEAD index; echo >objects/new",
+                "cd .git; echo 2 >objects/zz/changed; rm -r objects/zz/gone logs/HEAD index; mkdir -p objects/ab; echo >objects/ab/0123",
                 "");
         EXPECT(s,
                "D  .git/index\nD  .git/logs/HEAD\nM  .git/objects/zz/changed\nD  .git/objects/zz/gone\n"
-               "# git's own, which a commit takes over: 1 path (--ignored lists it)\n",
+               "# git's own, which a commit takes over: 2 paths (--ignored lists them)\n",
                "", "diff", id);
         end_session(s, id, "stop");
 }
