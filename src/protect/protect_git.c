@@ -25,7 +25,7 @@ static const char *const of_worktrees[] = {"commondir", "config.worktree", "gitd
 enum {
         MODULES_DEPTH = 16,
         INCLUDES_DEPTH = 10, /* git's own bound */
-        INCLUDES_MAX = 100,
+        INCLUDES_MAX = 1000,
         LINKS_MAX = 10000, /* symlinks in git dirs: the user's tools make some */
         INCLUDED_SIZE = 1 << 20,
         WORDS_MAX = 64, /* of one value */
@@ -281,8 +281,12 @@ static int read_included(const struct ordering *from, const char *path) {
 
         if (!folder)
                 return -ENOMEM;
-        if (!may_be_read(from, path) || ++in.depth > INCLUDES_DEPTH || ++*in.n_included > INCLUDES_MAX)
+        if (!may_be_read(from, path) || ++in.depth > INCLUDES_DEPTH)
                 return 0;
+        if (++*in.n_included > INCLUDES_MAX)
+                return error_set(from->protecting->err, NSRUN_STAGE_POLICY, UNSAID(-E2BIG), path,
+                                 "git's configuration includes more files than nsrun can protect",
+                                 "include fewer files");
         in.folder = folder;
         r = root < 0 ? -errno : read_plain_below(root, path + 1, &text);
         if (r >= 0)

@@ -150,6 +150,12 @@ static const struct {
         {"git init -q ../m; git -C ../m config include.path ../inc; git config -f ../m/inc core.hooksPath $O/hooks; "
          "git -C ../m commit -q --allow-empty -m m; rm -rf .git; git -C ../m worktree add -qf ../project",
          "--project=.", "hooks/x"},
+        {"for i in $(seq 70); do printf '[alias]\\na%s=!/no/%s\\n' $i $i; done >>~/.gitconfig; "
+         "git config --global core.fsmonitor $O/fs",
+         "--project=.", "fs"},
+        {"for i in $(seq 70); do printf '[include]\\npath=/no/%s\\n' $i; done >>~/.gitconfig; "
+         "git config --global --add include.path $O/inc",
+         "--project=.", "inc"},
 };
 
 TEST(what_configuration_names_in_another_writable_folder_is_protected) {
@@ -196,6 +202,35 @@ TEST(what_configuration_names_in_another_writable_folder_is_protected) {
                         fail_msg("%s: %s", elsewhere[i].before, o.err);
         }
         assert_int_equal(unsetenv("O"), 0);
+}
+
+TEST(configuration_that_names_too_much_is_refused) {
+        static const char *const makes[] = {
+                "for i in $(seq $n); do printf '[alias]\\na%s=!/no/%s\\n' $i $i; done >~/.gitconfig",
+                "for i in $(seq $n); do printf '[include]\\npath=/no/%s\\n' $i; done >~/.gitconfig",
+        };
+        const struct site *s = *state;
+        _cleanup_free_ char *line = text_of("nsrun: git's configuration names more than nsrun can protect: "
+                                            "%s/.gitconfig; include fewer files, and have fewer keys with a "
+                                            "program",
+                                            s->home);
+        const char *const argv[] = {program(), "run", "--project=.", "--", "true", NULL};
+
+        for (size_t i = 0; i < ARRAY_SIZE(makes); i++) {
+                _cleanup_free_ char *fit = text_of("n=900; %s", makes[i]),
+                                    *many = text_of("n=4097; %s", makes[i]);
+                _cleanup_outcome_ struct outcome o = {0};
+
+                run_outside(s, &o, fit);
+                outcome_clear(&o);
+                run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+                expect_status(&o, 0);
+                outcome_clear(&o);
+                run_outside(s, &o, many);
+                outcome_clear(&o);
+                run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+                expect_refusal(&o, 125, line);
+        }
 }
 
 static int remove_of(const char *folder, const char *name) {
