@@ -298,20 +298,21 @@ static int read_included(const struct ordering *from, const char *path) {
  * has it; `folder` is what a relative path is relative to.  *ret, for the caller to free, is where the links
  * lead; NULL: nobody knows. */
 static int protect_named(const struct protecting *p, const char *value, const char *folder, char **ret) {
-        _cleanup_free_ char *named = NULL, *path = NULL, *canonical = NULL;
+        _cleanup_free_ char *named = NULL, *path = NULL, *way = NULL, *canonical = NULL;
         int r = user_expand(p->resolved->home, value, &named);
 
         if (r < 0 || !named)
                 return r;
         path = path_join(folder, named);
-        r = path ? responds_in_time(AT_FDCWD, path, NULL, p->err) : -ENOMEM;
-        if (r >= 0 && path_canonical_to_be(path, &canonical) < 0)
+        way = path_is_absolute(named) ? strdup(named) : str_concat(folder, "/", named);
+        r = path && way ? responds_in_time(AT_FDCWD, path, NULL, p->err) : -ENOMEM;
+        if (r >= 0 &&
+            (path_canonical_to_be(way, &canonical) < 0 ||
+             (!path_is_beneath(p->path, canonical) && protect_take_way(p->resolved, way, p->targets) < 0)))
                 r = -ENOMEM;
         /* What the repository lies in is the command's to write. */
         if (r >= 0 && !path_is_beneath(p->path, path))
                 r = protect_take_target(p->resolved, path, p->targets);
-        if (r >= 0 && !path_is_beneath(p->path, canonical))
-                r = protect_take_target(p->resolved, canonical, p->targets);
         if (r >= 0)
                 *ret = TAKE_PTR(canonical);
         return r;
@@ -333,7 +334,7 @@ static int protect_word(const struct protecting *p, const char *word, bool is_fi
         r = spelled ? responds_in_time(AT_FDCWD, spelled, NULL, p->err) : -ENOMEM;
         if (r < 0 || (stat(spelled, &st) < 0 ? !is_first : !S_ISREG(st.st_mode)))
                 return r;
-        return protect_named(p, spelled, p->path, &path);
+        return protect_named(p, named, p->path, &path);
 }
 
 /* With is_shell as a shell has the words, without quotes and backslashes. */

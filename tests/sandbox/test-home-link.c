@@ -233,6 +233,43 @@ TEST(configuration_that_names_too_much_is_refused) {
         }
 }
 
+/* $O/cur, in a writable folder, is in the middle of each. */
+TEST(a_symlink_in_the_middle_of_a_way_is_put_back) {
+        static const char *const ways[] = {
+                "ln -s $O/cur ~/hk; git config --global core.hooksPath '~/hk'",
+                "ln -s $O/cur ~/hk; git config core.hooksPath '~/hk/../v1'",
+                "ln -s $O/cur ~/x; ln -s ~/x/rc ~/.bashrc",
+                "ln -s $O/cur ~/dots; ln -s dots/rc ~/.gitconfig",
+        };
+        const struct site *s = *state;
+        _cleanup_free_ char *current = path_of(s->outside, "cur");
+        const char *const argv[] = {program(),           "run", "--rw",  s->outside,
+                                    "--project=.",       "--",  "sh",    "-c",
+                                    "ln -sfn v2 \"$1\"", "sh",  current, NULL};
+
+        if (!has_program("git"))
+                skip_because("skipped: git is not installed");
+        assert_int_equal(setenv("O", s->outside, 1), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+                _cleanup_free_ char
+                        *before = text_of("rm -rf .git $O/* ~/hk ~/x ~/dots ~/.bashrc ~/.gitconfig; "
+                                          "git init -q .; mkdir $O/v1 $O/v2; >$O/v1/rc; ln -s v1 $O/cur; %s",
+                                          ways[i]),
+                        *kept = NULL;
+                _cleanup_outcome_ struct outcome o = {0};
+
+                run_outside(s, &o, before);
+                assert_string_equal(o.err, "");
+                outcome_clear(&o);
+                run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+                expect_in(o.err, "a protected symlink is put back");
+                kept = realpath(current, NULL);
+                if (!kept || !streq(kept + strlen(kept) - 2, "v1"))
+                        fail_msg("%s: %s", ways[i], o.err);
+        }
+        assert_int_equal(unsetenv("O"), 0);
+}
+
 static int remove_of(const char *folder, const char *name) {
         _cleanup_free_ char *path = path_of(folder, name);
 
