@@ -321,10 +321,14 @@ static int protect_named(const struct protecting *p, const char *value, const ch
 /* A word of what git has a shell run.  That is the first of them, which may come to be, or one that is a
  * file of the work tree, where git runs it; a name alone is looked for in PATH, unless it is a script's. */
 static int protect_word(const struct protecting *p, const char *word, bool is_first) {
-        _cleanup_free_ char *named = NULL, *spelled = NULL, *path = NULL;
+        _cleanup_free_ char *named = NULL, *spelled = NULL, *path = NULL, *tilde = NULL;
+        const char *below = startswith(word, "$HOME");
         struct stat st;
         int r;
 
+        below = below ? below : startswith(word, "${HOME}");
+        if (below && *below == '/' && !(word = tilde = str_concat("~", below, "")))
+                return -ENOMEM;
         if (*word == '-' || !strpbrk(word, is_first ? "/" : "/."))
                 return 0;
         r = user_expand(p->resolved->home, word, &named);
