@@ -318,8 +318,9 @@ static int protect_named(const struct protecting *p, const char *value, const ch
         return r;
 }
 
-/* A word of what git has a shell run.  That is the first of them, which may come to be, or one that is a
- * file of the work tree, where git runs it; a name alone is looked for in PATH, unless it is a script's. */
+/* A word of what git has a shell run.  That is the first of them, which may come to be, as an absolute one
+ * may, or one that is a file of the work tree, where git runs it; a name alone is looked for in PATH, unless
+ * it is a script's. */
 static int protect_word(const struct protecting *p, const char *word, bool is_first) {
         _cleanup_free_ char *named = NULL, *spelled = NULL, *path = NULL, *tilde = NULL;
         const char *below = startswith(word, "$HOME");
@@ -336,7 +337,7 @@ static int protect_word(const struct protecting *p, const char *word, bool is_fi
                 return r;
         spelled = path_join(p->path, named);
         r = spelled ? responds_in_time(AT_FDCWD, spelled, NULL, p->err) : -ENOMEM;
-        if (r < 0 || (stat(spelled, &st) < 0 ? !is_first : !S_ISREG(st.st_mode)))
+        if (r < 0 || (stat(spelled, &st) < 0 ? !is_first && !path_is_absolute(named) : !S_ISREG(st.st_mode)))
                 return r;
         return protect_named(p, named, p->path, &path);
 }

@@ -150,6 +150,7 @@ static const struct {
         {"git init -q ../m; git -C ../m config include.path ../inc; git config -f ../m/inc core.hooksPath $O/hooks; "
          "git -C ../m commit -q --allow-empty -m m; rm -rf .git; git -C ../m worktree add -qf ../project",
          "--project=.", "hooks/x"},
+        {"git config core.fsmonitor \"sh $O/late\"", "--project=.", "late"},
         {"git config core.fsmonitor \"\\$HOME/../${O##*/}/fs\"", "--project=.", "fs"},
         {"git config --global alias.a \"!\\\"\\${HOME}/../${O##*/}/bin/x\\\" y\"", "--project=.", "bin/x"},
         {"for i in $(seq 70); do printf '[alias]\\na%s=!/no/%s\\n' $i $i; done >>~/.gitconfig; "
