@@ -374,6 +374,8 @@ static int identity_take_entry(void *data, const struct gitconfig_entry *entry) 
                 return take_excludes(c, entry->value);
         if (streq(entry->name, "core.hookspath"))
                 return take_hooks(c, entry->value, may_include(c));
+        if (gitorders_names_path(entry))
+                return include(c, entry->value, false);
         if (streq(entry->name, "safe.directory"))
                 return take_safe(c, entry->value);
         if (!gitorders_is_harmless(entry)) {

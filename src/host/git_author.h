@@ -22,7 +22,8 @@ struct identity {
         char *hooks;    /* what the user's files have for core.hooksPath; or NULL */
         bool hooks_are_users;    /* the file that says so is no command's */
         char *repositorys_hooks; /* what the repository's have; or NULL */
-        char **included; /* paths of what they include, under any condition, absolute */
+        char **included; /* paths of what they include, under any condition, and of what git takes
+                             attributes and templates from; absolute */
         char **programs; /* values of their keys that name a program by a path, as they stand */
         char *overfull;  /* the file of theirs that names more than these two hold; or NULL */
         struct identity_signing signing;

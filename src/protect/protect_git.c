@@ -372,8 +372,8 @@ static int protect_program(const struct protecting *p, const char *value) {
         return r >= 0 && strpbrk(line, "\"'\\=!") ? protect_words(p, line, true) : r;
 }
 
-/* An entry that names a folder of hooks, or a file of configuration: the one is relative to the work tree,
- * the other to the file that has the entry; or a program. */
+/* An entry that names a folder of hooks or templates or a file of attributes, relative to the work tree, or
+ * a file of configuration, to the file that has the entry; or a program. */
 static int take_order(void *data, const struct gitconfig_entry *entry) {
         const struct ordering *o = data;
         _cleanup_free_ char *path = NULL;
@@ -387,7 +387,7 @@ static int take_order(void *data, const struct gitconfig_entry *entry) {
                 return (*o->worktree = strdup(entry->value)) ? 0 : -ENOMEM;
         }
         is_include |= gitconfig_is_in(entry->name, "includeif", "path", &subsection, &n);
-        if (!entry->value || (!is_include && !streq(entry->name, "core.hookspath")))
+        if (!entry->value || (!is_include && !gitorders_names_path(entry)))
                 return gitorders_names_program(entry) ? protect_program(o->protecting, entry->value) : 0;
         r = protect_named(o->protecting, entry->value, is_include ? o->folder : o->protecting->path, &path);
         return r >= 0 && path && is_include ? read_included(o, path) : r;

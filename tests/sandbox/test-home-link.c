@@ -150,6 +150,9 @@ static const struct {
         {"git init -q ../m; git -C ../m config include.path ../inc; git config -f ../m/inc core.hooksPath $O/hooks; "
          "git -C ../m commit -q --allow-empty -m m; rm -rf .git; git -C ../m worktree add -qf ../project",
          "--project=.", "hooks/x"},
+        {"mkdir $O/t; git config --global init.templateDir $O/t", "--project=.", "t/hooks/x"},
+        {"mkdir $O/t; git config init.templateDir $O/t", "--project=.", "t/hooks/x"},
+        {"git config --global core.attributesFile $O/a", "--project=.", "a"},
         {"git config core.fsmonitor \"sh $O/late\"", "--project=.", "late"},
         {"git config core.fsmonitor \"\\$HOME/../${O##*/}/fs\"", "--project=.", "fs"},
         {"git config --global alias.a \"!\\\"\\${HOME}/../${O##*/}/bin/x\\\" y\"", "--project=.", "bin/x"},
