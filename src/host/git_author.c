@@ -440,6 +440,14 @@ static int read_users(struct reading *c) {
         const char *no_system = environment_get(inherited, "GIT_CONFIG_NOSYSTEM");
         int r = 0;
 
+        /* A file that a variable names may lie anywhere. */
+        c->file = "/";
+        if (system && path_is_absolute(system))
+                r = take_named(c, &c->included, system);
+        if (r >= 0 && global && path_is_absolute(global))
+                r = take_named(c, &c->included, global);
+        if (r < 0)
+                return r;
         if (!no_system || !gitconfig_is_true(no_system))
                 r = read_users_file(c, system ? system : "/etc/gitconfig");
         if (r < 0 || global)
@@ -479,7 +487,29 @@ static int read_ignores(const struct reading *c, char **ret) {
         return r == -ENOMEM ? r : 0;
 }
 
-/* Takes what GIT_CONFIG_COUNT, GIT_CONFIG_KEY_0, GIT_CONFIG_VALUE_0 and so on say of these keys. */
+/* An entry of a variable's: files that it includes are protected, and not read. */
+static int take_variable(struct reading *c, const char *key, const char *value) {
+        _cleanup_free_ char *name = strdup(key), *subsection = NULL;
+        char *from = name ? strchr(name, '.') : NULL, *to = name ? strrchr(name, '.') : NULL;
+        const struct gitconfig_entry entry = {name, value};
+
+        if (!name)
+                return -ENOMEM;
+        if (from != to && !(subsection = strndup(from, (size_t)(to - from))))
+                return -ENOMEM;
+        fold_case(name);
+        if (subsection)
+                memcpy(from, subsection, strlen(subsection));
+        if (streq(name, "core.hookspath"))
+                return take_hooks(c, value, true);
+        if (gitorders_names_path(&entry) || streq(name, "include.path") ||
+            (startswith(name, "includeif.") && streq(to, ".path")))
+                return include(c, value, false);
+        return gitorders_names_program(&entry) ? take_named(c, &c->programs, value)
+                                               : take_value(c->values, key, value);
+}
+
+/* Takes what GIT_CONFIG_COUNT, GIT_CONFIG_KEY_0, GIT_CONFIG_VALUE_0 and so on say. */
 static int read_variables(struct reading *c) {
         const char *text = environment_get(c->request->environ, "GIT_CONFIG_COUNT");
         uint64_t count = 0;
@@ -487,6 +517,7 @@ static int read_variables(struct reading *c) {
 
         if (!text || str_parse_number(text, false, &count) < 0)
                 return 0;
+        c->file = "/GIT_CONFIG_COUNT"; /* to which nothing is relative */
         for (unsigned i = 0; i < count && i < COUNT_MAX && r >= 0; i++) {
                 char key_name[32], value_name[32];
                 const char *key, *value;
@@ -495,10 +526,8 @@ static int read_variables(struct reading *c) {
                 (void)snprintf(value_name, sizeof(value_name), "GIT_CONFIG_VALUE_%u", i);
                 key = environment_get(c->request->environ, key_name);
                 value = environment_get(c->request->environ, value_name);
-                if (key && value && strcasecmp(key, "core.hookspath") == 0)
-                        r = take_hooks(c, value, true);
-                else if (key && value)
-                        r = take_value(c->values, key, value);
+                if (key && value)
+                        r = take_variable(c, key, value);
         }
         return r;
 }

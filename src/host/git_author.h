@@ -22,10 +22,10 @@ struct identity {
         char *hooks;    /* what the user's files have for core.hooksPath; or NULL */
         bool hooks_are_users;    /* the file that says so is no command's */
         char *repositorys_hooks; /* what the repository's have; or NULL */
-        char **included; /* paths of what they include, under any condition, and of what git takes
-                             attributes and templates from; absolute */
-        char **programs; /* values of their keys that name a program by a path, as they stand */
-        char *overfull;  /* the file of theirs that names more than these two hold; or NULL */
+        char **included;         /* paths of what they include, under any condition, and of what git takes
+                                     attributes and templates from; absolute */
+        char **programs;         /* values of their keys that name a program by a path, as they stand */
+        char *overfull;          /* the file of theirs that names more than these two hold; or NULL */
         struct identity_signing signing;
         bool has_repository; /* the project is in one */
         char *ignores; /* the text of core.excludesFile, or of the file that git reads without it; or NULL */

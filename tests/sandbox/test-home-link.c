@@ -65,7 +65,8 @@ TEST(a_home_behind_a_link_is_the_same_home) {
         expect_out(&o, "");
 }
 
-/* What is in the user's configuration (@ is the home), where the command stands, and what it may not write.
+/* What is in the user's configuration (@ is the home), or a key that variables have, or a variable; where
+ * the command stands, and what it may not write.
  */
 static const struct {
         const char *text, *project, *target;
@@ -79,12 +80,17 @@ static const struct {
         {"[include]\npath = ~/project/bad\n[core]\nhooksPath = ~/project/hooks\n", "project",
          "hooks/pre-commit"},
         {"[core]\nhooksPath = ~/tools/hooks\n", "tools", "hooks/pre-commit"},
-        {NULL, "project", "hooks/pre-commit"},
+        {"Core.hooksPath", "project", "hooks/pre-commit"},
+        {"Core.fsmonitor", "project", "hooks/pre-commit"},
+        {"Include.Path", "project", "extra"},
+        {"includeIf.gitdir:/Never/.path", "project", "extra"},
+        {"GIT_CONFIG_GLOBAL", "project", "extra"},
+        {"GIT_CONFIG_SYSTEM", "project", "extra"},
 };
 
 TEST(what_the_users_configuration_of_git_names_is_protected) {
         const struct site *s = *state;
-        _cleanup_free_ char *long_text = malloc(1200000), *variable = path_of(s->home, "project/hooks");
+        _cleanup_free_ char *long_text = malloc(1200000);
         static const char *const folders[] = {"project/hooks", "project/.git", "tools", "tools/hooks"};
 
         make_homes(s);
@@ -98,16 +104,19 @@ TEST(what_the_users_configuration_of_git_names_is_protected) {
         make_file(s->home, "project/bad", "[core\n");
         make_file(s->home, "project/extra", "");
         for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
-                _cleanup_free_ char *text = replaced(orders[i].text ? orders[i].text : "", "@", s->home),
+                bool is_file = *orders[i].text == '[';
+                const char *variable =
+                        is_file || strchr(orders[i].text, '.') ? "GIT_CONFIG_COUNT" : orders[i].text;
+                _cleanup_free_ char *text = replaced(is_file ? orders[i].text : "", "@", s->home),
                                     *cwd = path_of(s->home, orders[i].project),
                                     *target = path_of(cwd, orders[i].target), *kept = NULL, *other = NULL;
                 _cleanup_outcome_ struct outcome o = {0};
 
                 make_file(s->home, ".gitconfig", text);
-                if (!orders[i].text) {
-                        assert_int_equal(setenv("GIT_CONFIG_COUNT", "1", 1), 0);
-                        assert_int_equal(setenv("GIT_CONFIG_KEY_0", "Core.hooksPath", 1), 0);
-                        assert_int_equal(setenv("GIT_CONFIG_VALUE_0", variable, 1), 0);
+                if (!is_file) {
+                        assert_int_equal(setenv(variable, strchr(orders[i].text, '.') ? "1" : target, 1), 0);
+                        assert_int_equal(setenv("GIT_CONFIG_KEY_0", orders[i].text, 1), 0);
+                        assert_int_equal(setenv("GIT_CONFIG_VALUE_0", target, 1), 0);
                 }
                 NSRUN(s, cwd, &o, "run", "--project", ".", "--", "sh", "-c", "echo >other; echo >\"$0\"",
                       target);
@@ -117,7 +126,7 @@ TEST(what_the_users_configuration_of_git_names_is_protected) {
                         fail_msg("%s: %s", orders[i].text, kept);
                 other = path_of(cwd, "other");
                 assert_int_equal(unlink(other), 0);
-                assert_int_equal(unsetenv("GIT_CONFIG_COUNT"), 0);
+                assert_int_equal(unsetenv(variable), 0);
         }
 }
 
