@@ -19,7 +19,8 @@
 enum {
         CONFIG_MAX = 1 << 20, /* bytes of all configuration files together */
         FILES_MAX = 64,
-        DEPTH_MAX = 10, /* git's own bound on nested includes */
+        NAMED_MAX = 4096, /* files and programs that they name */
+        DEPTH_MAX = 10,   /* git's own bound on nested includes */
         COUNT_MAX = 1000,
         URLS_MAX = 256,
         VALUE_MAX = 1024,
@@ -36,6 +37,7 @@ void identity_clear(struct identity *id) {
                 free(id->values[i]);
         free(id->settings);
         free(id->hooks);
+        free(id->overfull);
         free(id->repositorys_hooks);
         strv_free(id->included);
         strv_free(id->programs);
@@ -67,7 +69,8 @@ struct reading {
         bool is_unsigned; /* the repository's commit.gpgSign is false */
         char **included;  /* whatever the user's files include, and under any condition */
         char **programs;
-        bool is_cut; /* an included file couldn't be read whole: git would stop there */
+        char *overfull; /* the file whose names are too many */
+        bool is_cut;    /* an included file couldn't be read whole: git would stop there */
 };
 
 static void reading_clear(struct reading *c) {
@@ -85,6 +88,7 @@ static void reading_clear(struct reading *c) {
         free(c->signing.format);
         strv_free(c->included);
         strv_free(c->programs);
+        free(c->overfull);
         free(strbuf_finish(&c->settings));
 }
 
@@ -248,6 +252,15 @@ static bool may_include(const struct reading *c) {
         return canonical;
 }
 
+/* Adds to a list of what is named, once; the file that names more than it holds is told. */
+static int take_named(struct reading *c, char ***to, const char *named) {
+        if (strv_contains(*to, named) || c->overfull)
+                return 0;
+        if (strv_length(*to) < NAMED_MAX)
+                return strv_add(to, named);
+        return (c->overfull = strdup(c->file)) ? 0 : -ENOMEM;
+}
+
 /* Whether its condition holds or not: on another day it may. */
 static int include(struct reading *c, const char *value, bool holds) {
         _cleanup_free_ char *named = NULL, *path = NULL;
@@ -263,7 +276,7 @@ static int include(struct reading *c, const char *value, bool holds) {
         if (!path_is_absolute(named) &&
             !(path = str_format("%.*s%s", (int)(slash + 1 - c->file), c->file, named)))
                 return -ENOMEM;
-        if (strv_length(c->included) < FILES_MAX && strv_add(&c->included, path ? path : named) < 0)
+        if (take_named(c, &c->included, path ? path : named) < 0)
                 return -ENOMEM;
         return holds && may_include(c) ? read_users_file(c, path ? path : named) : 0;
 }
@@ -361,11 +374,14 @@ static int identity_take_entry(void *data, const struct gitconfig_entry *entry) 
                 return take_excludes(c, entry->value);
         if (streq(entry->name, "core.hookspath"))
                 return take_hooks(c, entry->value, may_include(c));
+        if (gitorders_names_path(entry))
+                return include(c, entry->value, false);
         if (streq(entry->name, "safe.directory"))
                 return take_safe(c, entry->value);
         if (!gitorders_is_harmless(entry)) {
-                if (gitorders_names_program(entry) && strv_length(c->programs) < FILES_MAX &&
-                    strv_add(&c->programs, entry->value) < 0)
+                /* A command without a path lies in no folder. */
+                if (gitorders_names_program(entry) && strpbrk(entry->value, "/.") &&
+                    take_named(c, &c->programs, entry->value) < 0)
                         return -ENOMEM;
         } else if (c->settings.length < SETTINGS_MAX) {
                 gitconfig_write(&c->settings, entry);
@@ -424,6 +440,14 @@ static int read_users(struct reading *c) {
         const char *no_system = environment_get(inherited, "GIT_CONFIG_NOSYSTEM");
         int r = 0;
 
+        /* A file that a variable names may lie anywhere. */
+        c->file = "/";
+        if (system && path_is_absolute(system))
+                r = take_named(c, &c->included, system);
+        if (r >= 0 && global && path_is_absolute(global))
+                r = take_named(c, &c->included, global);
+        if (r < 0)
+                return r;
         if (!no_system || !gitconfig_is_true(no_system))
                 r = read_users_file(c, system ? system : "/etc/gitconfig");
         if (r < 0 || global)
@@ -463,7 +487,29 @@ static int read_ignores(const struct reading *c, char **ret) {
         return r == -ENOMEM ? r : 0;
 }
 
-/* Takes what GIT_CONFIG_COUNT, GIT_CONFIG_KEY_0, GIT_CONFIG_VALUE_0 and so on say of these keys. */
+/* An entry of a variable's: files that it includes are protected, and not read. */
+static int take_variable(struct reading *c, const char *key, const char *value) {
+        _cleanup_free_ char *name = strdup(key), *subsection = NULL;
+        char *from = name ? strchr(name, '.') : NULL, *to = name ? strrchr(name, '.') : NULL;
+        const struct gitconfig_entry entry = {name, value};
+
+        if (!name)
+                return -ENOMEM;
+        if (from != to && !(subsection = strndup(from, (size_t)(to - from))))
+                return -ENOMEM;
+        fold_case(name);
+        if (subsection)
+                memcpy(from, subsection, strlen(subsection));
+        if (streq(name, "core.hookspath"))
+                return take_hooks(c, value, true);
+        if (gitorders_names_path(&entry) || streq(name, "include.path") ||
+            (startswith(name, "includeif.") && streq(to, ".path")))
+                return include(c, value, false);
+        return gitorders_names_program(&entry) ? take_named(c, &c->programs, value)
+                                               : take_value(c->values, key, value);
+}
+
+/* Takes what GIT_CONFIG_COUNT, GIT_CONFIG_KEY_0, GIT_CONFIG_VALUE_0 and so on say. */
 static int read_variables(struct reading *c) {
         const char *text = environment_get(c->request->environ, "GIT_CONFIG_COUNT");
         uint64_t count = 0;
@@ -471,6 +517,7 @@ static int read_variables(struct reading *c) {
 
         if (!text || str_parse_number(text, false, &count) < 0)
                 return 0;
+        c->file = "/GIT_CONFIG_COUNT"; /* to which nothing is relative */
         for (unsigned i = 0; i < count && i < COUNT_MAX && r >= 0; i++) {
                 char key_name[32], value_name[32];
                 const char *key, *value;
@@ -479,10 +526,8 @@ static int read_variables(struct reading *c) {
                 (void)snprintf(value_name, sizeof(value_name), "GIT_CONFIG_VALUE_%u", i);
                 key = environment_get(c->request->environ, key_name);
                 value = environment_get(c->request->environ, value_name);
-                if (key && value && strcasecmp(key, "core.hookspath") == 0)
-                        r = take_hooks(c, value, true);
-                else if (key && value)
-                        r = take_value(c->values, key, value);
+                if (key && value)
+                        r = take_variable(c, key, value);
         }
         return r;
 }
@@ -546,6 +591,7 @@ int identity_find(const struct identity_request *request, struct identity *ret) 
         ret->repositorys_hooks = TAKE_PTR(c.repositorys_hooks);
         ret->included = TAKE_PTR(c.included);
         ret->programs = TAKE_PTR(c.programs);
+        ret->overfull = TAKE_PTR(c.overfull);
         ret->has_repository = c.dirs.git_dir != NULL;
         if (r < 0 && r != -ENOMEM)
                 return 0;

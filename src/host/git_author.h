@@ -22,8 +22,10 @@ struct identity {
         char *hooks;    /* what the user's files have for core.hooksPath; or NULL */
         bool hooks_are_users;    /* the file that says so is no command's */
         char *repositorys_hooks; /* what the repository's have; or NULL */
-        char **included; /* paths of what they include, under any condition, absolute; some of many */
-        char **programs; /* values of their keys that name a program, as they stand; some of many */
+        char **included;         /* paths of what they include, under any condition, and of what git takes
+                                     attributes and templates from; absolute */
+        char **programs;         /* values of their keys that name a program by a path, as they stand */
+        char *overfull;          /* the file of theirs that names more than these two hold; or NULL */
         struct identity_signing signing;
         bool has_repository; /* the project is in one */
         char *ignores; /* the text of core.excludesFile, or of the file that git reads without it; or NULL */
@@ -40,7 +42,7 @@ struct identity_request {
  * files and what they include, in the project's repository, and in GIT_CONFIG_COUNT's variables.
  * Of includeIf gitdir and hasconfig are followed.  Of a repository only plain files count, and nothing that
  * they include is opened.  Where git would fail to read a file, or a bound is crossed: 0, and nothing but
- * `hooks`, `included` and `programs` in *ret.  -ENOMEM. */
+ * `hooks`, `included`, `programs` and `overfull` in *ret.  -ENOMEM. */
 int identity_find(const struct identity_request *request, struct identity *ret);
 void identity_clear(struct identity *id);
 #define _cleanup_identity_ _cleanup_(identity_clear)

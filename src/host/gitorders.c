@@ -109,6 +109,11 @@ bool gitorders_names_program(const struct gitconfig_entry *entry) {
         return false;
 }
 
+bool gitorders_names_path(const struct gitconfig_entry *entry) {
+        return streq(entry->name, "core.hookspath") || streq(entry->name, "core.attributesfile") ||
+               streq(entry->name, "init.templatedir");
+}
+
 /* ------------------------------------------------------------------ harmless ones */
 
 /* git-config(1)'s keys that say how git works and prints. */

@@ -8,6 +8,9 @@
 /* Whether an entry names a program, or what may name one. */
 bool gitorders_names_program(const struct gitconfig_entry *entry);
 
+/* Whether an entry's value is the path of what git takes hooks, attributes or a new git dir's files from. */
+bool gitorders_names_path(const struct gitconfig_entry *entry);
+
 /* Whether an entry is one of those that a sandbox gets of the user's own: by name those that say how git
  * works and prints, and addresses for others (url.*.insteadOf).  None names a program, a file or a secret.
  */

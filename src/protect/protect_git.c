@@ -25,7 +25,7 @@ static const char *const of_worktrees[] = {"commondir", "config.worktree", "gitd
 enum {
         MODULES_DEPTH = 16,
         INCLUDES_DEPTH = 10, /* git's own bound */
-        INCLUDES_MAX = 100,
+        INCLUDES_MAX = 1000,
         LINKS_MAX = 10000, /* symlinks in git dirs: the user's tools make some */
         INCLUDED_SIZE = 1 << 20,
         WORDS_MAX = 64, /* of one value */
@@ -281,8 +281,12 @@ static int read_included(const struct ordering *from, const char *path) {
 
         if (!folder)
                 return -ENOMEM;
-        if (!may_be_read(from, path) || ++in.depth > INCLUDES_DEPTH || ++*in.n_included > INCLUDES_MAX)
+        if (!may_be_read(from, path) || ++in.depth > INCLUDES_DEPTH)
                 return 0;
+        if (++*in.n_included > INCLUDES_MAX)
+                return error_set(from->protecting->err, NSRUN_STAGE_POLICY, UNSAID(-E2BIG), path,
+                                 "git's configuration includes more files than nsrun can protect",
+                                 "include fewer files");
         in.folder = folder;
         r = root < 0 ? -errno : read_plain_below(root, path + 1, &text);
         if (r >= 0)
@@ -294,32 +298,38 @@ static int read_included(const struct ordering *from, const char *path) {
  * has it; `folder` is what a relative path is relative to.  *ret, for the caller to free, is where the links
  * lead; NULL: nobody knows. */
 static int protect_named(const struct protecting *p, const char *value, const char *folder, char **ret) {
-        _cleanup_free_ char *named = NULL, *path = NULL, *canonical = NULL;
+        _cleanup_free_ char *named = NULL, *path = NULL, *way = NULL, *canonical = NULL;
         int r = user_expand(p->resolved->home, value, &named);
 
         if (r < 0 || !named)
                 return r;
         path = path_join(folder, named);
-        r = path ? responds_in_time(AT_FDCWD, path, NULL, p->err) : -ENOMEM;
-        if (r >= 0 && path_canonical_to_be(path, &canonical) < 0)
+        way = path_is_absolute(named) ? strdup(named) : str_concat(folder, "/", named);
+        r = path && way ? responds_in_time(AT_FDCWD, path, NULL, p->err) : -ENOMEM;
+        if (r >= 0 &&
+            (path_canonical_to_be(way, &canonical) < 0 ||
+             (!path_is_beneath(p->path, canonical) && protect_take_way(p->resolved, way, p->targets) < 0)))
                 r = -ENOMEM;
         /* What the repository lies in is the command's to write. */
         if (r >= 0 && !path_is_beneath(p->path, path))
                 r = protect_take_target(p->resolved, path, p->targets);
-        if (r >= 0 && !path_is_beneath(p->path, canonical))
-                r = protect_take_target(p->resolved, canonical, p->targets);
         if (r >= 0)
                 *ret = TAKE_PTR(canonical);
         return r;
 }
 
-/* A word of what git has a shell run.  That is the first of them, which may come to be, or one that is a
- * file of the work tree, where git runs it; a name alone is looked for in PATH, unless it is a script's. */
+/* A word of what git has a shell run.  That is the first of them, which may come to be, as an absolute one
+ * may, or one that is a file of the work tree, where git runs it; a name alone is looked for in PATH, unless
+ * it is a script's. */
 static int protect_word(const struct protecting *p, const char *word, bool is_first) {
-        _cleanup_free_ char *named = NULL, *spelled = NULL, *path = NULL;
+        _cleanup_free_ char *named = NULL, *spelled = NULL, *path = NULL, *tilde = NULL;
+        const char *below = startswith(word, "$HOME");
         struct stat st;
         int r;
 
+        below = below ? below : startswith(word, "${HOME}");
+        if (below && *below == '/' && !(word = tilde = str_concat("~", below, "")))
+                return -ENOMEM;
         if (*word == '-' || !strpbrk(word, is_first ? "/" : "/."))
                 return 0;
         r = user_expand(p->resolved->home, word, &named);
@@ -327,9 +337,9 @@ static int protect_word(const struct protecting *p, const char *word, bool is_fi
                 return r;
         spelled = path_join(p->path, named);
         r = spelled ? responds_in_time(AT_FDCWD, spelled, NULL, p->err) : -ENOMEM;
-        if (r < 0 || (stat(spelled, &st) < 0 ? !is_first : !S_ISREG(st.st_mode)))
+        if (r < 0 || (stat(spelled, &st) < 0 ? !is_first && !path_is_absolute(named) : !S_ISREG(st.st_mode)))
                 return r;
-        return protect_named(p, spelled, p->path, &path);
+        return protect_named(p, named, p->path, &path);
 }
 
 /* With is_shell as a shell has the words, without quotes and backslashes. */
@@ -362,8 +372,8 @@ static int protect_program(const struct protecting *p, const char *value) {
         return r >= 0 && strpbrk(line, "\"'\\=!") ? protect_words(p, line, true) : r;
 }
 
-/* An entry that names a folder of hooks, or a file of configuration: the one is relative to the work tree,
- * the other to the file that has the entry; or a program. */
+/* An entry that names a folder of hooks or templates or a file of attributes, relative to the work tree, or
+ * a file of configuration, to the file that has the entry; or a program. */
 static int take_order(void *data, const struct gitconfig_entry *entry) {
         const struct ordering *o = data;
         _cleanup_free_ char *path = NULL;
@@ -377,7 +387,7 @@ static int take_order(void *data, const struct gitconfig_entry *entry) {
                 return (*o->worktree = strdup(entry->value)) ? 0 : -ENOMEM;
         }
         is_include |= gitconfig_is_in(entry->name, "includeif", "path", &subsection, &n);
-        if (!entry->value || (!is_include && !streq(entry->name, "core.hookspath")))
+        if (!entry->value || (!is_include && !gitorders_names_path(entry)))
                 return gitorders_names_program(entry) ? protect_program(o->protecting, entry->value) : 0;
         r = protect_named(o->protecting, entry->value, is_include ? o->folder : o->protecting->path, &path);
         return r >= 0 && path && is_include ? read_included(o, path) : r;

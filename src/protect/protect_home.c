@@ -10,6 +10,7 @@
 
 enum {
         FOLDERS_MOST = 256,
+        LINKS_MOST = 40,   /* of one way */
         NAMES_MOST = 1024, /* of one folder; in a larger one nothing is looked at */
 };
 
@@ -103,6 +104,47 @@ int protect_take_target(const struct resolved *s, const char *path, char ***to) 
         return !protect_can_be_written(s, path) || strv_contains(*to, path) ? 0 : strv_add(to, path);
 }
 
+/* Takes the link, by the name below it that is wanted, if that is in there for sure. */
+static int take_met(const struct resolved *s, const char *link, const char *rest, char ***to) {
+        _cleanup_free_ char *path = strstr(rest, "..") ? strdup(link) : str_concat(link, "/", rest),
+                            *normal = path ? path_normalise(path) : NULL;
+
+        return normal ? protect_take_target(s, normal, to) : -ENOMEM;
+}
+
+int protect_take_way(const struct resolved *s, const char *path, char ***to) {
+        _cleanup_free_ char *at = strdup("/"), *rest = strdup(path);
+        const char *next = rest;
+        int r = at && rest ? 0 : -ENOMEM;
+
+        for (unsigned links = 0; r >= 0 && *(next += strspn(next, "/"));) {
+                _cleanup_free_ char *part = strndup(next, strcspn(next, "/")),
+                                    *entry = part ? path_join(at, part) : NULL;
+                char text[PATH_MAX], *whole;
+                ssize_t n = entry && !streq(part, "..") ? readlink(entry, text, sizeof(text) - 1) : -1;
+
+                next += strcspn(next, "/");
+                if (!entry)
+                        return -ENOMEM;
+                if (n <= 0) {
+                        free(at);
+                        at = TAKE_PTR(entry);
+                        continue;
+                }
+                if (links++ >= LINKS_MOST)
+                        return 0;
+                text[n] = '\0';
+                r = take_met(s, entry, next, to);
+                if (path_is_absolute(text))
+                        at[1] = '\0';
+                whole = str_concat(text, "/", next);
+                free(rest);
+                next = rest = whole;
+                r = r < 0 || whole ? r : -ENOMEM;
+        }
+        return r < 0 ? r : protect_take_target(s, at, to);
+}
+
 /* Whether a path is taken by its letters: those of the home's folders that programs keep for themselves, to
  * which hundreds of links lead. */
 static bool is_of_programs(const struct resolved *s, const char *path) {
@@ -112,10 +154,10 @@ static bool is_of_programs(const struct resolved *s, const char *path) {
                name_list_find(&s->home_names, below, strcspn(below, "/")) == DT_DIR;
 }
 
-/* Adds what the entry leads to in a writable folder, if it is a symlink: as it says, since a link on the way
- * may be the command's to replace, and in the end. */
+/* Adds what the entry leads to in a writable folder, if it is a symlink: as it says, and all the way, since
+ * a link there may be the command's to replace. */
 static int take_home_link(const struct home_walk *w, const char *folder, const char *path) {
-        _cleanup_free_ char *said = NULL, *target = NULL;
+        _cleanup_free_ char *said = NULL;
         char text[PATH_MAX];
         ssize_t n = readlink(path, text, sizeof(text) - 1);
         int r;
@@ -125,10 +167,7 @@ static int take_home_link(const struct home_walk *w, const char *folder, const c
         text[n] = '\0';
         said = path_join(folder, text);
         r = said ? protect_take_target(w->resolved, said, w->ret) : -ENOMEM;
-        if (r < 0 || is_of_programs(w->resolved, said))
-                return r;
-        r = path_canonical_to_be(path, &target);
-        return r < 0 ? r : protect_take_target(w->resolved, target, w->ret);
+        return r < 0 || is_of_programs(w->resolved, said) ? r : protect_take_way(w->resolved, path, w->ret);
 }
 
 /* Looks through a folder, `depth` levels of it. */

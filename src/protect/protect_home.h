@@ -12,6 +12,9 @@ bool protect_is_writable(const struct resolved *s, const struct resolved_rule *r
 bool protect_can_be_written(const struct resolved *s, const char *path);
 /* Adds a path that lies in such a folder to *to, once.  -ENOMEM. */
 int protect_take_target(const struct resolved *s, const char *path, char ***to);
+/* Adds to *to each symlink that is met on the way of an absolute path and lies in such a folder, and where
+ * it leads.  -ENOMEM. */
+int protect_take_way(const struct resolved *s, const char *path, char ***to);
 /* Adds those that symlinks of the home lead to: those of its hidden names, and in the folders of a table.
  * -ENOMEM. */
 int protect_home_targets(const struct resolved *s, char ***ret);

@@ -102,6 +102,10 @@ int git_find_identity(const struct resolved *s, struct resolved_git *git, struct
         git->has_repository = id.has_repository;
         git->included = TAKE_PTR(id.included);
         git->programs = TAKE_PTR(id.programs);
+        if (id.overfull)
+                return policy_refuse(err, id.overfull,
+                                     "include fewer files, and have fewer keys with a program",
+                                     "git's configuration names more than nsrun can protect");
         if (r < 0 || !s->project || p->clean_env || (p->has_workspace && !is_wanted(s)))
                 return r < 0 ? error_oom(err) : 0;
         if (p->has_workspace)

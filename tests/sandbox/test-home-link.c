@@ -65,7 +65,8 @@ TEST(a_home_behind_a_link_is_the_same_home) {
         expect_out(&o, "");
 }
 
-/* What is in the user's configuration (@ is the home), where the command stands, and what it may not write.
+/* What is in the user's configuration (@ is the home), or a key that variables have, or a variable; where
+ * the command stands, and what it may not write.
  */
 static const struct {
         const char *text, *project, *target;
@@ -79,12 +80,17 @@ static const struct {
         {"[include]\npath = ~/project/bad\n[core]\nhooksPath = ~/project/hooks\n", "project",
          "hooks/pre-commit"},
         {"[core]\nhooksPath = ~/tools/hooks\n", "tools", "hooks/pre-commit"},
-        {NULL, "project", "hooks/pre-commit"},
+        {"Core.hooksPath", "project", "hooks/pre-commit"},
+        {"Core.fsmonitor", "project", "hooks/pre-commit"},
+        {"Include.Path", "project", "extra"},
+        {"includeIf.gitdir:/Never/.path", "project", "extra"},
+        {"GIT_CONFIG_GLOBAL", "project", "extra"},
+        {"GIT_CONFIG_SYSTEM", "project", "extra"},
 };
 
 TEST(what_the_users_configuration_of_git_names_is_protected) {
         const struct site *s = *state;
-        _cleanup_free_ char *long_text = malloc(1200000), *variable = path_of(s->home, "project/hooks");
+        _cleanup_free_ char *long_text = malloc(1200000);
         static const char *const folders[] = {"project/hooks", "project/.git", "tools", "tools/hooks"};
 
         make_homes(s);
@@ -98,16 +104,19 @@ TEST(what_the_users_configuration_of_git_names_is_protected) {
         make_file(s->home, "project/bad", "[core\n");
         make_file(s->home, "project/extra", "");
         for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
-                _cleanup_free_ char *text = replaced(orders[i].text ? orders[i].text : "", "@", s->home),
+                bool is_file = *orders[i].text == '[';
+                const char *variable =
+                        is_file || strchr(orders[i].text, '.') ? "GIT_CONFIG_COUNT" : orders[i].text;
+                _cleanup_free_ char *text = replaced(is_file ? orders[i].text : "", "@", s->home),
                                     *cwd = path_of(s->home, orders[i].project),
                                     *target = path_of(cwd, orders[i].target), *kept = NULL, *other = NULL;
                 _cleanup_outcome_ struct outcome o = {0};
 
                 make_file(s->home, ".gitconfig", text);
-                if (!orders[i].text) {
-                        assert_int_equal(setenv("GIT_CONFIG_COUNT", "1", 1), 0);
-                        assert_int_equal(setenv("GIT_CONFIG_KEY_0", "Core.hooksPath", 1), 0);
-                        assert_int_equal(setenv("GIT_CONFIG_VALUE_0", variable, 1), 0);
+                if (!is_file) {
+                        assert_int_equal(setenv(variable, strchr(orders[i].text, '.') ? "1" : target, 1), 0);
+                        assert_int_equal(setenv("GIT_CONFIG_KEY_0", orders[i].text, 1), 0);
+                        assert_int_equal(setenv("GIT_CONFIG_VALUE_0", target, 1), 0);
                 }
                 NSRUN(s, cwd, &o, "run", "--project", ".", "--", "sh", "-c", "echo >other; echo >\"$0\"",
                       target);
@@ -117,7 +126,7 @@ TEST(what_the_users_configuration_of_git_names_is_protected) {
                         fail_msg("%s: %s", orders[i].text, kept);
                 other = path_of(cwd, "other");
                 assert_int_equal(unlink(other), 0);
-                assert_int_equal(unsetenv("GIT_CONFIG_COUNT"), 0);
+                assert_int_equal(unsetenv(variable), 0);
         }
 }
 
@@ -150,6 +159,18 @@ static const struct {
         {"git init -q ../m; git -C ../m config include.path ../inc; git config -f ../m/inc core.hooksPath $O/hooks; "
          "git -C ../m commit -q --allow-empty -m m; rm -rf .git; git -C ../m worktree add -qf ../project",
          "--project=.", "hooks/x"},
+        {"mkdir $O/t; git config --global init.templateDir $O/t", "--project=.", "t/hooks/x"},
+        {"mkdir $O/t; git config init.templateDir $O/t", "--project=.", "t/hooks/x"},
+        {"git config --global core.attributesFile $O/a", "--project=.", "a"},
+        {"git config core.fsmonitor \"sh $O/late\"", "--project=.", "late"},
+        {"git config core.fsmonitor \"\\$HOME/../${O##*/}/fs\"", "--project=.", "fs"},
+        {"git config --global alias.a \"!\\\"\\${HOME}/../${O##*/}/bin/x\\\" y\"", "--project=.", "bin/x"},
+        {"for i in $(seq 70); do printf '[alias]\\na%s=!/no/%s\\n' $i $i; done >>~/.gitconfig; "
+         "git config --global core.fsmonitor $O/fs",
+         "--project=.", "fs"},
+        {"for i in $(seq 70); do printf '[include]\\npath=/no/%s\\n' $i; done >>~/.gitconfig; "
+         "git config --global --add include.path $O/inc",
+         "--project=.", "inc"},
 };
 
 TEST(what_configuration_names_in_another_writable_folder_is_protected) {
@@ -194,6 +215,72 @@ TEST(what_configuration_names_in_another_writable_folder_is_protected) {
                         fail_msg("%s: %s", elsewhere[i].before, o.err);
                 if (unlink(free_file) < 0)
                         fail_msg("%s: %s", elsewhere[i].before, o.err);
+        }
+        assert_int_equal(unsetenv("O"), 0);
+}
+
+TEST(configuration_that_names_too_much_is_refused) {
+        static const char *const makes[] = {
+                "for i in $(seq $n); do printf '[alias]\\na%s=!/no/%s\\n' $i $i; done >~/.gitconfig",
+                "for i in $(seq $n); do printf '[include]\\npath=/no/%s\\n' $i; done >~/.gitconfig",
+        };
+        const struct site *s = *state;
+        _cleanup_free_ char *line = text_of("nsrun: git's configuration names more than nsrun can protect: "
+                                            "%s/.gitconfig; include fewer files, and have fewer keys with a "
+                                            "program",
+                                            s->home);
+        const char *const argv[] = {program(), "run", "--project=.", "--", "true", NULL};
+
+        for (size_t i = 0; i < ARRAY_SIZE(makes); i++) {
+                _cleanup_free_ char *fit = text_of("n=900; %s", makes[i]),
+                                    *many = text_of("n=4097; %s", makes[i]);
+                _cleanup_outcome_ struct outcome o = {0};
+
+                run_outside(s, &o, fit);
+                outcome_clear(&o);
+                run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+                expect_status(&o, 0);
+                outcome_clear(&o);
+                run_outside(s, &o, many);
+                outcome_clear(&o);
+                run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+                expect_refusal(&o, 125, line);
+        }
+}
+
+/* $O/cur, in a writable folder, is in the middle of each. */
+TEST(a_symlink_in_the_middle_of_a_way_is_put_back) {
+        static const char *const ways[] = {
+                "ln -s $O/cur ~/hk; git config --global core.hooksPath '~/hk'",
+                "ln -s $O/cur ~/hk; git config core.hooksPath '~/hk/../v1'",
+                "ln -s $O/cur ~/x; ln -s ~/x/rc ~/.bashrc",
+                "ln -s $O/cur ~/dots; ln -s dots/rc ~/.gitconfig",
+        };
+        const struct site *s = *state;
+        _cleanup_free_ char *current = path_of(s->outside, "cur");
+        const char *const argv[] = {program(),           "run", "--rw",  s->outside,
+                                    "--project=.",       "--",  "sh",    "-c",
+                                    "ln -sfn v2 \"$1\"", "sh",  current, NULL};
+
+        if (!has_program("git"))
+                skip_because("skipped: git is not installed");
+        assert_int_equal(setenv("O", s->outside, 1), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+                _cleanup_free_ char
+                        *before = text_of("rm -rf .git $O/* ~/hk ~/x ~/dots ~/.bashrc ~/.gitconfig; "
+                                          "git init -q .; mkdir $O/v1 $O/v2; >$O/v1/rc; ln -s v1 $O/cur; %s",
+                                          ways[i]),
+                        *kept = NULL;
+                _cleanup_outcome_ struct outcome o = {0};
+
+                run_outside(s, &o, before);
+                assert_string_equal(o.err, "");
+                outcome_clear(&o);
+                run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+                expect_in(o.err, "a protected symlink is put back");
+                kept = realpath(current, NULL);
+                if (!kept || !streq(kept + strlen(kept) - 2, "v1"))
+                        fail_msg("%s: %s", ways[i], o.err);
         }
         assert_int_equal(unsetenv("O"), 0);
 }
