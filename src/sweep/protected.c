@@ -399,6 +399,8 @@ static bool is_known_git_dir(void *data, const char *path) {
 static bool was_there(void *data, const char *path, const struct stat *st) {
         const struct look *l = data;
 
+        if (!st)
+                return strv_contains(l->all->git_dirs, path);
         for (size_t i = 0; i < l->all->n; i++) {
                 const struct protected_folder *f = &l->all->folders[i];
                 const char *below = path_below(path, f->path);

@@ -116,6 +116,7 @@ static unsigned carried_by(struct candidate *c, int git_dir) {
         if (is_own)
                 carried &= ~(unsigned)GITORDERS_WORKTREE;
         /* What was the user's before is told, and stays. */
+        c->was_there |= path && c->all->was_there(c->all->data, path, NULL);
         if (c->was_there)
                 c->is_obeyed = true;
         else if (disarm_git_dir(git_dir, carried, is_own) < 0)
