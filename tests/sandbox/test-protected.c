@@ -591,7 +591,7 @@ TEST(a_repository_that_a_command_makes_is_told) {
         expect_status(&o, 0);
         assert_string_equal(o.err, line);
         RUN(s, &o, "--", "sh", "-c", "git status --short; mkdir -p .git/hooks; echo y >.git/hooks/post-commit");
-        expect_in(o.err, "/.git/hooks\nnsrun: note: 1 kept aside: nsrun review --project ");
+        expect_in(o.err, "/.git/hooks; --no-protect .git/hooks lets it stay\nnsrun: note: 1 kept aside: ");
 }
 
 /* The configuration of a submodule's and of a linked worktree's git dir is where the project's .git is. */
