@@ -74,7 +74,11 @@ static int protect_one_nested(const struct protecting *above, const char *name, 
 
         if (!path || !below)
                 return -ENOMEM;
-        if (protect_is_left_open(above, name) || strv_contains(*p.repositories, path))
+        /* It is the user's still. */
+        if (protect_is_left_open(above, name))
+                return strv_consume(&p.resolved->protection.present,
+                                    str_format("%s//%s/.git", above->path, name));
+        if (strv_contains(*p.repositories, path))
                 return 0;
         /* A writable folder of its own has its turn. */
         for (size_t i = 0; i < s->files.n_rules; i++)

@@ -225,7 +225,7 @@ static int protect_dot_git(struct protecting *p) {
         if (!p->git_dir)
                 return -ENOMEM;
         if (protect_is_left_open(p, ".git"))
-                return 0;
+                return strv_consume(&s->protection.present, str_concat(p->path, "//", ".git"));
         if (is_project && !(s->git.dir = strdup(p->git_dir)))
                 return -ENOMEM;
         r = add_swept(s, "/", p->git_dir);

@@ -99,6 +99,8 @@ int disarm_git_dir(int git_dir, unsigned carried, bool is_submodule) {
         bool has_config = carried & (GITORDERS_PROGRAM | (is_submodule ? 0 : GITORDERS_WORKTREE));
         int r = carried & GITORDERS_HOOKS ? disarm_entry(git_dir, "hooks") : 0;
 
+        if (r >= 0 && (carried & GITORDERS_REBASE))
+                r = disarm_entry(git_dir, "rebase-merge");
         if (r >= 0 && has_config)
                 r = replace_config(git_dir, "config", is_submodule);
         if (r >= 0 && has_config)

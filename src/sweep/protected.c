@@ -182,7 +182,7 @@ static int add_present(struct protected_names *names, const char *entry) {
 }
 
 int protected_begin(const struct nsrun_plan *plan, struct kept_by *kept_by, struct protected_names *ret) {
-        struct protected_names names = {.kept_by = kept_by, .is_strict = plan->is_strict};
+        struct protected_names names = {.kept_by = kept_by};
         const char *git_dir = plan->git_common_dir ? plan->git_common_dir : plan->git_dir;
         int r = git_dir && !(names.git_dir = strdup(git_dir)) ? -ENOMEM : 0;
 
@@ -398,10 +398,19 @@ static bool is_known_git_dir(void *data, const char *path) {
 
 static bool was_there(void *data, const char *path, const struct stat *st) {
         const struct look *l = data;
-        const struct protected_folder *f = find_folder(l->all, path, strlen(path));
-        const struct protected_name *was = f ? find_name_in(f, ".git") : NULL;
 
-        return was && was->st.st_ino == st->st_ino && was->st.st_dev == st->st_dev;
+        if (!st)
+                return strv_contains(l->all->git_dirs, path);
+        for (size_t i = 0; i < l->all->n; i++) {
+                const struct protected_folder *f = &l->all->folders[i];
+                const char *below = path_below(path, f->path);
+                _cleanup_free_ char *name = below ? str_concat(below, *below ? "/" : "", ".git") : NULL;
+                const struct protected_name *was = name ? find_name_in(f, name) : NULL;
+
+                if (was && was->st.st_ino == st->st_ino && was->st.st_dev == st->st_dev)
+                        return true;
+        }
+        return false;
 }
 
 static bool is_looked_at(void *data, const char *path) {
@@ -574,7 +583,6 @@ int protected_end(struct protected_names *names, int (*found)(void *data, const 
                 struct look look = {
                         .folder = &names->folders[i], .all = names, .found = found, .data = data};
                 const struct repositories repositories = {.since = names->since,
-                                                          .takes_away = names->is_strict,
                                                           .is_known = is_known_git_dir,
                                                           .was_there = was_there,
                                                           .is_looked_at = is_looked_at,

@@ -21,26 +21,28 @@ enum {
         INDEX_MAX = 256 << 10, /* of one that is as it was; more would take longer than the run's start */
         YOUNG_INDEX_MAX = 64 << 20,
         DEPTH_MAX = 16,
-        FOLDERS_MAX = 1000,
-        GIT_DIRS_MAX = 200,  /* that are looked through */
+        FOLDERS_MAX = 10000,
+        POINTERS_MAX = 1000, /* git dirs elsewhere */
         ELSEWHERE = 1 << 16, /* beside the flags of gitorders.h: a git dir that can't be looked at */
+        UNSEEN = 1 << 17,    /* or that is one too many */
 };
 
 /* A look at a folder and what lies below it. */
 struct looking {
         const struct repositories *all;
-        unsigned n_found, n_folders, n_git_dirs;
+        unsigned n_found, n_told, n_folders, n_pointers;
         bool is_cut;
 };
 
 /* A folder that may be a repository. */
 struct candidate {
         const struct repositories *all;
+        struct looking *looking;
         int folder;
         const char *path;
-        unsigned *n_found, *n_git_dirs; /* those that carry something; git dirs that were looked through */
         /* It, or a folder on the way to it, has come there since the run began, or was changed. */
         bool is_moved;
+        bool is_unseen; /* it is too much to look at */
         bool is_obeyed; /* what it carries could not be taken away */
         bool was_there; /* its .git is what it was */
 };
@@ -98,7 +100,7 @@ static bool names_work_tree(int git_dir, const char *path, const char *folder) {
         return gitorders_read(git_dir, take_work_tree, &w) >= 0 && w.is_that;
 }
 
-/* What a git dir carries that is not as it was; where that is asked for it is taken away. */
+/* What a git dir carries that is not as it was, which is taken away. */
 static unsigned carried_by(struct candidate *c, int git_dir) {
         _cleanup_free_ char *path = fd_name(git_dir);
         unsigned carried;
@@ -106,27 +108,30 @@ static unsigned carried_by(struct candidate *c, int git_dir) {
 
         if ((path && c->all->is_known(c->all->data, path)) || !is_touched(c, git_dir))
                 return 0;
-        /* A look at each is enough: many .git files may lead to a large one. */
-        if (++*c->n_git_dirs > GIT_DIRS_MAX)
-                return ELSEWHERE;
+        if (c->is_unseen)
+                return UNSEEN;
         carried = gitorders_carried(git_dir);
         /* A submodule's says where its folder is. */
         is_own = (carried & GITORDERS_WORKTREE) && path && names_work_tree(git_dir, path, c->path);
         if (is_own)
                 carried &= ~(unsigned)GITORDERS_WORKTREE;
         /* What was the user's before is told, and stays. */
+        c->was_there |= path && c->all->was_there(c->all->data, path, NULL);
         if (c->was_there)
                 c->is_obeyed = true;
-        else if (c->all->takes_away && disarm_git_dir(git_dir, carried, is_own) < 0)
+        else if (disarm_git_dir(git_dir, carried, is_own) < 0)
                 c->is_obeyed = true;
         return carried;
 }
 
 /* Opens a git dir that a file names; it, or a folder on the way to it, may have come there since. */
 static int open_elsewhere(struct candidate *c, const char *name) {
+        /* Many .git files may lead to one that is large. */
+        bool is_unseen = c->looking->n_pointers++ >= POINTERS_MAX;
         int fd = c->all->open(c->all->data, name);
         _cleanup_free_ char *path = fd < 0 ? NULL : fd_name(fd);
 
+        c->is_unseen |= is_unseen;
         if (path && c->all->is_way_young(c->all->data, path)) {
                 c->is_moved = true;
                 c->was_there = false;
@@ -183,7 +188,7 @@ static unsigned look_at_dot_git(struct candidate *c) {
         return git_dir < 0 ? 0 : look_at_git_dir(c, git_dir);
 }
 
-static int tell_carried(const struct candidate *c, const char *name, unsigned carried) {
+static int tell_carried(struct candidate *c, const char *name, unsigned carried) {
         static const struct {
                 unsigned flag;
                 const char *text;
@@ -209,7 +214,8 @@ static int tell_carried(const struct candidate *c, const char *name, unsigned ca
         }
         if (!full)
                 return -ENOMEM;
-        if (c->all->takes_away && !c->is_obeyed)
+        c->looking->n_told++;
+        if (!c->is_obeyed)
                 (void)error_setf(
                         &note, NSRUN_STAGE_SUPERVISE, 0, full, NULL,
                         "the command made or changed a git repository with %s, which is moved aside there",
@@ -225,10 +231,11 @@ static int tell_carried(const struct candidate *c, const char *name, unsigned ca
 static int judge_carried(struct candidate *c, unsigned carried, const char *name) {
         if (!carried)
                 return 0;
-        if (c->all->takes_away && !c->was_there &&
-            (c->is_obeyed || (carried & (GITORDERS_LINKS | GITORDERS_REBASE | ELSEWHERE))))
+        if (!c->was_there && (c->is_obeyed || (carried & (GITORDERS_LINKS | ELSEWHERE | UNSEEN))))
                 c->is_obeyed = disarm_entry(c->folder, name) < 0;
-        return ++*c->n_found > TOLD_MAX ? 0 : tell_carried(c, name, carried);
+        c->looking->n_found++;
+        /* Of which nobody knows whether they have orders, those that do have the place. */
+        return carried == UNSEEN || c->looking->n_told >= TOLD_MAX ? 0 : tell_carried(c, name, carried);
 }
 
 static int look_at_one(struct candidate *c) {
@@ -259,8 +266,9 @@ static int tell_rest(const struct repositories *r, const char *path, unsigned n)
         struct nsrun_error note = {0};
 
         (void)error_setf(&note, NSRUN_STAGE_SUPERVISE, 0, path, NULL,
-                         "the command made or changed %u more git repositories of that kind, which %s", n,
-                         r->takes_away ? "are treated alike" : "git obeys");
+                         "the command made or changed %u more git repositories of that kind, which are "
+                         "treated alike",
+                         n);
         return r->found(r->data, &note);
 }
 
@@ -282,8 +290,8 @@ static int look_below(struct looking *l, int folder, const char *path, const cha
                 .all = r,
                 .folder = fd,
                 .path = below,
-                .n_found = &l->n_found,
-                .n_git_dirs = &l->n_git_dirs,
+                .looking = l,
+                .is_unseen = depth >= DEPTH_MAX || l->n_folders >= FOLDERS_MAX,
                 .is_moved = is_named || repositories_way_is_young(&r->since, folder, name)});
         return result < 0 ? result : look_in(l, fd, below, depth + 1);
 }
@@ -312,18 +320,14 @@ static int look_in(struct looking *l, int folder, const char *path, unsigned dep
 
 int repositories_look(const struct repositories *r, int folder, const char *path) {
         struct looking l = {.all = r};
-        struct candidate top = {.all = r,
-                                .folder = folder,
-                                .path = path,
-                                .n_found = &l.n_found,
-                                .n_git_dirs = &l.n_git_dirs};
+        struct candidate top = {.all = r, .looking = &l, .folder = folder, .path = path};
         struct nsrun_error note = {0};
         int result = look_at_one(&top);
 
         if (result >= 0)
                 result = look_in(&l, folder, path, 0);
-        if (result >= 0 && l.n_found > TOLD_MAX)
-                result = tell_rest(r, path, l.n_found - TOLD_MAX);
+        if (result >= 0 && l.n_found > l.n_told)
+                result = tell_rest(r, path, l.n_found - l.n_told);
         if (result < 0 || !l.is_cut)
                 return result;
         (void)error_set(

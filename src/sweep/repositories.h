@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Git repositories that a command has made, or changed where nothing was protected: they are its own, and
- * are told where they carry what git obeys. */
+ * lose what git obeys in them. */
 #pragma once
 
 #include <sys/stat.h>
@@ -10,10 +10,10 @@
 
 struct repositories {
         struct timespec since; /* when the command began */
-        bool takes_away;       /* what they carry is moved aside */
         /* Whether the git dir at `path` is one whose parts are protected, all that git obeys. */
         bool (*is_known)(void *data, const char *path);
-        /* Whether the .git of the folder `path` is the one that was there when the run began. */
+        /* Whether the .git of the folder `path` is the one that was there when the run began; of
+         * NULL, whether `path` is such a git dir. */
         bool (*was_there)(void *data, const char *path, const struct stat *st);
         /* Whether repositories_look() is called of that folder, too. */
         bool (*is_looked_at)(void *data, const char *path);
@@ -27,8 +27,9 @@ struct repositories {
         void *data; /* of all these */
 };
 
-/* Tells of the folder itself, a descriptor of `path` that may be O_PATH, and of the repositories below it
- * where host/subrepositories.h finds them, bare ones too; some of many.  0 or -errno. */
+/* Moves aside what the folder itself carries, and tells of it: a descriptor of `path` that may be O_PATH,
+ * and of the repositories below it where host/subrepositories.h finds them, bare ones too; some of many.  0
+ * or -errno. */
 int repositories_look(const struct repositories *r, int folder, const char *path);
 /* Whether what `name` leads to below a folder, or one on the way to it, has changed since then. */
 bool repositories_way_is_young(const struct timespec *since, int folder, const char *name);

@@ -582,16 +582,16 @@ TEST(a_notes_path_is_fit_to_print) {
 TEST(a_repository_that_a_command_makes_is_told) {
         const struct site *s = *state;
         _cleanup_free_ char *line =
-                text_of("nsrun: note: the command made or changed a git repository with hooks, which git "
-                        "obeys: %s/.git\n",
+                text_of("nsrun: note: the command made or changed a git repository with hooks, which is "
+                        "moved aside there: %s/.git\n",
                         s->project);
         _cleanup_outcome_ struct outcome o = {0};
 
         RUN(s, &o, "--", "sh", "-c", "git init -q . && echo x >.git/hooks/post-commit && git config a.b c");
         expect_status(&o, 0);
         assert_string_equal(o.err, line);
-        RUN(s, &o, "--", "sh", "-c", "git status --short; echo y >.git/hooks/post-commit");
-        expect_in(o.err, "/.git/hooks\nnsrun: note: 1 kept aside: nsrun review --project ");
+        RUN(s, &o, "--", "sh", "-c", "git status --short; mkdir -p .git/hooks; echo y >.git/hooks/post-commit");
+        expect_in(o.err, "/.git/hooks; --no-protect .git/hooks lets it stay\nnsrun: note: 1 kept aside: ");
 }
 
 /* The configuration of a submodule's and of a linked worktree's git dir is where the project's .git is. */
