@@ -46,6 +46,7 @@ static void stream_flush(struct bash_stream *s, bool waits) {
 
                         (void)sys_poll(&room, 1, -1);
                 } else if (r < 0 && r != -EINTR && r != -EAGAIN) {
+                        s->failure = (int)r;
                         s->is_over = true;
                 }
                 s->n_written += r > 0 ? (size_t)r : 0;
@@ -180,6 +181,9 @@ int bash_stream_end(struct bash_stream *s, struct nsrun_bash_result *result,
                 return r;
         line = str_format("{\"event\":\"end\",%s", text + 1);
         stream_line(s, line, true);
+        if (s->failure < 0)
+                return error_set(err, NSRUN_STAGE_USAGE, s->failure, NULL, "the output can't be written",
+                                 NULL);
         return line ? 0 : error_oom(err);
 }
 

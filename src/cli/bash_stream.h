@@ -12,6 +12,7 @@ struct bash_stream {
         bool has_sandbox;
         bool was_started;
         bool is_over;      /* cancelled, or the reader has gone: nothing is written any more */
+        int failure;       /* negative: why lines could not be written */
         uint64_t ends_ms;  /* the deadline, on CLOCK_MONOTONIC */
         char *rest;        /* of lines that the reader hasn't taken; */
         size_t n_rest;     /* so many bytes, */

@@ -31,16 +31,14 @@ static const struct row {
          ".codex/sessions/2026/11/27/rollout-a.jsonl .codex/archived_sessions/rollout-a.jsonl .codex/history.jsonl .codex/session_index.jsonl "
          ".codex/auth.json",
          NULL, "CODEX_API_KEY", "OPENAI_API_KEY", "chatgpt.com", true},
-        {"continue", ".continue", ".continue/sessions/a.json", NULL, "CONTINUE_API_KEY", "ANTHROPIC_API_KEY",
-         "api.continue.dev", false},
-        {"copilot", ".copilot",
-         ".copilot/session-state/a/events.jsonl .copilot/session-state/a/workspace.yaml .copilot/command-history-state.json",
-         NULL, "COPILOT_GITHUB_TOKEN", "GH_TOKEN", "*.githubcopilot.com", false},
+        {"continue", ".continue", "", NULL, "CONTINUE_API_KEY", "ANTHROPIC_API_KEY", "api.continue.dev",
+         false},
+        {"copilot", ".copilot", ".copilot/command-history-state.json", NULL, "COPILOT_GITHUB_TOKEN",
+         "GH_TOKEN", "*.githubcopilot.com", false},
         {"cursor", ".cursor .config/cursor",
          ".cursor/chats/a/b/store.db .cursor/chats/a/b/store.db-wal .cursor/prompt_history.json .config/cursor/auth.json",
          ".local/share/cursor-agent/versions/1", "CURSOR_API_KEY", "CURSOR_AUTH_TOKEN", "*.cursor.sh", true},
-        {"droid", ".factory", ".factory/sessions/p/a.jsonl", NULL, "FACTORY_API_KEY", "ANTHROPIC_API_KEY",
-         "api.factory.ai", false},
+        {"droid", ".factory", "", NULL, "FACTORY_API_KEY", "ANTHROPIC_API_KEY", "api.factory.ai", false},
         {"gemini", ".gemini",
          ".gemini/tmp/a/chats/a.json .gemini/tmp/a/chats/a.jsonl .gemini/tmp/a/logs.json .gemini/oauth_creds.json "
          ".gemini/google_accounts.json .gemini/gemini-credentials.json",
@@ -51,8 +49,7 @@ static const struct row {
          ".local/share/opencode/auth.json .local/state/opencode/prompt-history.jsonl "
          ".local/state/opencode/frecency.jsonl .local/state/opencode/model.json",
          ".opencode/bin/opencode", "OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "models.dev", false},
-        {"pi", ".pi/agent", ".pi/agent/sessions/p/a.jsonl", NULL, "ANTHROPIC_API_KEY", "OPENAI_API_KEY",
-         "openrouter.ai", false},
+        {"pi", ".pi/agent", "", NULL, "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "openrouter.ai", false},
         {"qoder", ".qoder", "", NULL, "QODER_PERSONAL_ACCESS_TOKEN", "ANTHROPIC_API_KEY", "*.qoder.sh",
          false},
         {"qwen", ".qwen", ".qwen/projects/a/chats/a.jsonl .qwen/todos/a.json .qwen/oauth_creds.json", NULL,
@@ -67,7 +64,8 @@ static const char hostile[] =
         "  hooks.json hooks/x agents/x.md commands/x.md skills/x/SKILL.md plugins/x extensions/x rules/x local/x \\\n"
         "  statusline.sh shell-snapshots/x.sh session-env/1/sessionstart-hook-0.sh packages/standalone/codex \\\n"
         "  packages/app-server-daemon/current/codex bin/rg tmp/bin/rg tmp/a/checkpoints/x history/a/config \\\n"
-        "  trustedFolders.json opencode.db sessions.db state_5.sqlite snapshot/x/config a/b/c; do\n"
+        "  trustedFolders.json opencode.db sessions.db state_5.sqlite snapshot/x/config a/b/c \\\n"
+        "  sessions/p/a.jsonl sessions/a.json session-state/a/events.jsonl session-state/a/workspace.yaml; do\n"
         "  case $n in */*) mkdir -p ${n%/*};; esac; echo evil >$n; done\n"
         "ln -sf /etc/passwd link; mkfifo fifo; done; cd; for n in $STATE; do d=${n%/*}; mkdir -p $d/memory; echo new "
         ">$n;\n"

@@ -184,6 +184,23 @@ TEST(a_reader_that_goes_ends_the_command_whatever_it_ignores) {
         }
 }
 
+TEST(an_output_that_takes_nothing_is_a_failure) {
+        static const char script[] = "\"$0\" bash --project \"$1\" --json-stream \"echo x\" >$2";
+        static const char *const outputs[] = {"/dev/null", "/dev/full"};
+        const struct site *s = *state;
+
+        for (int i = 0; i < 2; i++) {
+                const char *const argv[] = {"sh", "-c", script, program(), s->project, outputs[i], NULL};
+                _cleanup_outcome_ struct outcome o = {0};
+
+                run(&(struct request){.argv = argv, .cwd = NULL}, &o);
+                expect_status(&o, i == 0 ? 0 : 125);
+                assert_string_equal(
+                        o.err,
+                        i == 0 ? "" : "nsrun: the output can't be written: No space left on device\n");
+        }
+}
+
 /* Of a run, and of a session whose policy asks: who streams is asked about the names of that command. */
 TEST(a_host_that_is_asked_for_waits_for_the_answer) {
         static const struct {

@@ -171,6 +171,18 @@ TEST_WITH(what_is_made_is_kept_aside, setup, site_teardown) {
         }
 }
 
+TEST(what_agents_execute_of_a_repository_is_kept_aside) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--", "sh", "-c",
+            "mkdir -p .clinerules/hooks .github/copilot .github/extensions/x; for f in .clinerules/hooks/x "
+            ".github/copilot/settings.json .github/extensions/x/extension.mjs .github/lsp.json .github/mcp.json "
+            ".github/copilot-instructions.md; do echo evil >$f; done");
+        on_host(s, "find .clinerules .github -type f", &o);
+        expect_out(&o, ".github/copilot-instructions.md\n");
+}
+
 TEST(a_name_as_long_as_they_come_is_kept_aside) {
         static const char script[] = "cat /dev/null >$(printf '%252s' | tr ' ' a).mk; >b.mk; ls | wc -l";
         const struct site *s = *state;
