@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include "base/file.h"
 #include "base/loop.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -332,13 +333,25 @@ static int listen_end(struct listener *l, struct nsrun_error *err) {
         return r == -ENOENT ? 0 : r;
 }
 
+/* The token goes there: no command may read it and answer its own questions. */
+static int refuse_shown_log(const struct mcp_settings *settings, struct nsrun_error *err) {
+        _cleanup_free_ char *log = fd_name(STDERR_FILENO);
+        const struct listener l = {
+                .settings = settings, .option = "--http: the token goes to standard error", .folder = log};
+        struct stat st;
+
+        if (sys_fstat(STDERR_FILENO, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)))
+                return 0;
+        return log ? refuse_shown_folder(&l, err) : error_oom(err);
+}
+
 static int open_address(struct listener *l, const struct mcp_listening *at, struct http_start *start,
                         struct nsrun_error *err) {
         int r;
 
         if (at->is_http && !strchr(at->address, '/')) {
                 r = l->fd = http_open_port(at->address, start, err);
-                return r < 0 ? r : 0;
+                return r < 0 ? r : refuse_shown_log(l->settings, err);
         }
         r = open_folder(l, at->address, err);
         return r < 0 ? r : open_socket(l, at->address, err);

@@ -411,6 +411,39 @@ TEST(a_command_finds_the_port_and_no_token) {
         http_close(s, &h, "");
 }
 
+/* Outside of what the sandbox shows it may go to a file. */
+TEST(a_file_that_gets_the_token_is_none_that_the_sandbox_shows) {
+        static const char script[] = "exec \"$0\" mcp --http 127.0.0.1:0 --project \"$1\" 2>\"$2\"";
+        const struct site *s = *state;
+        _cleanup_free_ char *shown = path_of(s->project, "log"), *apart = path_of(s->root, "log"),
+                            *text = NULL, *expected = NULL, *line = NULL;
+        const char *argv[] = {"sh", "-c", script, program(), s->project, shown, NULL};
+        _cleanup_outcome_ struct outcome refused = {0}, served = {0};
+        struct running running;
+
+        if (!has_http())
+                skip_because("skipped: nsrun was built without libevent");
+        run(&(struct request){.argv = argv, .cwd = s->root}, &refused);
+        text = file_text(shown);
+        expected = text_of(
+                "nsrun: --http: the token goes to standard error: the sandbox's own commands could reach it: %s: Operation not permitted; "
+                "name one in a folder of your own that no sandbox shows, as $XDG_RUNTIME_DIR\n",
+                shown);
+        assert_string_equal(text, expected);
+        expect_status(&refused, 125);
+        expect_out(&refused, "");
+        argv[5] = apart;
+        spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
+        line = read_line(running.out);
+        assert_non_null(startswith(line, "listening on http://127.0.0.1:"));
+        send_signal(running.pidfd, SIGTERM);
+        finish(&running, &served);
+        expect_status(&served, 0);
+        free(text);
+        text = file_text(apart);
+        assert_non_null(startswith(text, "nsrun: token: "));
+}
+
 /* More connections than descriptors: it is served when they have gone. */
 TEST(connections_that_say_nothing_are_outlived) {
         const struct site *s = *state;

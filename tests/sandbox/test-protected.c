@@ -602,7 +602,8 @@ TEST(a_repository_that_a_command_makes_is_told) {
         RUN(s, &o, "--", "sh", "-c", "git init -q . && echo x >.git/hooks/post-commit && git config a.b c");
         expect_status(&o, 0);
         assert_string_equal(o.err, line);
-        RUN(s, &o, "--", "sh", "-c", "git status --short; mkdir -p .git/hooks; echo y >.git/hooks/post-commit");
+        RUN(s, &o, "--", "sh", "-c",
+            "git status --short; mkdir -p .git/hooks; echo y >.git/hooks/post-commit");
         expect_in(o.err, "/.git/hooks; --no-protect .git/hooks lets it stay\nnsrun: note: 1 kept aside: ");
 }
 
