@@ -183,14 +183,14 @@ static const struct sock_filter filter_beginning[] = {
 static const int helper_calls[] = CALLS(
         SYS_recvfrom, SYS_sendto, SYS_splice, SYS_read, SYS_write, SYS_epoll_pwait, SYS_epoll_ctl,
         SYS_accept4, SYS_close, SYS_shutdown, SYS_connect, SYS_getsockname, SYS_getpeername, SYS_getsockopt,
-        SYS_setsockopt, SYS_pipe2, SYS_eventfd2, SYS_recvmsg, SYS_sendmsg, SYS_clock_gettime, SYS_futex,
-        SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_brk, SYS_fcntl, SYS_ppoll,
-        SYS_sendmmsg, SYS_recvmmsg, SYS_bind, SYS_readv, SYS_writev, SYS_pread64, SYS_lseek, SYS_statx,
-        SYS_faccessat, SYS_readlinkat, SYS_getdents64, SYS_statfs, SYS_fstatfs, SYS_getpid, SYS_gettid,
-        SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_uname, SYS_getrandom, SYS_gettimeofday,
-        SYS_clock_nanosleep, SYS_nanosleep, SYS_sched_yield, SYS_sched_getaffinity, SYS_rt_sigaction,
-        SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_set_robust_list, SYS_rseq, SYS_exit,
-        SYS_exit_group, SYS_restart_syscall LATE_CALLS OLDER_CALLS);
+        SYS_setsockopt, SYS_pipe2, SYS_socketpair, SYS_eventfd2, SYS_recvmsg, SYS_sendmsg, SYS_clock_gettime,
+        SYS_futex, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_brk, SYS_fcntl,
+        SYS_ppoll, SYS_sendmmsg, SYS_recvmmsg, SYS_bind, SYS_readv, SYS_writev, SYS_pread64, SYS_lseek,
+        SYS_statx, SYS_faccessat, SYS_readlinkat, SYS_getdents64, SYS_statfs, SYS_fstatfs, SYS_getpid,
+        SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_uname, SYS_getrandom,
+        SYS_gettimeofday, SYS_clock_nanosleep, SYS_nanosleep, SYS_sched_yield, SYS_sched_getaffinity,
+        SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_set_robust_list,
+        SYS_rseq, SYS_exit, SYS_exit_group, SYS_restart_syscall LATE_CALLS OLDER_CALLS);
 static const struct sock_filter helper_rest[] = {
         ALLOW_READING(SYS_openat, 2),
 #ifdef SYS_open

@@ -439,6 +439,8 @@ TEST(a_file_that_gets_the_token_is_none_that_the_sandbox_shows) {
         send_signal(running.pidfd, SIGTERM);
         finish(&running, &served);
         expect_status(&served, 0);
+        collect_orphans();
+        expect_nothing_left(s);
         free(text);
         text = file_text(apart);
         assert_non_null(startswith(text, "nsrun: token: "));
@@ -470,11 +472,11 @@ TEST(the_program_that_reads_http_has_no_right_that_it_does_not_need) {
         if (!has_http())
                 skip_because("skipped: nsrun was built without libevent");
         HTTP_OPEN_PLAIN(s, &h);
+        expect_answer(send_as(&h, "POST", JSON CALLS, BASH("true")), "200", "exit status: 0");
         script = text_of("grep -E '^(CapPrm|NoNewPrivs|Seccomp):' /proc/$(pgrep -P %d nsrun-http)/status",
                          (int)h.running.pid);
         run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, NULL}}, &o);
         expect_out(&o, "CapPrm:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
-        expect_answer(send_as(&h, "POST", JSON CALLS, BASH("true")), "200", "exit status: 0");
         http_close(s, &h, "");
 }
 
