@@ -59,7 +59,8 @@ TEST(a_stream_has_a_line_for_each_thing_that_happens) {
         }
         assert_int_equal(access(ran, F_OK), -1);
         BASH(s, &reason, "--json-stream", "cat ~/.netrc");
-        expect_in(reason.out, "No such file or directory\\n\"}\n{\"event\":\"reason\",\"text\":\"");
+        /* However many pieces that was. */
+        expect_in(reason.out, "\\n\"}\n{\"event\":\"reason\",\"text\":\"");
         expect_not_in(reason.out, "\"reasons\"");
         BASH(s, &usage, "--json-stream", "--describe");
         expect_refusal(&usage, 125,
