@@ -213,7 +213,7 @@ static void add_detached_json(struct json_document *d, const struct nsrun_bash_r
         json_add_bool(d, o, "running", result->is_running);
 }
 
-/* One without an output was told while it ran, and its reasons, too. */
+/* A result without an output is that of --json-stream, which has told output and reasons before. */
 static int format_json(const struct nsrun_bash_result *result, char **ret, size_t *ret_size,
                        struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = json_begin();

@@ -172,7 +172,8 @@ static int command_take_denial(void *data, short revents) {
         return 0;
 }
 
-/* In a session others may be asked once this one isn't; a run has nobody else. */
+/* Hands nsrun-net's question to the host.  In a session another client may be asked once this one isn't; a
+ * run has no other. */
 static int command_take_question(void *data, nsrun_unused short revents) {
         struct watch *w = data;
         struct agent_command *c = w->command;

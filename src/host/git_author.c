@@ -261,6 +261,13 @@ static int take_named(struct reading *c, char ***to, const char *named) {
         return (c->overfull = strdup(c->file)) ? 0 : -ENOMEM;
 }
 
+/* A command without a path lies in no folder. */
+static int take_program(struct reading *c, const struct gitconfig_entry *entry) {
+        return gitorders_names_program(entry) && strpbrk(entry->value, "/.")
+                       ? take_named(c, &c->programs, entry->value)
+                       : 0;
+}
+
 /* Whether its condition holds or not: on another day it may. */
 static int include(struct reading *c, const char *value, bool holds) {
         _cleanup_free_ char *named = NULL, *path = NULL;
@@ -379,9 +386,7 @@ static int identity_take_entry(void *data, const struct gitconfig_entry *entry) 
         if (streq(entry->name, "safe.directory"))
                 return take_safe(c, entry->value);
         if (!gitorders_is_harmless(entry)) {
-                /* A command without a path lies in no folder. */
-                if (gitorders_names_program(entry) && strpbrk(entry->value, "/.") &&
-                    take_named(c, &c->programs, entry->value) < 0)
+                if (take_program(c, entry) < 0)
                         return -ENOMEM;
         } else if (c->settings.length < SETTINGS_MAX) {
                 gitconfig_write(&c->settings, entry);
@@ -505,8 +510,7 @@ static int take_variable(struct reading *c, const char *key, const char *value) 
         if (gitorders_names_path(&entry) || streq(name, "include.path") ||
             (startswith(name, "includeif.") && streq(to, ".path")))
                 return include(c, value, false);
-        return gitorders_names_program(&entry) ? take_named(c, &c->programs, value)
-                                               : take_value(c->values, key, value);
+        return gitorders_names_program(&entry) ? take_program(c, &entry) : take_value(c->values, key, value);
 }
 
 /* Takes what GIT_CONFIG_COUNT, GIT_CONFIG_KEY_0, GIT_CONFIG_VALUE_0 and so on say. */

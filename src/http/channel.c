@@ -82,7 +82,7 @@ static void connection_closed(nsrun_unused struct evhttp_connection *connection,
                 channel_free(c);
 }
 
-/* evhttp doesn't listen to a client that waits. */
+/* While a request is answered evhttp doesn't read from its client: who has closed is seen by this. */
 static void client_gone(nsrun_unused evutil_socket_t fd, nsrun_unused short what, void *data) {
         struct exchange *e = data;
 
@@ -115,7 +115,7 @@ static void stream_send(struct exchange *e, const char *text) {
                 evbuffer_free(event);
 }
 
-/* Which errors are HTTP's as well. */
+/* The errors of JSON-RPC that have a status of HTTP's, too. */
 static int http_status_of(const struct exchange *e, const struct json_value *response) {
         const struct json_value *error = json_get(response, "error");
         _cleanup_free_ char *code = error ? json_spell(json_get(error, "code")) : NULL;

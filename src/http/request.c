@@ -26,7 +26,7 @@ static const char *header(struct evhttp_request *r, const char *name) {
         return evhttp_find_header(evhttp_request_get_input_headers(r), name);
 }
 
-/* Of what is judged there may be one: others might judge another one than this program does. */
+/* A header that is judged may be there once: a proxy in front might judge another copy of it. */
 static const char *repeated_header(struct evhttp_request *r) {
         static const char *const judged[] = {
                 "Host",          "Origin",         "Authorization",        "Content-Type",
@@ -59,7 +59,7 @@ static bool is_own_address(const struct http_server *s, const char *prefix, cons
         return false;
 }
 
-/* In a time that says nothing of where they differ. */
+/* Compares the tokens in a time that does not depend on the byte in which they differ. */
 static bool has_token(const struct http_server *s, const char *authorization) {
         const char *given =
                 authorization && strncasecmp(authorization, "Bearer ", 7) == 0 ? authorization + 7 : NULL;

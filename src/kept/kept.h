@@ -16,9 +16,7 @@
 #define KEPT_BYTES     (16U << 20) /* what they hold, */
 #define KEPT_DEPTH     32          /* and levels of folders */
 #define KEPT_MOST      256         /* entries of one project, */
-#define KEPT_MOST_NEW                                                                    \
-        96 /* and of protected names those of one run: each name can have one, and later \
-            * runs have room */
+#define KEPT_MOST_NEW  96          /* and of them those that one run may add for protected names */
 
 struct kept {
         unsigned number;

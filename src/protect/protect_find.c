@@ -78,14 +78,16 @@ static bool is_no_target(const struct protecting *p, const char *path) {
         return false;
 }
 
-/* A symlink can't be bound, and what it says is looked at in the end; what it leads to can, and is obeyed as
- * it is: as it says, since a link on the way may be the command's to replace, and in the end. */
+/* Protects what a symlink of a protected folder leads to, in whichever writable folder that lies. */
 static int protect_led_to(const struct protecting *p, const char *path) {
         return is_no_target(p, path)           ? 0
                : path_is_beneath(path, p->top) ? protect_target(p, path)
                                                : protect_take_target(p->resolved, path, p->targets);
 }
 
+/* A symlink can't be bound, and its text is looked at when the command has ended; the file that it leads to
+ * can be bound.  Both paths are protected: the one in the link's text, on which another link may be the
+ * command's to replace, and the one without links. */
 static int protect_linked(const struct protecting *p, const char *link) {
         _cleanup_free_ char *folder = path_parent(link), *said = NULL, *canonical = NULL;
         struct protecting linked = *p;
@@ -145,8 +147,8 @@ static int follow_found(void *data, const char *name, const struct stat *st) {
         return link ? protect_linked(p, link) : -ENOMEM;
 }
 
-/* Where there is more in a protected folder than is looked at.  The folder itself is protected: of very many
- * files, which no command can have put there, that is all, and said. */
+/* Where there is more in a protected folder than is looked at.  The folder itself is protected; that the
+ * files to which symlinks in it lead aren't is said. */
 static int end_folder(const struct protecting *p, const char *name) {
         _cleanup_free_ char *path = path_join(p->path, name),
                             *below = str_concat(p->below, *p->below ? "/" : "", name), *hint = NULL;

@@ -121,13 +121,13 @@ static int mark_left_out(const struct taking *t, struct changes *c) {
 }
 
 /* Programs that read a patch skip lines that are none of a patch's. */
-static int print_counted(FILE *to, const char *what, size_t n) {
+static int print_counted(FILE *to, const char *what, size_t n, const char *lister) {
         _cleanup_free_ char *count = n > 0 ? leave_out_count(n) : NULL;
 
         if (n > 0 && !count)
                 return -ENOMEM;
         if (count)
-                (void)fprintf(to, "# %s: %s (--ignored lists %s)\n", what, count, n == 1 ? "it" : "them");
+                (void)fprintf(to, "# %s: %s (%s lists %s)\n", what, count, lister, n == 1 ? "it" : "them");
         return 0;
 }
 
@@ -194,9 +194,9 @@ static int show_one(struct asking *a, const struct taking *asked, struct showing
         } else
                 r = changes_print_list(s->to, &shown, chosen->paths);
         if (r >= 0)
-                r = print_counted(s->to, "ignored by git", n.ignored);
+                r = print_counted(s->to, "ignored by git", n.ignored, "--ignored");
         if (r >= 0)
-                r = print_counted(s->to, "git's own, which a commit takes over", n.kept);
+                r = print_counted(s->to, "git's own, which a commit takes over", n.kept, "naming .git");
         if (r < 0)
                 return error_set(a->err, NSRUN_STAGE_SUPERVISE, r, NULL, "the changes can't be printed",
                                  NULL);

@@ -234,7 +234,7 @@ static int judge_carried(struct candidate *c, unsigned carried, const char *name
         if (!c->was_there && (c->is_obeyed || (carried & (GITORDERS_LINKS | ELSEWHERE | UNSEEN))))
                 c->is_obeyed = disarm_entry(c->folder, name) < 0;
         c->looking->n_found++;
-        /* Of which nobody knows whether they have orders, those that do have the place. */
+        /* The few that are named are repositories of which it is known that they have orders. */
         return carried == UNSEEN || c->looking->n_told >= TOLD_MAX ? 0 : tell_carried(c, name, carried);
 }
 

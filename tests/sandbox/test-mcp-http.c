@@ -39,6 +39,8 @@ static void http_open(const struct site *s, struct http *h, const char *address,
                 words_of(begin, *options ? options : (const char *const[]){"--project", s->project, NULL});
         _cleanup_free_ char *line = NULL, *told = NULL;
 
+        if (!has_http())
+                skip_because("skipped: nsrun was built without libevent");
         *h = (struct http){.path = strchr(address, '/') ? strdup(address) : NULL};
         spawn(&(struct request){.argv = argv, .cwd = s->root}, &h->running);
         line = read_line(h->running.out);
@@ -70,6 +72,14 @@ static void http_close(const struct site *s, struct http *h, const char *notes) 
         expect_nothing_left(s);
         free(h->token);
         free(h->path);
+}
+
+/* The project's file is as the session has made it. */
+static void close_committed(const struct site *s, struct http *h) {
+        _cleanup_free_ char *file = path_of(s->project, "f"), *text = file_text(file);
+
+        assert_string_equal(text, "new\n");
+        http_close(s, h, "");
 }
 
 static int http_connect(const struct http *h) {
@@ -174,8 +184,6 @@ TEST(who_has_not_the_token_and_what_a_web_page_sends_is_refused) {
         const struct site *s = *state;
         struct http h;
 
-        if (!has_http())
-                skip_because("skipped: nsrun was built without libevent");
         HTTP_OPEN_PLAIN(s, &h);
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 const char *scheme = cases[i].scheme;
@@ -231,8 +239,6 @@ TEST(a_request_for_itself_is_judged_by_its_headers_and_shares_one_session) {
         const struct site *s = *state;
         struct http h;
 
-        if (!has_http())
-                skip_because("skipped: nsrun was built without libevent");
         HTTP_OPEN_PLAIN(s, &h);
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 _cleanup_free_ char *headers = text_of(JSON "%s", cases[i].headers);
@@ -253,8 +259,6 @@ TEST(sessions_are_apart_and_end_when_they_are_deleted_or_their_place_is_wanted) 
         _cleanup_free_ char *one = NULL, *other = NULL;
         struct http h;
 
-        if (!has_http())
-                skip_because("skipped: nsrun was built without libevent");
         HTTP_OPEN_PLAIN(s, &h);
         one = begin_session(&h);
         other = begin_session(&h);
@@ -283,13 +287,10 @@ TEST(sessions_are_apart_and_end_when_they_are_deleted_or_their_place_is_wanted) 
 
 TEST(a_session_asks_on_the_calls_own_stream) {
         const struct site *s = *state;
-        _cleanup_free_ char *session = NULL, *stream = NULL, *asked = NULL, *file = path_of(s->project, "f"),
-                            *text = NULL;
+        _cleanup_free_ char *session = NULL, *stream = NULL, *asked = NULL, *text = NULL;
         struct http h;
         int fd, listening;
 
-        if (!has_http())
-                skip_because("skipped: nsrun was built without libevent");
         make_file(s->project, "f", "old\n");
         HTTP_OPEN(s, &h, "--overlay", s->project, "--ask-commit", "--project", s->project);
         session = begin_session(&h);
@@ -315,16 +316,13 @@ TEST(a_session_asks_on_the_calls_own_stream) {
         text = answer_to(fd);
         expect_in(text, "committed 1 path");
         (void)close(listening);
-        free(text);
-        text = file_text(file);
-        assert_string_equal(text, "new\n");
-        http_close(s, &h, "");
+        close_committed(s, &h);
 }
 
 /* Of one process for each request, all know the questions. */
 TEST(a_question_is_answered_by_another_request_once) {
         const struct site *s = *state;
-        _cleanup_free_ char *asked = NULL, *body = NULL, *text = NULL, *file = path_of(s->project, "f");
+        _cleanup_free_ char *asked = NULL, *body = NULL, *text = NULL;
         static const char
                 headers[] = JSON MODERN "Mcp-Method: tools/call\r\nMcp-Name: commit\r\n",
                 commit[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
@@ -332,8 +330,6 @@ TEST(a_question_is_answered_by_another_request_once) {
         struct http h;
         char *at;
 
-        if (!has_http())
-                skip_because("skipped: nsrun was built without libevent");
         make_file(s->project, "f", "old\n");
         HTTP_OPEN(s, &h, "--overlay", s->project, "--ask-commit", "--project", s->project);
         expect_answer(send_as(&h, "POST", JSON CALLS, BASH("echo new >f")), "200", "exit status: 0");
@@ -352,10 +348,7 @@ TEST(a_question_is_answered_by_another_request_once) {
         expect_answer(
                 send_as(&h, "POST", headers, body), "200",
                 ERROR("-32602", "requestState is of no question of this call that waits for its answer"));
-        free(text);
-        text = file_text(file);
-        assert_string_equal(text, "new\n");
-        http_close(s, &h, "");
+        close_committed(s, &h);
 }
 
 TEST(a_client_that_goes_ends_what_it_asked_for_itself) {
@@ -365,8 +358,6 @@ TEST(a_client_that_goes_ends_what_it_asked_for_itself) {
         char byte;
         int fd, asking;
 
-        if (!has_http())
-                skip_because("skipped: nsrun was built without libevent");
         assert_int_equal(mkfifo(fifo, 0666), 0);
         assert_int_equal(chmod(fifo, 0666), 0);
         HTTP_OPEN_PLAIN(s, &h);
@@ -393,8 +384,6 @@ TEST(a_command_finds_the_port_and_no_token) {
         _cleanup_free_ char *looks = NULL, *asks = NULL, *half = NULL, *both = NULL;
         struct http h;
 
-        if (!has_http())
-                skip_because("skipped: nsrun was built without libevent");
         HTTP_OPEN_PLAIN(s, &h);
         /* An expression that isn't what it finds: the command's own words don't count. */
         half = text_of("'[%c]%s'", h.token[0], h.token + 1);
@@ -452,8 +441,6 @@ TEST(connections_that_say_nothing_are_outlived) {
         struct http h;
         int fds[200];
 
-        if (!has_http())
-                skip_because("skipped: nsrun was built without libevent");
         HTTP_OPEN_PLAIN(s, &h);
         for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
                 fds[i] = http_connect(&h);
@@ -469,8 +456,6 @@ TEST(the_program_that_reads_http_has_no_right_that_it_does_not_need) {
         _cleanup_outcome_ struct outcome o = {0};
         struct http h;
 
-        if (!has_http())
-                skip_because("skipped: nsrun was built without libevent");
         HTTP_OPEN_PLAIN(s, &h);
         expect_answer(send_as(&h, "POST", JSON CALLS, BASH("true")), "200", "exit status: 0");
         script = text_of("grep -E '^(CapPrm|NoNewPrivs|Seccomp):' /proc/$(pgrep -P %d nsrun-http)/status",
@@ -487,8 +472,6 @@ TEST(a_killed_server_takes_all_with_it) {
         struct http h;
         int fd;
 
-        if (!has_http())
-                skip_because("skipped: nsrun was built without libevent");
         HTTP_OPEN_PLAIN(s, &h);
         session = begin_session(&h);
         fd = send_as(&h, "POST", JSON CALLS, BASH("sleep 1000"));
@@ -512,8 +495,6 @@ TEST(a_unix_socket_needs_no_token_and_turns_sandboxes_away) {
         _cleanup_outcome_ struct outcome o = {0};
         struct http h;
 
-        if (!has_http())
-                skip_because("skipped: nsrun was built without libevent");
         if (!has_program("python3"))
                 skip_because("skipped: python3 is not installed");
         make_folder(s->root, "sockets");

@@ -161,7 +161,7 @@ TEST(what_is_taken_from_a_git_dir_is_told) {
                 "");
         EXPECT(s,
                "D  .git/index\nD  .git/logs/HEAD\nM  .git/objects/zz/changed\nD  .git/objects/zz/gone\n"
-               "# git's own, which a commit takes over: 2 paths (--ignored lists them)\n",
+               "# git's own, which a commit takes over: 2 paths (naming .git lists them)\n",
                "", "diff", id);
         end_session(s, id, "stop");
 }
