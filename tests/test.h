@@ -76,6 +76,17 @@ static inline int end_test(void **state) {
         return r;
 }
 
+/* Whether there is time for hours of it. */
+static inline bool is_long(void) {
+        return getenv("NSRUN_TEST_LONG");
+}
+
+/* Whether a sanitized program that a test starts looks for what it has forgotten to free, in a quarter of
+ * its time.  A test program itself, which uses the library, always does. */
+static inline void look_for_leaks(bool wanted) {
+        assert_int_equal(setenv("ASAN_OPTIONS", wanted ? "detect_leaks=1" : "detect_leaks=0", 1), 0);
+}
+
 /* Runs all tests; the result is main's.  What set_up makes is shared by all.  (cmocka's group
  * fixtures leave no room for begin_test's argument.) */
 static inline int run_all_tests_in(CMFixtureFunction set_up, CMFixtureFunction tear_down) {
@@ -89,6 +100,7 @@ static inline int run_all_tests_in(CMFixtureFunction set_up, CMFixtureFunction t
                 print_message("no test has this name\n");
                 return EXIT_FAILURE;
         }
+        look_for_leaks(is_long());
         /* nohup(1) ignores one for all that it starts. */
         for (int signal_number = 1; signal_number < NSIG; signal_number++)
                 (void)signal(signal_number, SIG_DFL);

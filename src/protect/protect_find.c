@@ -18,8 +18,9 @@
 #include "protect_stubs.h"
 
 enum {
-        LINKS_DEPTH = 40,  /* symlinks that lead to the next, as many as the kernel follows */
-        FOLDERS_DEPTH = 3, /* of what is obeyed, in which symlinks are looked for */
+        LINKS_DEPTH = 40,   /* symlinks that lead to the next, as many as the kernel follows */
+        FOLDERS_DEPTH = 3,  /* of what is obeyed, in which symlinks are looked for */
+        WATCHED_MOST = 500, /* files of a repository's that have other names */
 };
 
 /* Whether --no-protect names `path`, or a folder that it is in. */
@@ -117,7 +118,7 @@ static int follow_links_in(struct protecting *p, const char *name, unsigned dept
 
 /* A file that has another hard link can be written to by that one, which no folder around protects: it is
  * looked at in the end, as a protected name is.  git runs no sample of a hook. */
-static int watch_other_names(const struct protecting *p, const char *name) {
+static int watch_other_names(struct protecting *p, const char *name) {
         struct resolved_protection *protection = &p->resolved->protection;
         _cleanup_free_ char *glob = NULL;
         struct stat st;
@@ -125,6 +126,8 @@ static int watch_other_names(const struct protecting *p, const char *name) {
         if (fnmatch("*.sample", name, 0) == 0 || fstatat(p->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
             !S_ISREG(st.st_mode) || st.st_nlink == 1)
                 return 0;
+        if (p->n_watched++ >= WATCHED_MOST)
+                return -E2BIG;
         glob = glob_escape(name);
         if (!glob || strv_consume(&protection->names, str_concat(p->path, "//", glob)) < 0 ||
             strv_consume(&protection->present, str_concat(p->path, "//", name)) < 0)
@@ -134,11 +137,11 @@ static int watch_other_names(const struct protecting *p, const char *name) {
 
 static int follow_found(void *data, const char *name, const struct stat *st) {
         const struct following *f = data;
-        const struct protecting *p = f->protecting;
+        struct protecting *p = f->protecting;
         _cleanup_free_ char *link = NULL;
 
         if (S_ISDIR(st->st_mode))
-                return follow_links_in(f->protecting, name, f->depth + 1);
+                return follow_links_in(p, name, f->depth + 1);
         if (protect_is_left_open(p, name))
                 return 0;
         if (!S_ISLNK(st->st_mode))
@@ -148,7 +151,7 @@ static int follow_found(void *data, const char *name, const struct stat *st) {
 }
 
 /* Where there is more in a protected folder than is looked at.  The folder itself is protected; that the
- * files to which symlinks in it lead aren't is said. */
+ * files to which symlinks in it lead aren't, and files that have other names, is said. */
 static int end_folder(const struct protecting *p, const char *name) {
         _cleanup_free_ char *path = path_join(p->path, name),
                             *below = str_concat(p->below, *p->below ? "/" : "", name), *hint = NULL;
@@ -159,8 +162,9 @@ static int end_folder(const struct protecting *p, const char *name) {
         if (*p->n_repositories <= PROTECT_REPOSITORIES_MAX && !p->resolved->policy->protects_strictly)
                 return strv_consume(
                         &p->resolved->git.lacks,
-                        str_format("what symlinks among the many files of %s lead to isn't protected",
-                                   path));
+                        str_format(
+                                "of the many files of %s those aren't protected to which symlinks lead, nor those that have other names",
+                                path));
         return error_set(p->err, NSRUN_STAGE_POLICY, UNSAID(-E2BIG), path,
                          "there are too many files or symlinks in it to protect what they lead to", hint);
 }

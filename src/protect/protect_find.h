@@ -33,6 +33,7 @@ struct protecting {
                              any writable folder: it has its turn when all folders have had theirs */
         unsigned n_links; /* of protected names and in their folders, that led here: what they lead to is
                              read-only, also a folder */
+        unsigned n_watched; /* of files that have other names */
         struct nsrun_error *err;
 };
 

@@ -48,7 +48,9 @@ static inline void run_faulty(const struct site *s, const char *const *argv, con
         if (wanted)
                 assert_int_equal(setenv("NSRUN_FAULT", wanted, 1), 0);
         outcome_clear(ret);
+        look_for_leaks(true);
         run(&(struct request){.argv = argv, .cwd = s->root, .standard_input = input}, ret);
+        look_for_leaks(is_long());
         assert_int_equal(unsetenv("NSRUN_FAULT"), 0);
         assert_int_equal(unsetenv("NSRUN_FAULT_LOG"), 0);
         assert_int_equal(pread(fd, ret_page, sizeof(*ret_page), 0), sizeof(*ret_page));

@@ -64,9 +64,7 @@ static inline bool is_in_each_mode(void) {
 
 /* A test's size: `normal`, or `all` with NSRUN_TEST_LONG=1. */
 static inline int size_of_test(int normal, int all) {
-        const char *wanted = getenv("NSRUN_TEST_LONG");
-
-        return wanted && streq(wanted, "1") ? all : normal;
+        return is_long() ? all : normal;
 }
 
 /* The words of `first`, then those of `second`.  The caller frees the array, not the words. */

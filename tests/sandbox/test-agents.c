@@ -59,14 +59,14 @@ static const struct row {
 /* What a hostile command writes to each folder: over what is there, each name that an agent's own
  * documentation has or that one was seen to run, and what no carrying may follow, wait for or execute. */
 static const char hostile[] =
-        "cd ~ && for f in $OVERLAYS; do cd ~/$f && find . -type f -exec sh -c 'echo evil >\"$1\"' - {} \\;\n"
+        "cd ~ && for f in $OVERLAYS; do cd ~/$f && find . -type f | while read -r n; do echo evil >$n; done\n"
         "for n in settings.json settings.local.json CLAUDE.md .env config.toml x.config.toml AGENTS.md mcp.json \\\n"
         "  hooks.json hooks/x agents/x.md commands/x.md skills/x/SKILL.md plugins/x extensions/x rules/x local/x \\\n"
         "  statusline.sh shell-snapshots/x.sh session-env/1/sessionstart-hook-0.sh packages/standalone/codex \\\n"
         "  packages/app-server-daemon/current/codex bin/rg tmp/bin/rg tmp/a/checkpoints/x history/a/config \\\n"
         "  trustedFolders.json opencode.db sessions.db state_5.sqlite snapshot/x/config a/b/c \\\n"
         "  sessions/p/a.jsonl sessions/a.json session-state/a/events.jsonl session-state/a/workspace.yaml; do\n"
-        "  case $n in */*) mkdir -p ${n%/*};; esac; echo evil >$n; done\n"
+        "  case $n in */*) [ -d ${n%/*} ] || mkdir -p ${n%/*};; esac; echo evil >$n; done\n"
         "ln -sf /etc/passwd link; mkfifo fifo; done; cd; for n in $STATE; do d=${n%/*}; mkdir -p $d/memory; echo new "
         ">$n;\n"
         "  chmod 755 $n; case $n in .claude/history.*) ;; */*/*) ln -sf /etc/passwd $d/link.jsonl; mkfifo $d/fifo.json $d/x\n"
@@ -78,7 +78,8 @@ static char *sums_of_home(const struct site *s) {
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *script = text_of(
                 "cd %s && find . \\( -path ./.cache/nsrun -o -path ./.local/state/nsrun \\) -prune -o "
-                "! -type d -printf '%%P %%y ' \\( -type f -exec cksum {} \\; -o -print \\) | sort",
+                "-type f -exec cksum {} + -o ! -type d -printf '%%P %%y\\n' |\n"
+                "sed -E 's,^([^ ]+) ([^ ]+) \\./(.*),\\3 f \\1 \\2,' | sort",
                 s->home);
 
         run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, NULL}, .cwd = s->home}, &o);

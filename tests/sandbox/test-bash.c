@@ -467,10 +467,10 @@ static long run_measured(const struct site *s, const char *command, const char *
 }
 
 TEST(output_of_any_size_is_held_in_constant_memory) {
-        bool is_long = getenv("NSRUN_TEST_LONG");
+        bool all = is_long();
         long without = run_measured(*state, "true", "\"bytes_total\":0,\"bytes_omitted\":0,");
-        long with = run_measured(*state, is_long ? "head -c 10G /dev/zero" : "head -c 1G /dev/zero",
-                                 is_long ? "\"bytes_total\":10737418240,\"bytes_omitted\":10737387520,"
+        long with = run_measured(*state, all ? "head -c 10G /dev/zero" : "head -c 1G /dev/zero",
+                                 all ? "\"bytes_total\":10737418240,\"bytes_omitted\":10737387520,"
                                          : "\"bytes_total\":1073741824,\"bytes_omitted\":1073711104,");
 
         print_message("%ld KiB without output, %ld with\n", without, with);
@@ -491,7 +491,7 @@ TEST(both_ends_of_the_output_and_a_marker_are_told) {
 }
 
 TEST(many_commands_in_a_row_leave_nothing) {
-        int n = getenv("NSRUN_TEST_LONG") ? 10000 : 200;
+        int n = is_long() ? 10000 : 200;
         long first = 0, most = 0;
 
         for (int i = 0; i < n; i++) {

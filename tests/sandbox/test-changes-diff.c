@@ -145,8 +145,7 @@ LAYER_TEST(nothing_that_is_written_stands_for_another_files_content) {
 }
 
 /* A minute of the processor's time: two files in which no line is unique, and nearly all are other lines. */
-TEST_IF(getenv("NSRUN_TEST_LONG"), git_works_a_minute_at_a_patch_and_no_longer, layer_setup,
-        layer_teardown) {
+TEST_IF(is_long(), git_works_a_minute_at_a_patch_and_no_longer, layer_setup, layer_teardown) {
         _cleanup_changes_ struct changes c = {0};
         _cleanup_free_ char *said = NULL;
         struct nsrun_error err = {0};

@@ -146,8 +146,8 @@ LAYER_TEST(for_want_of_room_nothing_is_committed) {
 }
 
 enum {
-        LEVELS = 5000,
-        TOO_LONG = 90, /* of 200 bytes each: more than TREE_PATH_MAX */
+        LEVELS = NSRUN_HAS_ASAN ? 2200 : 5000, /* more than a path of PATH_MAX has */
+        TOO_LONG = 90,                         /* of 200 bytes each: more than TREE_PATH_MAX */
 };
 
 /* Folders of that name, with so many files beside the deepest. */
@@ -186,7 +186,7 @@ static unsigned depth_of(int dir) {
         return n;
 }
 
-LAYER_TEST(five_thousand_levels_are_committed_and_removed) {
+LAYER_TEST(thousands_of_levels_are_committed_and_removed) {
         struct layer *y = *state;
 
         layer_mount(y);

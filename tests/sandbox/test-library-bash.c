@@ -235,7 +235,7 @@ static long resident_kib(void) {
 }
 
 TEST(many_commands_leave_nothing_in_the_host) {
-        int n = getenv("NSRUN_TEST_LONG") ? 10000 : 200;
+        int n = is_long() ? 10000 : 200;
         struct nsrun_policy *policy = new_policy(*state);
         _cleanup_free_ char *before = NULL, *after = NULL;
         long first = 0, last;

@@ -233,22 +233,24 @@ TEST(check_says_what_a_run_does) {
         unsigned n_allowed = 0, n_denied = 0;
 
         copy_helper(s, "raw");
-        for (size_t i = takes_samples() ? 2 : 0; i < ARRAY_SIZE(policies); i++)
-                for (size_t j = 0; j < ARRAY_SIZE(calls); j++) {
-                        _cleanup_free_ char *option = text_of("--seccomp=%s", policies[i]),
-                                            *word = text_of("%ld", calls[j].number), *expected = NULL;
-                        _cleanup_outcome_ struct outcome said = {0}, with = {0}, without = {0};
+        for (size_t j = 0; j < ARRAY_SIZE(calls); j++) {
+                _cleanup_free_ char *word = text_of("%ld", calls[j].number);
+                _cleanup_outcome_ struct outcome without = {0};
 
-                        for (size_t k = 0; k < 3 && calls[j].arguments[k]; k++) {
-                                char *longer = text_of("%s,%s", word, calls[j].arguments[k]);
+                for (size_t k = 0; k < 3 && calls[j].arguments[k]; k++) {
+                        char *longer = text_of("%s,%s", word, calls[j].arguments[k]);
 
-                                free(word);
-                                word = longer;
-                        }
+                        free(word);
+                        word = longer;
+                }
+                RAW(s, &without, "--seccomp=none", word);
+                for (size_t i = takes_samples() ? 2 : 0; i < ARRAY_SIZE(policies); i++) {
+                        _cleanup_free_ char *option = text_of("--seccomp=%s", policies[i]), *expected = NULL;
+                        _cleanup_outcome_ struct outcome said = {0}, with = {0};
+
                         SECCOMP(s, &said, "check", policies[i], calls[j].name, calls[j].arguments[0],
                                 calls[j].arguments[1], calls[j].arguments[2]);
                         RAW(s, &with, option, word);
-                        RAW(s, &without, "--seccomp=none", word);
                         if (streq(said.out, "allow\n")) {
                                 expect_status(&said, 0);
                                 expected = strdup(without.out);
@@ -261,6 +263,7 @@ TEST(check_says_what_a_run_does) {
                         if (!streq(with.out, expected))
                                 fail_msg("%s %s: said %s but: %s", policies[i], word, said.out, with.out);
                 }
+        }
         assert_true(n_allowed > 10 && n_denied > 10);
 }
 
