@@ -10,7 +10,8 @@
 #include "server.h"
 
 enum {
-        STREAM_MOST = 1024 * 1024 /* bytes that a client hasn't taken, before notifications are left out */
+        STREAM_MOST = 1024 * 1024, /* bytes that a client hasn't taken, before notifications are left out */
+        PROBE_MS = 250,            /* between comments to a client that will send no more */
 };
 
 static time_t now_s(void) {
@@ -26,11 +27,29 @@ static void add_header(struct evhttp_request *r, const char *name, const char *v
         (void)evhttp_add_header(evhttp_request_get_output_headers(r), name, value);
 }
 
+/* What evhttp sends it sends while it reads, and drops when the client sends no more: who has ended its half
+ * of the connection waits for the answer.  Before and after each call that sends: */
+static struct bufferevent *sending_begin(struct evhttp_request *r) {
+        struct bufferevent *to = evhttp_connection_get_bufferevent(evhttp_request_get_connection(r));
+
+        bufferevent_incref(to);
+        return to;
+}
+
+static void sending_begun(struct bufferevent *to) {
+        (void)bufferevent_disable(to, EV_READ);
+        (void)bufferevent_decref(to);
+}
+
 void http_answer_empty(struct evhttp_request *r, int status) {
+        struct bufferevent *to = sending_begin(r);
+
         evhttp_send_reply(r, status, NULL, NULL);
+        sending_begun(to);
 }
 
 static void answer_json(struct evhttp_request *r, int status, const char *text) {
+        struct bufferevent *to = sending_begin(r);
         struct evbuffer *body = evbuffer_new();
 
         if (body && text)
@@ -38,6 +57,7 @@ static void answer_json(struct evhttp_request *r, int status, const char *text) 
         add_header(r, "Content-Type", "application/json");
         add_header(r, "Cache-Control", "no-store");
         evhttp_send_reply(r, status, NULL, body);
+        sending_begun(to);
         if (body)
                 evbuffer_free(body);
 }
@@ -82,37 +102,55 @@ static void connection_closed(nsrun_unused struct evhttp_connection *connection,
                 channel_free(c);
 }
 
-/* While a request is answered evhttp doesn't read from its client: who has closed is seen by this. */
-static void client_gone(nsrun_unused evutil_socket_t fd, nsrun_unused short what, void *data) {
-        struct exchange *e = data;
-
-        evhttp_connection_free(evhttp_request_get_connection(e->request));
-}
-
 static void stream_begin(struct exchange *e) {
+        struct bufferevent *to;
+
         if (e->is_stream)
                 return;
+        to = sending_begin(e->request);
         e->is_stream = true;
+        if (e->tells_session)
+                add_header(e->request, "Mcp-Session-Id", e->channel->session);
         add_header(e->request, "Content-Type", "text/event-stream");
         add_header(e->request, "Cache-Control", "no-store");
         add_header(e->request, "X-Accel-Buffering", "no");
         evhttp_send_reply_start(e->request, HTTP_OK, NULL);
+        sending_begun(to);
 }
 
-static void stream_send(struct exchange *e, const char *text) {
-        struct evbuffer *event;
+/* Whether the client takes what it is sent: who doesn't goes without what nobody waits for. */
+static bool is_taken(const struct exchange *e) {
+        struct bufferevent *to =
+                evhttp_connection_get_bufferevent(evhttp_request_get_connection(e->request));
+
+        return evbuffer_get_length(bufferevent_get_output(to)) < STREAM_MOST;
+}
+
+static void stream_send(struct exchange *e, const char *field, const char *text) {
+        struct evbuffer *event = evbuffer_new();
         struct bufferevent *to;
 
-        if (!e->request)
-                return;
         stream_begin(e);
-        to = evhttp_connection_get_bufferevent(evhttp_request_get_connection(e->request));
-        event = evbuffer_new();
-        if (event && evbuffer_get_length(bufferevent_get_output(to)) < STREAM_MOST &&
-            evbuffer_add_printf(event, "data: %s\n\n", text) > 0)
+        to = sending_begin(e->request);
+        if (event && evbuffer_add_printf(event, "%s%s\n\n", field, text) > 0)
                 evhttp_send_reply_chunk(e->request, event);
+        sending_begun(to);
         if (event)
                 evbuffer_free(event);
+}
+
+/* While a request is answered evhttp doesn't read from its client.  That it sends no more may be its end, or
+ * half of it: to whom a comment can't be written has gone, which evhttp sees. */
+static void client_sends_no_more(nsrun_unused evutil_socket_t fd, short what, void *data) {
+        static const struct timeval pause = {.tv_usec = PROBE_MS * 1000};
+        struct exchange *e = data;
+
+        if (what & EV_TIMEOUT) {
+                if (is_taken(e))
+                        stream_send(e, ":", "");
+        } else if (event_assign(e->gone, e->channel->server->base, -1, EV_PERSIST, client_sends_no_more,
+                                e) == 0)
+                (void)event_add(e->gone, &pause);
 }
 
 /* The errors of JSON-RPC that have a status of HTTP's, too. */
@@ -133,14 +171,18 @@ static void exchange_end(struct exchange *e, int status, const char *text) {
         bool is_stream = e->is_stream;
 
         if (r && is_stream && text)
-                stream_send(e, text);
-        if (r && e->tells_session)
+                stream_send(e, "data: ", text);
+        else if (r && e->tells_session)
                 add_header(r, "Mcp-Session-Id", e->channel->session);
         exchange_free(e);
-        if (r && is_stream)
+        if (r && is_stream) {
+                struct bufferevent *to = sending_begin(r);
+
                 evhttp_send_reply_end(r);
-        else if (r)
+                sending_begun(to);
+        } else if (r) {
                 answer_json(r, status, text);
+        }
 }
 
 bool channel_awaits(const struct channel *c, const char *id) {
@@ -159,7 +201,7 @@ bool exchange_begin(struct channel *c, struct evhttp_request *r, const struct me
         if (e) {
                 *e = (struct exchange){.next = c->exchanges, .channel = c, .request = r};
                 c->exchanges = e;
-                e->gone = event_new(c->server->base, fd, EV_CLOSED, client_gone, e);
+                e->gone = event_new(c->server->base, fd, EV_CLOSED, client_sends_no_more, e);
                 e->id = m ? strdup(m->id) : NULL;
                 e->progress_token = token ? json_spell(token) : NULL;
         }
@@ -246,8 +288,8 @@ static void channel_take(struct channel *c, const char *line, size_t n) {
         id = message_id(d.root);
         if (json_has(d.root, "method")) {
                 e = receiver_of(c, d.root);
-                if (e)
-                        stream_send(e, text);
+                if (e && e->request && (id || is_taken(e)))
+                        stream_send(e, "data: ", text);
                 return;
         }
         for (e = c->exchanges; e; e = e->next)

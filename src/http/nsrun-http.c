@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* nsrun-http: HTTP for `nsrun mcp --http`, which starts it. */
-#include <event2/listener.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -12,8 +11,7 @@
 enum {
         CONNECTION_IDLE_S = 15,   /* while a request is read, or none comes; none while one is answered */
         HEADERS_MOST = 16 * 1024, /* bytes */
-        DESCRIPTORS_MOST = 32 + 2 * HTTP_SERVERS_MOST, /* connections, and lines to servers */
-        BODY_MOST = 1024 * 1024, /* who has no token may send as much by each connection */
+        BODY_MOST = 1024 * 1024,  /* who has no token may send as much by each connection */
         SWEEP_S = 60,
         PAUSE_MS = 100,
 };
@@ -28,7 +26,7 @@ static void sweep(nsrun_unused evutil_socket_t fd, nsrun_unused short what, void
         channels_end_idle(data);
 }
 
-/* There are too many connections: those that say nothing end by themselves. */
+/* There are too many connections of clients that may ask. */
 static void resume(nsrun_unused evutil_socket_t fd, nsrun_unused short what, void *listener) {
         (void)evconnlistener_enable(listener);
 }
@@ -41,7 +39,7 @@ static void pause_listening(struct evconnlistener *listener, nsrun_unused void *
 }
 
 static int server_prepare(struct http_server *s) {
-        const struct rlimit most = {DESCRIPTORS_MOST, DESCRIPTORS_MOST};
+        const struct rlimit most = {HTTP_DESCRIPTORS_MOST, HTTP_DESCRIPTORS_MOST};
         static const struct timeval every = {.tv_sec = SWEEP_S};
         struct evhttp_bound_socket *bound;
         struct event *control, *timer;
@@ -62,7 +60,7 @@ static int server_prepare(struct http_server *s) {
         evhttp_set_allowed_methods(s->http, EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_DELETE);
         evhttp_set_gencb(s->http, http_take_request, s);
         bound = evhttp_accept_socket_with_handle(s->http, HTTP_FD_LISTEN);
-        if (!bound)
+        if (!bound || unknown_clients_watch(s, bound) < 0)
                 return -ENOMEM;
         evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(bound), pause_listening);
         return confine_http(s->start.port == 0);

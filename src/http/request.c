@@ -60,7 +60,7 @@ static bool is_own_address(const struct http_server *s, const char *prefix, cons
 }
 
 /* Compares the tokens in a time that does not depend on the byte in which they differ. */
-static bool has_token(const struct http_server *s, const char *authorization) {
+bool http_has_token(const struct http_server *s, const char *authorization) {
         const char *given =
                 authorization && strncasecmp(authorization, "Bearer ", 7) == 0 ? authorization + 7 : NULL;
         volatile unsigned char differs = 0;
@@ -73,8 +73,8 @@ static bool has_token(const struct http_server *s, const char *authorization) {
 }
 
 /* Whether the client may ask at all; it was answered, if not. */
-static bool judge_client(const struct http_server *s, struct evhttp_request *r) {
-        struct evhttp_connection *c = evhttp_request_get_connection(r);
+static bool judge_client(struct http_server *s, struct evhttp_request *r) {
+        int fd = bufferevent_getfd(evhttp_connection_get_bufferevent(evhttp_request_get_connection(r)));
         const char *why = NULL;
 
         if (repeated_header(r)) {
@@ -82,7 +82,7 @@ static bool judge_client(const struct http_server *s, struct evhttp_request *r) 
                 return false;
         }
         if (s->start.port == 0) {
-                why = peer_judge(bufferevent_getfd(evhttp_connection_get_bufferevent(c)));
+                why = peer_judge(fd);
                 if (!why && header(r, "Origin"))
                         why = "no web page may ask";
         } else if (!is_own_address(s, "", header(r, "Host"))) {
@@ -94,12 +94,13 @@ static bool judge_client(const struct http_server *s, struct evhttp_request *r) 
                 http_refuse(r, STATUS_FORBIDDEN, NULL, MESSAGE_BAD_REQUEST, why, NULL);
                 return false;
         }
-        if (s->start.port != 0 && !has_token(s, header(r, "Authorization"))) {
+        if (s->start.port != 0 && !http_has_token(s, header(r, "Authorization"))) {
                 (void)evhttp_add_header(evhttp_request_get_output_headers(r), "WWW-Authenticate", "Bearer");
                 http_refuse(r, STATUS_UNAUTHORISED, NULL, MESSAGE_BAD_REQUEST,
                             "the token is missing or wrong", NULL);
                 return false;
         }
+        unknown_client_asks(s, fd);
         return true;
 }
 

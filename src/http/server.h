@@ -5,6 +5,8 @@
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <event2/http.h>
+#include <event2/listener.h>
+#include <sys/types.h>
 
 #include "mcp/http_wire.h"
 #include "mcp/message.h"
@@ -12,6 +14,14 @@
 enum {
         HTTP_SESSIONS_MOST = 32,    /* another one ends the one that was idle for longest */
         HTTP_SESSION_IDLE_S = 1800, /* then it is ended */
+        HTTP_DESCRIPTORS_MOST = 64 + 3 * HTTP_SERVERS_MOST, /* connections, and lines to servers */
+};
+
+/* A client's connection. */
+struct http_seen {
+        ino_t socket;  /* whose it is: descriptors' numbers are used again */
+        int64_t since; /* in milliseconds */
+        bool is_known; /* its client has shown that it may ask */
 };
 
 struct http_server {
@@ -20,6 +30,11 @@ struct http_server {
         struct http_start start;
         struct channel *channels;
         size_t n_sessions, n_channels;
+
+        struct evconnlistener *listener;
+        struct event *looks; /* at connections whose clients aren't known */
+        size_t n_accepted;   /* since the last look */
+        struct http_seen seen[HTTP_DESCRIPTORS_MOST];
 };
 
 /* Sockets by which a server is spoken to. */
@@ -52,6 +67,12 @@ void http_refuse(struct evhttp_request *r, int status, const char *id, int code,
 void http_answer_empty(struct evhttp_request *r, int status);
 /* request.c: takes a request. */
 void http_take_request(struct evhttp_request *r, void *server);
+/* The same: whether the header's value has the token. */
+bool http_has_token(const struct http_server *s, const char *authorization);
+/* unknown_clients.c: bounds connections whose clients haven't shown that they may ask. */
+int unknown_clients_watch(struct http_server *s, struct evhttp_bound_socket *bound);
+/* The client of that connection has. */
+void unknown_client_asks(struct http_server *s, int fd);
 /* 256 bits by lot, in hexadecimal. */
 bool http_draw(char ret[HTTP_TOKEN_SIZE]);
 

@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "disk/reach.h"
+#include "disk/records.h"
 #include "host/user.h"
 #include "http_start.h"
 #include "peer.h"
@@ -27,7 +28,7 @@ struct listener {
         const char *option; /* by which it was asked for */
         char *folder;       /* canonical */
         const char *name;   /* of the socket in it */
-        int folder_fd, fd, signal_fd;
+        int folder_fd, fd, signal_fd, anew_fd;
         int control;                 /* nsrun-http's; below 0: clients speak lines */
         struct mcp_settings one;     /* for requests without a session: they join the one that they share, */
         struct nsrun_policy *policy; /* whose policy this is, */
@@ -235,16 +236,32 @@ static void take_client(struct listener *l) {
                 listen_serve(l, l->settings, fd, peer_judge(fd));
 }
 
+/* Whether the session that requests share was ended by somebody else: then it is forgotten, and the next
+ * tool's answer says so. */
+static bool forget_ended(struct listener *l) {
+        static const uint64_t one = 1;
+        _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
+
+        if (!l->session || !l->one.policy || records_open(l->session, &folder, NULL) != -ENOENT)
+                return false;
+        l->policy = nsrun_policy_free(l->policy);
+        free(TAKE_PTR(l->session));
+        return sys_write(l->anew_fd, &one, sizeof(one)) > 0;
+}
+
 /* What requests without a session join: the user's session, or one that the first of them has started. */
 static int share_session(struct listener *l, struct nsrun_error *err) {
         struct questions *questions = l->one.questions ? l->one.questions : questions_new();
         int r;
 
-        if (l->one.policy)
+        if (l->anew_fd < 0)
+                l->anew_fd = sys_eventfd();
+        if (l->one.policy && !forget_ended(l))
                 return 0;
         l->one = *l->settings;
         l->one.questions = questions;
-        if (!l->one.questions)
+        l->one.anew_fd = l->anew_fd;
+        if (!l->one.questions || l->anew_fd < 0)
                 return error_oom(err);
         if (l->settings->policy->session)
                 return 0;
@@ -327,6 +344,7 @@ static int listen_end(struct listener *l, struct nsrun_error *err) {
         (void)nsrun_policy_free(l->policy);
         questions_free(l->one.questions);
         free(l->session);
+        close_fdp(&l->anew_fd);
         close_fdp(&l->signal_fd);
         close_fdp(&l->folder_fd);
         free(l->folder);
@@ -364,7 +382,8 @@ int mcp_listen(const struct mcp_settings *settings, const struct mcp_listening *
                              .folder_fd = -EBADF,
                              .fd = -EBADF,
                              .control = -EBADF,
-                             .signal_fd = -EBADF};
+                             .signal_fd = -EBADF,
+                             .anew_fd = -EBADF};
         struct http_start start = {.port = 0};
         int r, ended;
 

@@ -21,6 +21,8 @@ struct mcp_settings {
         int timeout; /* the default for a bash command, in seconds */
         enum mcp_commits commits;
         struct questions *questions; /* that servers share; NULL: each has its own */
+        int anew_fd; /* that servers share: an eventfd, counted up when a session took another's place; 0:
+                        none */
 };
 
 enum {

@@ -2,6 +2,8 @@
 /* The table of tools; their list for a client, and the judging of arguments. */
 #include "tool.h"
 
+#include "base/sys.h"
+
 #define PATH_TEXT    "Absolute, or relative to the project."
 #define BASH_ID_TEXT "As the call of bash has named it."
 
@@ -382,6 +384,16 @@ static char *spell_answer(const struct tool_answer *a) {
         return json_line(&d);
 }
 
+/* One answer says that the sandbox isn't the one of the last call. */
+static void add_note_of_loss(const struct call *c, struct strbuf *text) {
+        int fd = c->server->settings->anew_fd;
+        uint64_t n;
+
+        if (fd > 0 && sys_read(fd, &n, sizeof(n)) == sizeof(n))
+                strbuf_add(text, "\n\nnote: the session of the last calls was ended, and this is a new one: "
+                                 "what was in its /tmp and its overlays, and what ran in it, is gone");
+}
+
 char *tool_answer(struct call *c) {
         struct tool_answer answer = {0};
         struct nsrun_error err = {0};
@@ -396,6 +408,8 @@ char *tool_answer(struct call *c) {
                 strbuf_addf(&answer.text, "Error: %s", line ? line : "out of memory");
         }
         answer.is_error |= r < 0;
+        if (!answer.question)
+                add_note_of_loss(c, &answer.text);
         c->asks_for_input = answer.question != NULL;
         text = answer.question ? spell_question(&answer) : spell_answer(&answer);
         free(answer.question);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun mcp --http`: who may ask, sessions, requests without one, and what a sandbox's commands get at. */
 #include <arpa/inet.h>
+#include <poll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -435,18 +437,105 @@ TEST(a_file_that_gets_the_token_is_none_that_the_sandbox_shows) {
         assert_non_null(startswith(text, "nsrun: token: "));
 }
 
-/* More connections than descriptors: it is served when they have gone. */
-TEST(connections_that_say_nothing_are_outlived) {
+/* Sends a byte of a request on each connection twice a second, until one of them was closed. */
+static _Noreturn void send_slowly(const struct http *h) {
+        static const char request[] =
+                "POST /mcp HTTP/1.1\r\nX: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+        int fds[400];
+
+        for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+                fds[i] = http_connect(h);
+        (void)write(STDOUT_FILENO, "!", 1);
+        for (size_t at = 0;; at = at < sizeof(request) - 2 ? at + 1 : at) {
+                for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+                        (void)send(fds[i], request + at, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+                (void)poll(NULL, 0, 500);
+        }
+}
+
+/* More connections than descriptors, and none is silent. */
+TEST(connections_without_a_token_keep_nobody_with_one_out_and_end) {
         const struct site *s = *state;
         struct http h;
-        int fds[200];
+        int ready[2], fd;
+        pid_t pid;
+        char byte;
 
         HTTP_OPEN_PLAIN(s, &h);
-        for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-                fds[i] = http_connect(&h);
-        for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-                (void)close(fds[i]);
-        expect_answer(send_as(&h, "POST", JSON CALLS, BASH("true")), "200", "exit status: 0");
+        assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+        pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+                (void)dup2(ready[1], STDOUT_FILENO);
+                (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+                send_slowly(&h);
+        }
+        (void)close(ready[1]);
+        assert_int_equal(read(ready[0], &byte, 1), 1);
+        for (size_t i = 0; i < 20; i++)
+                expect_answer(send_as(&h, "POST", JSON CALLS, BASH("true")), "200", "exit status: 0");
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+        (void)close(ready[0]);
+        /* Each byte comes before silence would have ended it. */
+        fd = http_connect(&h);
+        for (ssize_t n = 0; n == 0;) {
+                (void)send(fd, "X", 1, MSG_NOSIGNAL);
+                n = poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 1000);
+        }
+        assert_int_equal(read(fd, &byte, 1), 0);
+        (void)close(fd);
+        http_close(s, &h, "");
+}
+
+/* Half of a connection's end is no end: what is waited for comes. */
+TEST(a_client_that_sends_no_more_gets_its_answer) {
+        const struct site *s = *state;
+        struct http h;
+        int fd;
+
+        HTTP_OPEN_PLAIN(s, &h);
+        fd = send_as(&h, "POST", JSON, INITIALIZE);
+        assert_int_equal(shutdown(fd, SHUT_WR), 0);
+        expect_answer(fd, "200", "Mcp-Session-Id: ");
+        for (size_t i = 0; i < 2; i++) {
+                fd = send_as(&h, "POST", JSON CALLS, i == 0 ? BASH("echo now") : BASH("sleep 1; echo now"));
+                assert_int_equal(shutdown(fd, SHUT_WR), 0);
+                expect_answer(fd, "200", "now\\n");
+        }
+        http_close(s, &h, "");
+}
+
+/* Who ends it is no client; the next request begins another, and says so once. */
+TEST(a_shared_session_that_was_ended_is_begun_anew) {
+        static const char note[] = "note: the session of the last calls was ended, and this is a new one: "
+                                   "what was in its /tmp and its overlays, and what ran in it, is gone";
+        const struct site *s = *state;
+        struct http h;
+
+        HTTP_OPEN_PLAIN(s, &h);
+        for (size_t i = 0; i < 2; i++) {
+                _cleanup_outcome_ struct outcome listed = {0}, ended = {0};
+                _cleanup_free_ char *text = NULL, *again = NULL;
+                char *id;
+
+                text = answer_to(send_as(&h, "POST", JSON CALLS, BASH("echo one >/tmp/f")));
+                expect_in(text, "exit status: 0");
+                assert_true((strstr(text, note) != NULL) == (i > 0));
+                again = answer_to(send_as(&h, "POST", JSON CALLS, BASH("cat /tmp/f")));
+                expect_in(again, "one\\n");
+                assert_null(strstr(again, note));
+                run(&(struct request){.argv = (const char *const[]){program(), "session", "list", NULL}},
+                    &listed);
+                id = strchr(listed.out, '\n');
+                assert_non_null(id);
+                id++;
+                id[strcspn(id, " ")] = '\0';
+                run(&(struct request){.argv = (const char *const[]){program(), "session", "kill", id, NULL}},
+                    &ended);
+                expect_status(&ended, 0);
+        }
+        expect_answer(send_as(&h, "POST", JSON CALLS, BASH("cat /tmp/f")), "200", note);
         http_close(s, &h, "");
 }
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Connections whose client has not shown yet that it may ask: how many there are, and for how long.  evhttp
+ * tells of a connection when a request has come in whole, so they are looked at by their descriptors. */
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/str.h"
+#include "mcp/peer.h"
+#include "server.h"
+
+enum {
+        UNKNOWN_MOST = 32,     /* the oldest of more goes */
+        UNKNOWN_MS = 10000,    /* for a whole request, headers and body */
+        ACCEPTED_AT_ONCE = 16, /* connections, then they are looked at */
+};
+
+static int64_t now_ms(void) {
+        struct timespec now;
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Whether a descriptor is a client's connection; *ret: the number of its socket. */
+static bool is_connection(int fd, ino_t *ret) {
+        struct sockaddr_storage own;
+        socklen_t n = sizeof(own);
+        struct stat st;
+
+        /* Sockets of a pair have no name. */
+        if (fd == HTTP_FD_LISTEN || getsockname(fd, (struct sockaddr *)&own, &n) < 0 ||
+            n <= sizeof(own.ss_family) || fstat(fd, &st) < 0)
+                return false;
+        *ret = st.st_ino;
+        return true;
+}
+
+/* Whether what has come, and was not read yet, shows that the client may ask. */
+static bool is_about_to_ask(const struct http_server *s, int fd) {
+        char head[4096];
+        ssize_t n = recv(fd, head, sizeof(head) - 1, MSG_PEEK | MSG_DONTWAIT);
+        char *at, *end;
+
+        if (n <= 0 || s->start.port == 0)
+                return n > 0 && !peer_judge(fd);
+        head[n] = '\0';
+        at = strcasestr(head, "\nAuthorization:");
+        if (!at || !(end = strchr(at + 1, '\r')))
+                return false;
+        *end = '\0';
+        at += strlen("\nAuthorization:");
+        return http_has_token(s, at + strspn(at, " \t"));
+}
+
+void unknown_client_asks(struct http_server *s, int fd) {
+        if (fd >= 0 && fd < HTTP_DESCRIPTORS_MOST)
+                s->seen[fd].is_known = is_connection(fd, &s->seen[fd].socket);
+}
+
+/* Closes those of too long ago, and the oldest of too many; evhttp sees their end.  How many are left. */
+static size_t close_unknown(struct http_server *s) {
+        int left[HTTP_DESCRIPTORS_MOST];
+        size_t n = 0;
+        int64_t now = now_ms();
+
+        for (int fd = 0; fd < HTTP_DESCRIPTORS_MOST; fd++) {
+                struct http_seen *seen = &s->seen[fd];
+                ino_t socket;
+
+                if (!is_connection(fd, &socket))
+                        continue;
+                if (seen->socket != socket)
+                        *seen = (struct http_seen){.socket = socket, .since = now};
+                if (!seen->is_known && now - seen->since >= UNKNOWN_MS)
+                        (void)shutdown(fd, SHUT_RDWR);
+                else if (!seen->is_known)
+                        left[n++] = fd;
+        }
+        while (n > UNKNOWN_MOST) {
+                size_t oldest = 0;
+
+                for (size_t i = 1; i < n; i++)
+                        if (s->seen[left[i]].since < s->seen[left[oldest]].since)
+                                oldest = i;
+                if (!is_about_to_ask(s, left[oldest]))
+                        (void)shutdown(left[oldest], SHUT_RDWR);
+                left[oldest] = left[--n];
+        }
+        return n;
+}
+
+static void look_at_unknown(nsrun_unused evutil_socket_t fd, nsrun_unused short what, void *data) {
+        static const struct timeval again = {.tv_sec = 1};
+        struct http_server *s = data;
+
+        s->n_accepted = 0;
+        if (close_unknown(s) > 0)
+                (void)event_add(s->looks, &again);
+        (void)evconnlistener_enable(s->listener);
+}
+
+/* evhttp's own kind, at once with a descriptor that was accepted. */
+static struct bufferevent *connection_accepted(struct event_base *base, void *data) {
+        static const struct timeval soon = {.tv_sec = 1}, at_once = {.tv_sec = 0};
+        struct http_server *s = data;
+        bool are_many = ++s->n_accepted >= ACCEPTED_AT_ONCE;
+
+        if (are_many)
+                (void)evconnlistener_disable(s->listener);
+        if (are_many || !event_pending(s->looks, EV_TIMEOUT, NULL))
+                (void)event_add(s->looks, are_many ? &at_once : &soon);
+        return bufferevent_socket_new(base, -1, 0);
+}
+
+int unknown_clients_watch(struct http_server *s, struct evhttp_bound_socket *bound) {
+        s->listener = evhttp_bound_socket_get_listener(bound);
+        s->looks = event_new(s->base, -1, 0, look_at_unknown, s);
+        if (!s->looks)
+                return -ENOMEM;
+        evhttp_set_bevcb(s->http, connection_accepted, s);
+        return 0;
+}
