@@ -11,6 +11,7 @@
 #include "policy/agents.h"
 #include "policy/options.h"
 #include "protect/learn_view.h"
+#include "protect/protect_home.h"
 #include "rules/home_secrets.h"
 
 /* Which option does without the secret itself, by the folder of the home that has it. */
@@ -143,6 +144,29 @@ static int never_programs(const char *path, const char *home, char **ret) {
                        : 0;
 }
 
+/* What is written there, the host's next shell, git or desktop obeys; of a folder there can be a version. */
+static int never_obeyed(const char *path, const char *home, char **ret) {
+        _cleanup_free_ char *parent = path_parent(path), *word = NULL;
+        const char *folder;
+        struct stat st;
+
+        if (!parent)
+                return -ENOMEM;
+        if (!home || !protect_home_is_obeyed(home, path))
+                return 0;
+        folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? path : parent;
+        if (stat(folder, &st) == 0 && S_ISDIR(st.st_mode) && path_below(folder, home) &&
+            strchr(path_below(folder, home), '/') && protect_home_is_obeyed(home, folder) &&
+            !(word = str_shell_quote(folder)))
+                return -ENOMEM;
+        *ret = word ? str_format("%s is obeyed by programs on the host: --overlay %s gives the command a "
+                                 "version of its own",
+                                 path, word)
+                    : str_format("%s is obeyed by programs on the host: %s", path,
+                                 ways[ARRAY_SIZE(ways) - 1].instead);
+        return *ret ? 0 : -ENOMEM;
+}
+
 struct naming {
         const struct nsrun_plan *plan;
         const char *path;
@@ -204,6 +228,8 @@ int explain_never(const struct nsrun_plan *plan, const char *path, bool to_write
                 r = never_system(path, plan->home, to_write, ret);
         if (r >= 0 && !*ret && to_write)
                 r = never_programs(path, plan->home, ret);
+        if (r >= 0 && !*ret && to_write)
+                r = never_obeyed(path, plan->home, ret);
         if (r < 0)
                 *ret = NULL;
         return r;

@@ -138,13 +138,6 @@ static bool is_usable(const char *path) {
                (access(path, X_OK) == 0 || (!S_ISDIR(st.st_mode) && access(path, R_OK) == 0));
 }
 
-/* A path as an option's value: who reads a reason may paste it into a shell. */
-static char *as_word(const char *path, size_t n) {
-        _cleanup_free_ char *part = strndup(path, n);
-
-        return part ? str_shell_quote(part) : NULL;
-}
-
 static size_t count_slashes(const char *path) {
         size_t n = 0;
 
@@ -172,13 +165,15 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, bool 
         if (r < 0 || *ret)
                 return r;
         if (n_own > 0) {
-                word = as_word(path, n_own);
-                return !word || !(*ret = str_format(
-                                          "%.*s is not exposed by policy, whether it exists or not: --ro %s "
-                                          "exposes it, --rw writable",
-                                          (int)n_own, path, word))
-                               ? -ENOMEM
-                               : 0;
+                _cleanup_free_ char *own = strndup(path, n_own), *never = NULL;
+
+                word = own ? str_shell_quote(own) : NULL;
+                if (!word || explain_never(plan, own, true, &never) < 0)
+                        return -ENOMEM;
+                *ret = str_format(
+                        "%s is not exposed by policy, whether it exists or not: --ro %s exposes it%s", own,
+                        word, never ? "" : ", --rw writable");
+                return *ret ? 0 : -ENOMEM;
         }
         part = n > 0 ? strndup(path, n) : NULL;
         if (n > 0 && !part)
@@ -195,7 +190,7 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, bool 
                         bool may_write = explain_may_write(part), is_root = writable_denied(part);
                         _cleanup_free_ char *never = NULL;
 
-                        word = as_word(part, strlen(part));
+                        word = str_shell_quote(part);
                         if (!word || explain_never(plan, part, true, &never) < 0)
                                 return -ENOMEM;
                         *ret = to_write && !may_write
@@ -242,11 +237,11 @@ bool explain_is_protected(const struct nsrun_plan *plan, const char *path) {
         return op && op->kind == PLAN_BIND && op->is_read_only && !op->text && writable_around(plan, op);
 }
 
-/* Whether --rw may be of use: in the home nothing is told. */
+/* Whether --rw may be of use: in the home nothing is told.  What isn't in the root has no folder to expose.
+ */
 static bool can_be_exposed(const struct nsrun_plan *plan, const char *path) {
-        const char *last = strrchr(path, '/');
-
-        return last == path || (plan->home && path_is_beneath(path, plan->home)) || explain_may_write(path);
+        return (plan->home && path_is_beneath(path, plan->home)) ||
+               (explain_may_write(path) && (strrchr(path, '/') != path || access(path, F_OK) == 0));
 }
 
 /* What the command has a version of its own of it may write, and not replace. */
@@ -294,6 +289,8 @@ static int explain_write(const struct nsrun_plan *plan, const char *path, bool t
                         "%s lies outside of what is exposed, where the sandbox is read-only: %s", path,
                         can_be_exposed(plan, path)
                                 ? "--rw exposes a folder of the host's, --tmpfs makes an empty one"
+                        : explain_may_write(path)
+                                ? "--tmpfs makes an empty folder"
                                 : "--tmpfs makes an empty folder; on the host the user may not write "
                                   "there either");
         else

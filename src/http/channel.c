@@ -119,7 +119,7 @@ static void stream_begin(struct exchange *e) {
 }
 
 /* Whether the client takes what it is sent: who doesn't goes without what nobody waits for. */
-static bool is_taken(const struct exchange *e) {
+static bool client_takes(const struct exchange *e) {
         struct bufferevent *to =
                 evhttp_connection_get_bufferevent(evhttp_request_get_connection(e->request));
 
@@ -146,7 +146,7 @@ static void client_sends_no_more(nsrun_unused evutil_socket_t fd, short what, vo
         struct exchange *e = data;
 
         if (what & EV_TIMEOUT) {
-                if (is_taken(e))
+                if (client_takes(e))
                         stream_send(e, ":", "");
         } else if (event_assign(e->gone, e->channel->server->base, -1, EV_PERSIST, client_sends_no_more,
                                 e) == 0)
@@ -288,7 +288,7 @@ static void channel_take(struct channel *c, const char *line, size_t n) {
         id = message_id(d.root);
         if (json_has(d.root, "method")) {
                 e = receiver_of(c, d.root);
-                if (e && e->request && (id || is_taken(e)))
+                if (e && e->request && (id || client_takes(e)))
                         stream_send(e, "data: ", text);
                 return;
         }

@@ -15,7 +15,7 @@ enum {
         ACCEPTED_AT_ONCE = 16, /* connections, then they are looked at */
 };
 
-static int64_t now_ms(void) {
+static int64_t unknown_now_ms(void) {
         struct timespec now;
 
         (void)clock_gettime(CLOCK_MONOTONIC, &now);
@@ -62,7 +62,7 @@ void unknown_client_asks(struct http_server *s, int fd) {
 static size_t close_unknown(struct http_server *s) {
         int left[HTTP_DESCRIPTORS_MOST];
         size_t n = 0;
-        int64_t now = now_ms();
+        int64_t now = unknown_now_ms();
 
         for (int fd = 0; fd < HTTP_DESCRIPTORS_MOST; fd++) {
                 struct http_seen *seen = &s->seen[fd];

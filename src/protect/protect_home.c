@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/path.h"
@@ -81,6 +82,35 @@ static const struct home_place of_config[] = {
         {"systemd", 3},       {"tmux", 1},      {"vim", 2},  {"wezterm", 1},    {"zed", 1},    {"zellij", 1},
         {"zsh", 2},
 };
+
+static bool is_at_place(const char *path, const char *place) {
+        return path_is_beneath(path, place) || path_is_beneath(place, path);
+}
+
+static bool is_of_places(const char *path, const struct home_place *places, size_t n,
+                         const char *const *files, size_t n_files) {
+        bool is_met = false;
+
+        for (size_t i = 0; i < n && !is_met; i++)
+                is_met = is_at_place(path, places[i].path);
+        for (size_t i = 0; i < n_files && !is_met; i++)
+                is_met = is_at_place(path, files[i]);
+        return is_met;
+}
+
+bool protect_home_is_obeyed(const char *home, const char *path) {
+        const char *below = path_below(path, home), *in_config = below ? path_below(below, ".config") : NULL;
+        struct stat st;
+
+        if (!below || !*below)
+                return false;
+        if (*below == '.' && !strchr(below, '/') && (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)))
+                return true;
+        return (in_config && is_of_places(in_config, of_config, ARRAY_SIZE(of_config), files_of_config,
+                                          ARRAY_SIZE(files_of_config))) ||
+               is_of_places(below, of_home, ARRAY_SIZE(of_home), files_of_home, ARRAY_SIZE(files_of_home)) ||
+               is_of_places(below, programs, ARRAY_SIZE(programs), NULL, 0);
+}
 
 struct home_walk {
         const struct resolved *resolved;

@@ -114,12 +114,6 @@ static const struct {
          "%P/.envrc is protected, since programs on the host obey it: --no-protect .envrc lifts that"},
         {"touch %O/new", "--ro=%O", "%O is exposed read-only: --rw %O makes it writable"},
         {"rm %O/data", "--ro=%O", "%O is exposed read-only: --rw %O makes it writable"},
-        {"LC_ALL=C.UTF-8 mkdir /newfolder", NULL,
-         "/newfolder lies outside of what is exposed, where the sandbox is read-only: --rw exposes a folder of "
-         "the host's, --tmpfs makes an empty one"},
-        {"LC_ALL=C mkdir /newfolder", NULL,
-         "/newfolder lies outside of what is exposed, where the sandbox is read-only: --rw exposes a folder of "
-         "the host's, --tmpfs makes an empty one"},
         {"head -c 3000000 /dev/zero | tee /tmp/x >/dev/null; cp /usr/bin/bash /tmp/y", "--tmpfs-size=1M",
          "/tmp is a tmpfs of the sandbox's, and its 1M are full: --tmpfs-size 4M gives it more"},
         {"dd if=/dev/zero of=/tmp/x bs=1M count=3", "--tmpfs-size=1M",
@@ -373,7 +367,8 @@ TEST(json_has_the_reasons_and_at_most_ten) {
         assert_int_equal(json_object_array_length(reasons), 10);
 }
 
-#define OUTSIDE(path) path " lies outside of what is exposed, where the sandbox is read-only: "
+#define OUTSIDE(path)   path " lies outside of what is exposed, where the sandbox is read-only: "
+#define NO_FOLDER(path) OUTSIDE(path) "--tmpfs makes an empty folder"
 #define NO_WAY(path) \
         OUTSIDE(path) "--tmpfs makes an empty folder; on the host the user may not write there either"
 
@@ -384,6 +379,9 @@ TEST(no_reason_names_an_option_that_is_refused) {
                 const char *command, *of_user, *of_root;
         } cases[] = {
                 {"touch /root/x", NO_WAY("/root/x"), NULL},
+                {"LC_ALL=C.UTF-8 mkdir /newfolder", NO_WAY("/newfolder"), NO_FOLDER("/newfolder")},
+                {"LC_ALL=C mkdir /newfolder", NO_WAY("/newfolder"), NO_FOLDER("/newfolder")},
+                {"echo x >/new", NO_WAY("/new"), NO_FOLDER("/new")},
                 {"touch /root/a/x", NO_WAY("/root/a/x"), NULL},
                 {"mkdir /mnt/x", NO_WAY("/mnt/x"),
                  OUTSIDE("/mnt/x") "--rw exposes a folder of the host's, --tmpfs makes an empty one"},
