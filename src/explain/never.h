@@ -5,8 +5,9 @@
 #include "plan/plan.h"
 
 /* Of a path (absolute, normalised) in a folder of keys, of a secret's name, of an agent's folder, of the
- * system's state, or that the repository's configuration names, or to write what the host's programs obey: *ret is what is said instead; NULL: it may
- * be proposed.  Of a secret it is the same whether it exists or not.  -ENOMEM. */
+ * system's state, or that the repository's configuration names, or to write what the host's programs obey of
+ * a home: *ret is what is said instead; NULL: it may be proposed.  Of a secret it is the same whether it
+ * exists or not.  -ENOMEM. */
 int explain_never(const struct nsrun_plan *plan, const char *path, bool to_write, char **ret);
 /* Whether all of one of the system's folders lies there. */
 bool explain_is_whole_system(const char *path);

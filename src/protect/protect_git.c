@@ -248,28 +248,28 @@ struct ordering {
         const char *folder; /* to which its includes are relative */
         unsigned depth, *n_included;
         char **worktree; /* core.worktree's last value */
-        bool is_users;   /* no repository's */
 };
 
 static int take_order(void *data, const struct gitconfig_entry *entry);
 
-/* Reads a plain file of configuration without following a symlink. */
+/* Reads a plain file of configuration, wherever it lies, as git would: without following a symlink, and
+ * nothing is opened that isn't one on a disk. */
 static int read_plain_below(int folder, const char *name, char **ret) {
-        _cleanup_close_ int fd = beneath_open(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+        static const char *const of_kernel[] = {"proc", "sys", "dev"};
+        static const int flags[] = {O_PATH, O_RDONLY | O_NONBLOCK | O_NOCTTY};
+        _cleanup_close_ int fd = -EBADF;
         struct stat st;
 
-        if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-                return -ENOENT;
+        for (size_t i = 0; i < ARRAY_SIZE(of_kernel); i++)
+                if (path_is_beneath(name, of_kernel[i]))
+                        return -ENOENT;
+        for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+                close_fdp(&fd);
+                fd = beneath_open(folder, name, flags[i], 0);
+                if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+                        return -ENOENT;
+        }
         return read_small_fd(fd, INCLUDED_SIZE, ret);
-}
-
-/* Of a repository's includes nothing is opened that is neither the command's to write nor in the repository
- * of a linked worktree: it could name any file of the host's. */
-static bool may_be_read(const struct ordering *o, const char *path) {
-        const char *common = o->protecting->resolved->git.common_dir;
-
-        return o->is_users || protect_can_be_written(o->protecting->resolved, path) ||
-               (common && strncmp(path, common, (size_t)(strrchr(common, '/') + 1 - common)) == 0);
 }
 
 /* Goes on in a file that is included; on the way to it there is no symlink. */
@@ -281,7 +281,7 @@ static int read_included(const struct ordering *from, const char *path) {
 
         if (!folder)
                 return -ENOMEM;
-        if (!may_be_read(from, path) || ++in.depth > INCLUDES_DEPTH)
+        if (++in.depth > INCLUDES_DEPTH)
                 return 0;
         if (++*in.n_included > INCLUDES_MAX)
                 return error_set(from->protecting->err, NSRUN_STAGE_POLICY, UNSAID(-E2BIG), path,
@@ -404,11 +404,8 @@ static int protect_users_orders(const struct protecting *p) {
         const struct resolved_git *git = &p->resolved->git;
         _cleanup_free_ char *worktree = NULL, *hooks = NULL;
         unsigned n_included = 0;
-        struct ordering o = {.protecting = p,
-                             .folder = p->path,
-                             .n_included = &n_included,
-                             .worktree = &worktree,
-                             .is_users = true};
+        struct ordering o = {
+                .protecting = p, .folder = p->path, .n_included = &n_included, .worktree = &worktree};
         int r = git->hooks && *git->hooks ? protect_named(p, git->hooks, p->path, &hooks) : 0;
 
         STRV_FOREACH (path, git->included)

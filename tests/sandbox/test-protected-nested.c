@@ -186,6 +186,11 @@ TEST(what_a_repositorys_configuration_names_is_protected) {
                  "echo good >README; echo evil >t", "t: Read-only file system"},
                 {"git init -q r; git -C r config core.hooksPath ../shared; mkdir shared",
                  "echo evil >shared/pre-commit", "/shared\n"},
+                {"git config -f ../shared.inc core.hooksPath \"$PWD/h\"; mkdir h; git config include.path ../../shared.inc",
+                 "echo evil >h/pre-commit", "/h\n"},
+                {"git config -f ../shared.inc core.hooksPath k; git config -f ../first.inc "
+                 "includeIf.onbranch:none.path shared.inc; mkdir k; git config include.path ../../first.inc",
+                 "echo evil >k/pre-commit", "/k\n"},
                 {"git config --global diff.d.textconv t/x; mkdir t; >t/x", "rm -f t/x",
                  "'t/x': Device or resource busy"},
         };
