@@ -87,10 +87,11 @@ static int protect_led_to(const struct protecting *p, const char *path) {
 }
 
 /* A symlink can't be bound, and its text is looked at when the command has ended; the file that it leads to
- * can be bound.  Both paths are protected: the one in the link's text, on which another link may be the
- * command's to replace, and the one without links. */
+ * can be bound.  Protected are the path in the link's text, that behind each link on its way, which may be
+ * the command's to replace, and the one without links. */
 static int protect_linked(const struct protecting *p, const char *link) {
-        _cleanup_free_ char *folder = path_parent(link), *said = NULL, *canonical = NULL;
+        _cleanup_free_ char *folder = path_parent(link), *said = NULL;
+        _cleanup_strv_ char **way = NULL;
         struct protecting linked = *p;
         char text[PATH_MAX];
         ssize_t n = readlink(link, text, sizeof(text) - 1);
@@ -99,14 +100,14 @@ static int protect_linked(const struct protecting *p, const char *link) {
         if (n < 0 || ++linked.n_links > LINKS_DEPTH)
                 return 0;
         text[n] = '\0';
-        said = folder ? path_join(folder, text) : NULL;
-        if (!said || path_canonical_to_be(link, &canonical) < 0)
-                return -ENOMEM;
-        if ((path_is_beneath(said, p->top) || path_is_beneath(canonical, p->top)) &&
-            ++*p->n_repositories > PROTECT_REPOSITORIES_MAX)
+        said = path_is_absolute(text) ? strdup(text) : folder ? str_concat(folder, "/", text) : NULL;
+        r = said ? protect_take_way(p->resolved, said, &way) : -ENOMEM;
+        if (r >= 0 && way && ++*p->n_repositories > PROTECT_REPOSITORIES_MAX)
                 return -E2BIG;
-        r = protect_led_to(&linked, said);
-        return r < 0 || streq(said, canonical) ? r : protect_led_to(&linked, canonical);
+        STRV_FOREACH (path, way)
+                if (r >= 0)
+                        r = protect_led_to(&linked, *path);
+        return r;
 }
 
 struct following {

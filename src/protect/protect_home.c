@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "policy/withheld.h"
 
 enum {
         FOLDERS_MOST = 256,
@@ -75,11 +76,37 @@ static const struct home_place of_home[] = {
         {".zshrc.d", 1},
 };
 static const struct home_place of_config[] = {
-        {"alacritty", 1},     {"autostart", 1}, {"bash", 1}, {"containers", 1}, {"direnv", 2}, {"emacs", 1},
-        {"environment.d", 1}, {"fish", 2},      {"foot", 1}, {"ghostty", 1},    {"git", 2},    {"go", 1},
-        {"helix", 1},         {"hypr", 1},      {"i3", 1},   {"jj", 2},         {"kitty", 1},  {"mise", 2},
-        {"mpv", 2},           {"nushell", 2},   {"nvim", 3}, {"opencode", 2},   {"pip", 1},    {"sway", 1},
-        {"systemd", 3},       {"tmux", 1},      {"vim", 2},  {"wezterm", 1},    {"zed", 1},    {"zellij", 1},
+        {"alacritty", 1},
+        {"autostart", 1},
+        {"bash", 1},
+        {"containers", 1},
+        {"direnv", 2},
+        {"emacs", 1},
+        {"environment.d", 1},
+        {"fish", 2},
+        {"foot", 1},
+        {"ghostty", 1},
+        {"git", 2},
+        {"go", 1},
+        {"helix", 1},
+        {"hypr", 1},
+        {"i3", 1},
+        {"jj", 2},
+        {"kitty", 1},
+        {"mise", 2},
+        {"mpv", 2},
+        {"nsrun", 1},
+        {"nushell", 2},
+        {"nvim", 3},
+        {"opencode", 2},
+        {"pip", 1},
+        {"sway", 1},
+        {"systemd", 3},
+        {"tmux", 1},
+        {"vim", 2},
+        {"wezterm", 1},
+        {"zed", 1},
+        {"zellij", 1},
         {"zsh", 2},
 };
 
@@ -254,17 +281,36 @@ static int walk_places(struct home_walk *w, const char *folder, const struct nam
         return r;
 }
 
+/* Where a variable has the folder of configuration in one that the command may write to, no link leads
+ * there: all of the table is what it may not change or make. */
+static int take_config(const struct resolved *s, const char *config, char ***to) {
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(of_config) && r >= 0 && protect_can_be_written(s, config); i++) {
+                _cleanup_free_ char *path = path_join(config, of_config[i].path);
+
+                r = path ? protect_take_target(s, path, to) : -ENOMEM;
+        }
+        return r;
+}
+
 /* All folders are looked through where one link leads there: who keeps such files elsewhere has more. */
 int protect_home_targets(const struct resolved *s, char ***ret) {
         struct home_walk w = {.resolved = s, .ret = ret};
         const struct name_list *names = &s->home_names;
         _cleanup_name_list_ struct name_list in_config = {0};
-        _cleanup_free_ char *config = s->home ? path_join(s->home, ".config") : NULL;
+        const char *xdg = environment_get(environment_inherited(s->policy), "XDG_CONFIG_HOME");
+        bool is_elsewhere = xdg && path_is_absolute(xdg);
+        _cleanup_free_ char *config = is_elsewhere ? path_normalise(xdg)
+                                      : s->home    ? path_join(s->home, ".config")
+                                                   : NULL;
         int r = !s->home || config ? 0 : -ENOMEM;
 
         if (!s->home)
                 return 0;
-        if (r >= 0 && name_list_find(names, ".config", strlen(".config")) >= 0)
+        if (r >= 0 && is_elsewhere)
+                r = take_config(s, config, ret);
+        if (r >= 0 && (is_elsewhere || name_list_find(names, ".config", strlen(".config")) >= 0))
                 r = name_list_read(config, NAMES_MOST, &in_config);
         if (r >= 0)
                 r = take_files(&w, s->home, names, files_of_home, ARRAY_SIZE(files_of_home), ".");

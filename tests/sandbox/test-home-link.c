@@ -255,6 +255,7 @@ TEST(a_symlink_in_the_middle_of_a_way_is_put_back) {
                 "ln -s $O/cur ~/hk; git config core.hooksPath '~/hk/../v1'",
                 "ln -s $O/cur ~/x; ln -s ~/x/rc ~/.bashrc",
                 "ln -s $O/cur ~/dots; ln -s dots/rc ~/.gitconfig",
+                "ln -s cur/rc $O/y; ln -s y $O/z; ln -s $O/z .git/hooks/pre-commit",
         };
         const struct site *s = *state;
         _cleanup_free_ char *current = path_of(s->outside, "cur");
@@ -283,6 +284,33 @@ TEST(a_symlink_in_the_middle_of_a_way_is_put_back) {
                         fail_msg("%s: %s", ways[i], o.err);
         }
         assert_int_equal(unsetenv("O"), 0);
+}
+
+/* Where a variable has the folder of configuration in the project, each program's is there. */
+TEST(the_folder_of_configuration_that_a_variable_names_is_protected) {
+        static const char *const obeyed[] = {"git/config", "fish/config.fish", "systemd/user/x.service",
+                                             "autostart/x.desktop"};
+        const struct site *s = *state;
+        _cleanup_free_ char *config = path_of(s->project, "conf"), *free_one = path_of(config, "app/x");
+
+        make_folder(s->project, "conf");
+        make_folder(config, "nsrun");
+        assert_int_equal(setenv("XDG_CONFIG_HOME", config, 1), 0);
+        for (size_t i = 0; i <= ARRAY_SIZE(obeyed); i++) {
+                const char *name = i < ARRAY_SIZE(obeyed) ? obeyed[i] : "app/x";
+                _cleanup_free_ char *script = text_of("f=conf/%s; mkdir -p ${f%%/*}; echo evil >$f", name),
+                                    *path = path_of(config, name), *at = strndup(name, strcspn(name, "/")),
+                                    *said = text_of("/conf/%s", at);
+                const char *const argv[] = {program(), "run",  "--project=.", "--ro=conf/nsrun", "--", "sh",
+                                            "-c",      script, NULL};
+                bool is_free = streq(path, free_one);
+                _cleanup_outcome_ struct outcome o = {0};
+
+                run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+                if (is_free != (access(path, F_OK) == 0) || is_free != !strstr(o.err, said))
+                        fail_msg("%s: %s", name, o.err);
+        }
+        assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
 }
 
 static int remove_of(const char *folder, const char *name) {
