@@ -151,6 +151,35 @@ static int note_aside(const struct look *l, const char *name, char *aside, bool 
         return 0;
 }
 
+/* Of a name that comes to be again and again the first is kept, which may be what the user has saved on the
+ * host, and the last, with which the command was done: what came before the last one goes. */
+static void drop_last_but_one(const struct look *l, const char *name, bool is_away) {
+        struct protected_names *names = l->all;
+        _cleanup_free_ char *folder = NULL;
+        _cleanup_close_ int parent = is_away ? -EBADF : open_folder_of(l, name, &folder);
+        size_t last = SIZE_MAX, before = SIZE_MAX, n = 0;
+        struct protected_aside *a;
+
+        for (size_t i = 0; i < names->n_asides; i++) {
+                a = &names->asides[i];
+                if (a->folder != (size_t)(l->folder - names->folders) || a->is_away != is_away ||
+                    !streq(a->name, name))
+                        continue;
+                before = last;
+                last = i;
+                n++;
+        }
+        if (n < 3)
+                return;
+        a = &names->asides[before];
+        if (remove_tree(is_away ? names->killed->away : parent, a->aside) < 0)
+                return;
+        free(a->name);
+        free(a->aside);
+        memmove(a, a + 1, (--names->n_asides - before) * sizeof(*a));
+        names->n_repeated += is_away || !names->killed;
+}
+
 int look_put_aside(const struct look *l, const char *name, const struct protected_name *was) {
         _cleanup_free_ char *aside = NULL, *away = NULL, *folder = NULL,
                             *path = str_concat(l->folder->path, "/", name);
@@ -193,7 +222,11 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
                         (void)killed_copy(killed, parent, aside, path, &away);
         }
         r = aside ? note_aside(l, name, TAKE_PTR(aside), false, was) : 0;
-        return r < 0 || !away ? r : note_aside(l, name, TAKE_PTR(away), true, was);
+        if (r >= 0 && away)
+                r = note_aside(l, name, TAKE_PTR(away), true, was);
+        for (unsigned i = 0; i < 2 && r >= 0; i++)
+                drop_last_but_one(l, name, i > 0);
+        return r;
 }
 
 static int tell_nobody(nsrun_unused void *data, nsrun_unused const struct nsrun_error *note) {
@@ -235,9 +268,18 @@ int asides_end(struct protected_names *names, int (*found)(void *data, const str
 int asides_tell_others(const struct protected_names *names,
                        int (*found)(void *data, const struct nsrun_error *note), void *data) {
         struct nsrun_error note = {0};
+        int r = 0;
 
-        if (names->n_others == 0)
-                return 0;
+        if (names->n_repeated > 0) {
+                (void)error_setf(&note, NSRUN_STAGE_SUPERVISE, 0, NULL, NULL,
+                                 "%zu more of protected names that came to be again and again are gone: of "
+                                 "each the first and the last are kept aside",
+                                 names->n_repeated);
+                r = found(data, &note);
+        }
+        if (names->n_others == 0 || r < 0)
+                return r;
+        note = (struct nsrun_error){0};
         (void)error_setf(
                 &note, NSRUN_STAGE_SUPERVISE, 0, NULL, NULL,
                 "%zu more protected names that the command made are renamed: more than is kept aside",
