@@ -582,6 +582,7 @@ static int recover_one(void *data, int base_fd, const struct dirent *entry) {
         struct carried c = {0};
         int r;
 
+        u.is_shown = true; /* it may have been a session's */
         if (!rundir_is_uncarried(base_fd, entry->d_name) ||
             locked_take_over(base_fd, entry->d_name, &u.dir_fd, &u.lock_fd) < 0)
                 return 0;

@@ -422,6 +422,7 @@ static int review_accept(const char *project, const struct kept *k, int fd, char
         r = rundir_make(&drafts, err);
         if (r < 0)
                 return r;
+        drafts.is_shown = true;
         is_whole = !is_config;
         r = is_config ? git_review_accept(drafts.path, fd, k->path, keys, &is_whole)
                       : kept_give(fd, k, 0777 & ~mask);

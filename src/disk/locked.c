@@ -5,9 +5,13 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <time.h>
 
 #include "base/file.h"
@@ -16,6 +20,7 @@
 enum {
         DRAFT_GRACE = 7 * 24 * 60 * 60, /* seconds */
         NAME_TRIES = 100,
+        SPARES = 4,
 };
 
 int locked_random(char *to, size_t n) {
@@ -39,14 +44,11 @@ static bool is_still(int base_fd, const char *name, int fd) {
                held.st_nlink > 0 && named.st_dev == held.st_dev && named.st_ino == held.st_ino;
 }
 
-/* Empties a folder and removes it, the lock last: if this process dies half way the next sweep
- * finds a folder whose lock nobody holds.  The caller holds the lock. */
-static int take_away(int base_fd, int dir_fd, const char *name) {
+/* Removes a folder that is empty but for the lock, the lock last: if this process dies half way the next
+ * sweep finds a folder whose lock nobody holds.  The caller holds the lock. */
+static int take_emptied(int base_fd, int dir_fd, const char *name) {
         char draft[1 + NAME_MAX + 1];
-        int r = remove_contents(dir_fd, "lock");
 
-        if (r < 0)
-                return r;
         if (name[0] != '.') {
                 (void)snprintf(draft, sizeof(draft), ".%s", name);
                 if (renameat(base_fd, name, base_fd, draft) < 0)
@@ -56,6 +58,12 @@ static int take_away(int base_fd, int dir_fd, const char *name) {
         if (unlinkat(dir_fd, "lock", 0) < 0 && errno != ENOENT)
                 return -errno;
         return unlinkat(base_fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+static int take_away(int base_fd, int dir_fd, const char *name) {
+        int r = remove_contents(dir_fd, "lock");
+
+        return r < 0 ? r : take_emptied(base_fd, dir_fd, name);
 }
 
 void locked_remove(int base_fd, const char *name, int dir_fd) {
@@ -109,6 +117,77 @@ bool locked_is_held(int base_fd, const char *name, time_t grace) {
                 locked_remove(base_fd, name, dir_fd);
         return r == -EAGAIN;
 }
+
+/* ------------------------------------------------------------- left for the next */
+
+void locked_leave_spare(int base_fd, const char *name, int dir_fd) {
+        char spare[sizeof(LOCKED_SPARE) + 8];
+
+        if (!is_still(base_fd, name, dir_fd) || remove_contents(dir_fd, "lock") < 0)
+                return;
+        for (unsigned i = 0; i < SPARES; i++) {
+                (void)snprintf(spare, sizeof(spare), LOCKED_SPARE "%u", i);
+                if (syscall(SYS_renameat2, base_fd, name, base_fd, spare, RENAME_NOREPLACE) == 0)
+                        return;
+                if (errno != EEXIST)
+                        break;
+        }
+        (void)take_emptied(base_fd, dir_fd, name);
+}
+
+static int refuse_entry(nsrun_unused void *data, nsrun_unused int folder, const struct dirent *entry) {
+        return streq(entry->d_name, "lock") ? 0 : -EPERM;
+}
+
+/* -EPERM, unless the folder has nothing that one has not that make_once() has just made: no access list and
+ * no attribute but a label of SELinux's, which that has, too; no flags but those by which ext4 stores
+ * folders. */
+static int expect_as_new(int dir_fd, int lock_fd) {
+        static const char label[] = "security.selinux";
+        struct stat dir, lock;
+        char names[sizeof(label) + 1];
+        unsigned flags = 0;
+        ssize_t n = flistxattr(dir_fd, names, sizeof(names));
+
+        if (n < 0 && errno == EOPNOTSUPP)
+                n = 0;
+        if (n != 0 && (n != sizeof(label) || !streq(names, label)))
+                return -EPERM;
+        if (ioctl(dir_fd, FS_IOC_GETFLAGS, &flags) < 0 && errno != ENOTTY && errno != EOPNOTSUPP)
+                return -EPERM;
+        if ((flags & ~(unsigned)(FS_EXTENT_FL | FS_INLINE_DATA_FL)) || fstat(dir_fd, &dir) < 0 ||
+            dir.st_uid != geteuid() || dir.st_mode != (S_IFDIR | 0700))
+                return -EPERM;
+        if (fstat(lock_fd, &lock) < 0 || lock.st_uid != dir.st_uid || lock.st_mode != (S_IFREG | 0600) ||
+            lock.st_nlink != 1 || lock.st_size != 0)
+                return -EPERM;
+        return folder_read(dir_fd, refuse_entry, NULL);
+}
+
+int locked_take_spare(int base_fd, const char *spare, char *name, int *ret_dir, int *ret_lock) {
+        _cleanup_close_ int dir_fd = openat(base_fd, spare, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        _cleanup_close_ int lock_fd = -EBADF;
+        char taken[] = "workspace-XXXXXX";
+        int r = dir_fd < 0 ? -errno : lock_dead(dir_fd, &lock_fd);
+
+        if (r >= 0)
+                r = expect_as_new(dir_fd, lock_fd);
+        /* Since the open(2) another may have had it for a whole run, and left it by another number. */
+        if (r >= 0 && !is_still(base_fd, spare, dir_fd))
+                r = -EAGAIN;
+        if (r >= 0)
+                r = locked_random(taken + strlen("workspace-"), 6);
+        if (r >= 0 && syscall(SYS_renameat2, base_fd, spare, base_fd, taken, RENAME_NOREPLACE) < 0)
+                r = -errno;
+        if (r < 0)
+                return r;
+        strcpy(name, taken);
+        *ret_dir = TAKE_FD(dir_fd);
+        *ret_lock = TAKE_FD(lock_fd);
+        return 0;
+}
+
+/* ------------------------------------------------------------------------- made new */
 
 /* Makes and takes the lock.  -EAGAIN: a sweeper removed the folder, which had no lock yet, as a
  * dead maker's. */

@@ -22,6 +22,15 @@ int locked_make(int base_fd, const char *prefix, char *name, int *ret_dir, int *
  * holds its lock. */
 void locked_remove(int base_fd, const char *name, int dir_fd);
 
+/* Empties a run directory but for its lock and names it LOCKED_SPARE and a number, for the next to take;
+ * where there are four of them already, it is removed.  The caller holds its lock. */
+#define LOCKED_SPARE ".workspace-spare-"
+void locked_leave_spare(int base_fd, const char *name, int dir_fd);
+
+/* Takes one of them, if it can't be told from a new one, and gives it a new name, which is copied to `name`.
+ * -EAGAIN: another process has it; -EPERM: it is another user's, or not as new. */
+int locked_take_spare(int base_fd, const char *spare, char *name, int *ret_dir, int *ret_lock);
+
 /* Opens a folder of this user's whose owner is dead, and takes its lock: who has it may read what is inside,
  * and removes it.  -EAGAIN: the owner lives; -ENOENT: it is gone, or has no lock. */
 int locked_take_over(int base_fd, const char *name, int *ret_dir, int *ret_lock);

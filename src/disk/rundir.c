@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Makes, locks, removes and reclaims run directories.  A folder is called "workspace-…" only while
- * its lock is held or after its owner has died; while it is being made or removed it is called
+ * its lock is held or after its owner has died; while it is being made or removed, or is spare, it is called
  * ".workspace-…", and is empty but for the lock.  What else is in a run directory is its users'
  * business. */
 #include "rundir.h"
@@ -176,20 +176,63 @@ int rundir_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err) {
         return 0;
 }
 
+bool rundir_is_uncarried(int base_fd, const char *name) {
+        static const char *const files[] = {RUNDIR_CARRIED, RUNDIR_KEPT};
+        char path[NAME_MAX + 1 + sizeof(RUNDIR_CARRIED)];
+
+        for (size_t i = 0; startswith(name, NAME_PREFIX) && i < ARRAY_SIZE(files); i++) {
+                (void)snprintf(path, sizeof(path), "%s/%s", name, files[i]);
+                if (faccessat(base_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+                        return true;
+        }
+        return false;
+}
+
+struct rundir_sweeping {
+        bool has_uncarried;
+        struct rundir *taker; /* gets the first spare one; NULL: spare ones are removed */
+        char *name;           /* the name that it has then */
+};
+
+static int rundir_sweep_one(void *data, int base_fd, const struct dirent *entry) {
+        struct rundir_sweeping *s = data;
+        const char *name = entry->d_name;
+        bool is_spare = s->taker && startswith(name, LOCKED_SPARE);
+
+        if (is_spare &&
+            (s->taker->dir_fd >= 0 ||
+             locked_take_spare(base_fd, name, s->name, &s->taker->dir_fd, &s->taker->lock_fd) >= 0))
+                return 0;
+        if (rundir_is_uncarried(base_fd, name))
+                s->has_uncarried = true;
+        else if (startswith(name, NAME_PREFIX) || startswith(name, DRAFT_PREFIX))
+                (void)locked_is_held(base_fd, name, STALE_SECONDS);
+        return 0;
+}
+
+bool rundir_sweep(int base_fd) {
+        struct rundir_sweeping s = {0};
+
+        (void)folder_each(base_fd, rundir_sweep_one, &s);
+        return s.has_uncarried;
+}
+
 int rundir_make(struct rundir *ret, struct nsrun_error *err) {
         _cleanup_rundir_ struct rundir u = RUNDIR_INIT;
         _cleanup_free_ char *base = NULL, *path = NULL;
         char name[sizeof(RUNDIR_NAME)] = "";
+        struct rundir_sweeping s = {.taker = &u, .name = name};
         int r = rundir_open_base(&u.base_fd, &base, err);
 
         if (r < 0)
                 return r;
-        u.has_uncarried = rundir_sweep(u.base_fd);
-
         path = path_join(base, RUNDIR_NAME);
         if (!path)
                 return error_oom(err);
-        r = locked_make(u.base_fd, DRAFT_PREFIX, name, &u.dir_fd, &u.lock_fd);
+        (void)folder_each(u.base_fd, rundir_sweep_one, &s);
+        u.has_uncarried = s.has_uncarried;
+        if (u.dir_fd < 0)
+                r = locked_make(u.base_fd, DRAFT_PREFIX, name, &u.dir_fd, &u.lock_fd);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_WORKSPACE, r, base,
                                  "a folder for this run can't be made and locked",
@@ -231,37 +274,9 @@ void rundir_remove(struct rundir *u) {
         if (u->dir_fd >= 0 && unlinkat(u->dir_fd, RUNDIR_AWAY, AT_REMOVEDIR) < 0 && errno == ENOTEMPTY)
                 (void)folder_each(u->dir_fd, remove_unless_away, NULL);
         else if (u->dir_fd >= 0 && u->path)
-                locked_remove(u->base_fd, path_basename(u->path), u->dir_fd);
+                (u->is_shown ? locked_remove : locked_leave_spare)(u->base_fd, path_basename(u->path),
+                                                                   u->dir_fd);
         rundir_close(u);
-}
-
-bool rundir_is_uncarried(int base_fd, const char *name) {
-        static const char *const files[] = {RUNDIR_CARRIED, RUNDIR_KEPT};
-        char path[NAME_MAX + 1 + sizeof(RUNDIR_CARRIED)];
-
-        for (size_t i = 0; startswith(name, NAME_PREFIX) && i < ARRAY_SIZE(files); i++) {
-                (void)snprintf(path, sizeof(path), "%s/%s", name, files[i]);
-                if (faccessat(base_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-                        return true;
-        }
-        return false;
-}
-
-static int rundir_sweep_one(void *data, int base_fd, const struct dirent *entry) {
-        bool *has_uncarried = data;
-
-        if (rundir_is_uncarried(base_fd, entry->d_name))
-                *has_uncarried = true;
-        else if (startswith(entry->d_name, NAME_PREFIX) || startswith(entry->d_name, DRAFT_PREFIX))
-                (void)locked_is_held(base_fd, entry->d_name, STALE_SECONDS);
-        return 0;
-}
-
-bool rundir_sweep(int base_fd) {
-        bool has_uncarried = false;
-
-        (void)folder_each(base_fd, rundir_sweep_one, &has_uncarried);
-        return has_uncarried;
 }
 
 int rundir_sweep_all(struct nsrun_error *err) {

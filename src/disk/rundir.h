@@ -12,6 +12,8 @@ struct rundir {
         int lock_fd; /* "lock" in it, with flock LOCK_EX; the sandbox's pid 1 shares it, so it is held until
                         both are gone */
         char *path;  /* absolute and canonical */
+        bool is_shown; /* another process may hold on to it, as of a session's (session/overlays.c): it is
+                          removed, and never a spare one */
         bool has_uncarried; /* rundir_sweep()'s: some, dead or alive */
 };
 
@@ -57,21 +59,22 @@ int rundir_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err);
 /* The folder in one of what was taken from projects, and may be the user's own: with something in it the run
  * directory stays, and is another dead one. */
 #define RUNDIR_AWAY "away"
-/* Removes dead run directories, then makes a new one and locks it.  Stage WORKSPACE; a failure
- * leaves nothing behind. */
+/* Removes dead run directories, then takes a spare one, or makes one, and locks it.  Stage WORKSPACE; a
+ * failure leaves nothing behind. */
 int rundir_make(struct rundir *ret, struct nsrun_error *err);
 /* Makes the scratch folder, empty and with /tmp's mode, once in a run directory's life.  -EEXIST:
  * the name is taken, and what has it is never used.  Stage WORKSPACE. */
 int rundir_make_scratch(const struct rundir *u, struct nsrun_error *err);
-/* Removes the run directory with everything in it but a filled RUNDIR_AWAY, closes the descriptors, and
- * leaves a RUNDIR_INIT behind; for NULL or a RUNDIR_INIT it does nothing.  If something can't be removed the
- * lock stays, and a later sweep tries again. */
+/* Removes everything in the run directory but a filled RUNDIR_AWAY; empty, it is left as a spare one, or
+ * removed where there are enough.  Closes the descriptors, and leaves a RUNDIR_INIT behind; for NULL or a
+ * RUNDIR_INIT it does nothing.  If something can't be removed the lock stays, and a later sweep tries again.
+ */
 void rundir_remove(struct rundir *u);
 /* Closes the descriptors alone. */
 void rundir_close(struct rundir *u);
-/* Removes run directories whose owner is dead, and folders without a lock that are older than seven
- * days; ignores failures.  `base_fd` is the folder of all run directories, open for reading.  Whether there
- * is one with RUNDIR_CARRIED or RUNDIR_KEPT. */
+/* Removes run directories whose owner is dead, spare ones, and folders without a lock that are older than
+ * seven days; ignores failures.  `base_fd` is the folder of all run directories, open for reading.  Whether
+ * there is one with RUNDIR_CARRIED or RUNDIR_KEPT. */
 bool rundir_sweep(int base_fd);
 /* Whether that folder's entry `name` is one. */
 bool rundir_is_uncarried(int base_fd, const char *name);

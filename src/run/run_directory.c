@@ -144,6 +144,7 @@ int disk_prepare(const struct nsrun_plan *plan, struct rundir *u, struct launch_
                 r = make_hidden_bases(plan, err);
         if (r >= 0 && plan_needs_rundir(plan))
                 r = disk_make_rundir(plan, u, err);
+        u->is_shown = plan->is_session;
         if (r >= 0 && plan->rundir && has_scratch(plan))
                 r = rundir_make_scratch(u, err);
         params->rundir_fd = u->dir_fd;

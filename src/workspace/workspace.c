@@ -52,6 +52,7 @@ static int need_rundir(struct nsrun_workspace *w, struct nsrun_error *err) {
         r = rundir_make(&w->rundir, err);
         if (r < 0)
                 return r;
+        w->rundir.is_shown = true;
         w->owner = getpid();
         workspace_remember(w);
         return 0;

@@ -455,6 +455,13 @@ static char *find_records(const struct site *s) {
         return strchr(seen, '\n')[1] ? text_of("a session's record: %s", seen) : NULL;
 }
 
+/* A line of snapshot(): a spare run directory, or its lock. */
+static bool is_spare(const char *line) {
+        const char *end = startswith(line, "/.workspace-spare-");
+
+        return end && (startswith(end + 1, "/ ") || startswith(end + 1, "/lock/ "));
+}
+
 char *leftovers(const struct site *s) {
         _cleanup_free_ char *mounts = mounts_now(), *rundirs = path_of(s->cache, "nsrun");
         siginfo_t info = {.si_pid = 0};
@@ -467,13 +474,14 @@ char *leftovers(const struct site *s) {
                 print_missing("after: ", mounts, s->mounts);
                 return text_of("a mount");
         }
-        /* The folder itself may stay, and in it the compiled policies and where sessions had their
-         * records. */
+        /* The folder itself may stay, and in it the compiled policies, where sessions had their records, and
+         * spare run directories, empty ones. */
         if (access(rundirs, F_OK) == 0) {
                 _cleanup_free_ char *seen = snapshot(rundirs);
 
                 for (const char *line = strchr(seen, '\n') + 1; *line; line = strchr(line, '\n') + 1)
-                        if (!startswith(line, "/seccomp/") && !startswith(line, "/sessions/ "))
+                        if (!startswith(line, "/seccomp/") && !startswith(line, "/sessions/ ") &&
+                            !is_spare(line))
                                 return text_of("in the cache folder: %s", seen);
         }
         return find_records(s);

@@ -77,7 +77,8 @@ static unsigned count_rundirs(const struct site *s, const char *known, char **re
         unsigned n = 0;
 
         for (struct dirent *entry; dir && (entry = readdir(dir));) {
-                if (streq(entry->d_name, ".") || streq(entry->d_name, ".."))
+                if (streq(entry->d_name, ".") || streq(entry->d_name, "..") ||
+                    startswith(entry->d_name, ".workspace-spare-"))
                         continue;
                 n++;
                 if (ret_new && (!known || !streq(entry->d_name, known)) && !*ret_new)
@@ -183,6 +184,39 @@ TEST_WITH(of_a_crowd_the_killed_are_reclaimed_and_the_living_keep_their_overlays
         expect_unchanged(layered, before);
 }
 
+/* ------------------------------------------------------------------ spare ones */
+
+/* What the command can open (/.nsrun, the layers) is new each time; what it can't is the last run's. */
+TEST_WITH(a_run_takes_the_last_ones_folder_and_nothing_that_its_command_had, setup, site_teardown) {
+        static const char look
+                [] = "stat -c %a /.nsrun && find /.nsrun ../layered .git/hooks ! -type d ! -name '*.sample'",
+            spoil[] = "chmod 2777 /.nsrun . ../layered .git/hooks && touch /.nsrun/x ../layered/x "
+                      ".git/hooks/x && git config user.name x && kill -9 $$",
+            expected[] = "700\n/.nsrun/0/config\n../layered/lower\n";
+        const struct site *s = *state;
+        _cleanup_free_ char *layered = path_of(s->root, "layered"),
+                            *spare = path_of(s->cache, "nsrun/.workspace-spare-0");
+        _cleanup_close_ int first = -EBADF;
+        const char *const commands[] = {look, spoil, look};
+        _cleanup_outcome_ struct outcome o = {0};
+        struct stat st, now;
+
+        if (!has_program("git"))
+                skip_because("skipped: there is no git");
+        run_outside(s, &o, "git init -q");
+        for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+                RUN(s, &o, "--overlay", layered, "--", "sh", "-c", commands[i]);
+                if (commands[i] == look)
+                        expect_out(&o, expected);
+                if (first < 0)
+                        first = open(spare, O_PATH | O_DIRECTORY | O_CLOEXEC);
+                assert_int_equal(fstat(first, &st), 0);
+                assert_int_equal(stat(spare, &now), 0);
+                assert_int_equal(now.st_ino, st.st_ino);
+                assert_int_equal(count_rundirs(s, NULL, NULL), 0);
+        }
+}
+
 /* -------------------------------------------------------------------- ages */
 
 TEST_WITH(age_reclaims_what_has_no_owner_and_spares_what_lives, setup, site_teardown) {
@@ -237,10 +271,11 @@ static void stage_disk(void *data) {
 /* A run with the overlay on such a disk; then what is left there. */
 static void run_on_disk(const struct site *s, const char *options, const char *backing, const char *command,
                         struct outcome *ret) {
-        _cleanup_free_ char *text = text_of("'%s' run --project '%s' --overlay '%s/layered' "
-                                            "--overlay-backing=%s -- sh -c '%s'; "
-                                            "echo \"status $?\"; find '%s' -mindepth 1",
-                                            program(), s->project, s->root, backing, command, s->cache);
+        _cleanup_free_ char *text =
+                text_of("'%s' run --project '%s' --overlay '%s/layered' "
+                        "--overlay-backing=%s -- sh -c '%s'; "
+                        "echo \"status $?\"; find '%s' -mindepth 1 ! -path '*/.workspace-spare-*'",
+                        program(), s->project, s->root, backing, command, s->cache);
         const char *const argv[] = {"sh", "-c", text, NULL};
         struct disk disk = {.path = s->cache, .options = options};
 

@@ -208,7 +208,7 @@ static void set_disk(void *data) {
 static void run_on_disk(const struct site *s, const char *options, const char *script, struct outcome *o) {
         struct disk disk = {s->cache, options};
         const char *const argv[] = {
-                "sh",        "-c",       "\"$@\"; echo $? $(ls -A \"$XDG_CACHE_HOME/nsrun\")",
+                "sh",        "-c",       "\"$@\"; echo $? $(ls \"$XDG_CACHE_HOME/nsrun\")",
                 "sh",        program(),  "run",
                 "--project", s->project, "--tmp=scratch",
                 "--",        "sh",       "-c",

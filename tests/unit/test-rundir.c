@@ -37,7 +37,7 @@ static int open_base(const char *top) {
         return fd;
 }
 
-/* How many entries the base has, hidden ones included. */
+/* How many entries the base has, hidden ones included, but for spare run directories. */
 static unsigned count_base(const char *top) {
         char *path = scratch_path(top, "nsrun");
         DIR *dir = opendir(path);
@@ -45,7 +45,8 @@ static unsigned count_base(const char *top) {
 
         assert_non_null(dir);
         for (struct dirent *entry; (entry = readdir(dir));)
-                n += !streq(entry->d_name, ".") && !streq(entry->d_name, "..");
+                n += !streq(entry->d_name, ".") && !streq(entry->d_name, "..") &&
+                     !startswith(entry->d_name, ".workspace-spare-");
         (void)closedir(dir);
         free(path);
         return n;
