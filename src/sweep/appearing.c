@@ -15,6 +15,7 @@
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "base/sys.h"
 
 enum {
         PLACES_MAX = 1024, /* with more submodules who waits looks by itself */
@@ -91,6 +92,19 @@ void appearing_also(struct appearing *a, int fd, uint32_t events) {
         (void)epoll_ctl(a->fd, EPOLL_CTL_ADD, fd, &(struct epoll_event){.events = events});
 }
 
+/* The kernel ends watches within some ten milliseconds, for which the last close(2) waits.  In a message
+ * that nobody can receive any more, since its socket lies in it, too, the last one is a kernel thread's
+ * (since Linux 6.9, and the caller's before). */
+static void close_by_kernel(int *fd) {
+        int ends[2] = {-EBADF, -EBADF};
+
+        if (*fd >= 0 && sys_socketpair(ends) >= 0)
+                (void)sys_send_fds(ends[0], "", 1, (const int[]){ends[1], *fd}, 2);
+        close_fdp(fd);
+        close_fdp(&ends[1]);
+        close_fdp(&ends[0]);
+}
+
 struct appearing *appearing_free(struct appearing *a) {
         if (!a)
                 return NULL;
@@ -99,7 +113,7 @@ struct appearing *appearing_free(struct appearing *a) {
         free(a->places);
         close_fdp(&a->fd);
         close_fdp(&a->timer);
-        close_fdp(&a->inotify);
+        close_by_kernel(&a->inotify);
         free(a);
         return NULL;
 }

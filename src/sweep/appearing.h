@@ -7,8 +7,9 @@
 
 struct appearing;
 
-/* Nothing is watched in the first tenth of a second: the kernel takes some milliseconds to end a watch, of
- * which a short command shall know nothing.  NULL: for want of descriptors or memory. */
+/* Nothing is watched in the first tenth of a second: before Linux 6.9 appearing_free() waits some
+ * milliseconds for the watches' end, of which a short command shall know nothing.  NULL: for want of
+ * descriptors or memory. */
 struct appearing *appearing_new(void);
 struct appearing *appearing_free(struct appearing *a);
 
