@@ -67,8 +67,7 @@ enum plan_op_kind {
 #define PLAN_PRIVATE_FOLDER "private"
 #define PLAN_PRIVATE        "/.nsrun"
 /* The name at the sandbox's root of a symlink to a version there, for the text of its operation: ".nsrun-3"
- * for
- * "/.nsrun/3/config". */
+ * for "/.nsrun/3-config". */
 #define PRIVATE_LINK_SIZE (sizeof(PLAN_PRIVATE) + 8)
 static inline void private_link_name(const char *text, char to[PRIVATE_LINK_SIZE]) {
         const char *number = text + sizeof(PLAN_PRIVATE);

@@ -25,6 +25,7 @@
 enum {
         SIZE_MOST = 1 << 20,
         JUDGE_TRIES = 100,
+        VERSION_NAME_SIZE = 300,
 };
 
 struct version {
@@ -87,21 +88,23 @@ static int make_given(struct versions *versions, struct version *f) {
         return git_config_give(versions->rundir, f->base, f->n_base, more, &f->seen, &f->n_seen);
 }
 
+/* As the text of the file's operation has it (plan/plan.c). */
+static void version_name(const struct version *f, size_t k, char to[VERSION_NAME_SIZE]) {
+        (void)snprintf(to, VERSION_NAME_SIZE, "%zu-%s", k, path_basename(f->path));
+}
+
 static int make_version(struct versions *versions, int rundir, size_t k) {
         struct version *f = &versions->files[k];
-        _cleanup_close_ int folder = -EBADF;
-        char name[32];
+        char name[VERSION_NAME_SIZE];
         int r = version_read_host(f->path, &f->base, &f->n_base);
 
         /* It has gone since the policy was resolved: the mount says what is wrong. */
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
         r = make_given(versions, f);
-        (void)snprintf(name, sizeof(name), "%zu", k);
+        version_name(f, k, name);
         if (r >= 0)
-                r = sys_mkdirat(versions->folder, name, 0700);
-        folder = r < 0 ? r : sys_open(versions->folder, name, O_PATH | O_DIRECTORY, 0);
-        r = folder < 0 ? folder : version_write(folder, path_basename(f->path), f->seen, f->n_seen);
+                r = version_write(versions->folder, name, f->seen, f->n_seen);
         if (r < 0 || !versions->is_session)
                 return r;
         (void)snprintf(name, sizeof(name), BASE, k);
@@ -179,9 +182,9 @@ int versions_begin(const struct nsrun_plan *plan, const struct rundir *rundir, s
 /* What the command has made of its version. */
 static int read_version(const struct versions *versions, size_t k, char **ret, size_t *ret_n) {
         _cleanup_close_ int fd = -EBADF;
-        char name[300];
+        char name[VERSION_NAME_SIZE];
 
-        (void)snprintf(name, sizeof(name), "%zu/%s", k, path_basename(versions->files[k].path));
+        version_name(&versions->files[k], k, name);
         fd = beneath_open(versions->folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
         return fd < 0 ? fd : read_bytes_fd(fd, SIZE_MOST, ret, ret_n);
 }

@@ -214,7 +214,7 @@ static int collect_private(struct entries *e, const struct resolved *s) {
                         continue;
                 cover->text = cover->is_directory
                                       ? str_format(PLAN_PRIVATE_LAYER "%zu", k)
-                                      : str_format(PLAN_PRIVATE "/%zu/%s", k, path_basename(cover->source));
+                                      : str_format(PLAN_PRIVATE "/%zu-%s", k, path_basename(cover->source));
                 if (!cover->text)
                         return -ENOMEM;
         }

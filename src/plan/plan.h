@@ -117,7 +117,7 @@ struct nsrun_plan {
         char **git_links;     /* the symlinks in them: as in struct resolved */
         char **git_trees;     /* folders in the common git dir that aren't git's: as in struct resolved */
         bool links_are_cut;
-        char **private;               /* as in struct resolved: each is inside at PLAN_PRIVATE/NUMBER/NAME */
+        char **private;               /* as in struct resolved: each is inside at PLAN_PRIVATE/NUMBER-NAME */
         char **protected;             /* what is looked at before and after the run, as in struct resolved */
         char **present;               /* as in struct resolved, too */
         char **protect, **no_protect; /* the policy's, for a session's commits */

@@ -248,7 +248,7 @@ static bool has_usual_link(const struct verifying *v, const struct plan_op *op) 
         return op->source && op->origin == PLAN_BY_PROTECTED && op->is_read_only && !op->is_link && folder &&
                folder->is_in_rundir && streq(folder->target, PLAN_PRIVATE) && files && files[k] && n > 0 &&
                n < 8 && strtoul(at, NULL, 10) == k &&
-               (op->is_directory ? !at[n] : at[n] == '/' && streq(at + n + 1, path_basename(op->source)));
+               (op->is_directory ? !at[n] : at[n] == '-' && streq(at + n + 1, path_basename(op->source)));
 }
 
 /* Whether an operation's fields are such as nsrun's own plans have for its kind. */

@@ -192,7 +192,7 @@ TEST_WITH(a_run_takes_the_last_ones_folder_and_nothing_that_its_command_had, set
                 [] = "stat -c %a /.nsrun && find /.nsrun ../layered .git/hooks ! -type d ! -name '*.sample'",
             spoil[] = "chmod 2777 /.nsrun . ../layered .git/hooks && touch /.nsrun/x ../layered/x "
                       ".git/hooks/x && git config user.name x && kill -9 $$",
-            expected[] = "700\n/.nsrun/0/config\n../layered/lower\n";
+            expected[] = "700\n/.nsrun/0-config\n../layered/lower\n";
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered"),
                             *spare = path_of(s->cache, "nsrun/.workspace-spare-0");

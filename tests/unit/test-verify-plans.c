@@ -49,8 +49,8 @@ TEST(a_device_is_shown_by_its_own_name_or_not_at_all) {
 
 /* What is opened by these is no path of the list above. */
 TEST(a_link_over_a_protected_file_leads_to_the_commands_version_of_it) {
-        static const char *const wrong[] = {"/.nsrun/9/config", "/.nsrun/0/../x", "/.nsrun/0/hooks",
-                                            "/etc/passwd"};
+        static const char *const wrong[] = {"/.nsrun/9-config", "/.nsrun/0-../x", "/.nsrun/0-hooks",
+                                            "/.nsrun/0/config", "/etc/passwd"};
         const struct world *w = *state;
         struct nsrun_plan plan = copy_of(w->plans[0]);
         struct plan_op *op = plan.ops;
