@@ -73,7 +73,9 @@ int version_read_host(const char *path, char **ret, size_t *ret_n) {
 /* The host's file, and what was kept aside of it. */
 static int make_given(struct versions *versions, struct version *f) {
         struct kept about = {0};
-        _cleanup_close_ int kept = kept_find(versions->kept_by->project, f->path, GIT_CONFIG_REASON, &about);
+        _cleanup_close_ int kept = !versions->has_kept ? -ENOENT
+                                                       : kept_find(versions->kept_by->project, f->path,
+                                                                   GIT_CONFIG_REASON, &about);
         _cleanup_free_ char *more = NULL;
 
         if (kept == -ENOMEM)
@@ -138,6 +140,7 @@ static int open_versions(struct versions *versions, const struct nsrun_plan *pla
                 r = sys_mkdirat(rundir, PLAN_PRIVATE_FOLDER, 0700);
         if (r >= 0)
                 r = versions->folder = beneath_open(rundir, PLAN_PRIVATE_FOLDER, O_RDONLY | O_DIRECTORY, 0);
+        versions->has_kept = !plan->join && kept_has(versions->kept_by->project);
         for (size_t k = 0; k < versions->n && r >= 0; k++) {
                 struct version *f = &versions->files[k];
                 const struct private_folder folder = {f->path, rundir, k, versions->kept_by};
@@ -147,8 +150,9 @@ static int open_versions(struct versions *versions, const struct nsrun_plan *pla
                         return -ENOMEM;
                 f->is_folder = f->held >= 0 && fstat(f->held, &f->host) == 0 && S_ISDIR(f->host.st_mode);
                 if (!plan->join)
-                        r = f->is_folder ? private_folder_begin(&folder, &versions->has_old)
-                                         : make_version(versions, rundir, k);
+                        r = !f->is_folder        ? make_version(versions, rundir, k)
+                            : versions->has_kept ? private_folder_begin(&folder, &versions->has_old)
+                                                 : 0;
         }
         return r < 0 ? r : 0;
 }

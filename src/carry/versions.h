@@ -12,6 +12,7 @@ struct versions {
         int folder; /* the run directory's PLAN_PRIVATE_FOLDER */
         char *rundir;
         struct kept_by *kept_by; /* the caller's */
+        bool has_kept;           /* something of the project may be kept aside at the beginning */
         bool has_old;            /* some of what is kept aside is to be dropped */
         bool is_session; /* what the command got is in the run directory, for all of the session's commands
                           */

@@ -67,6 +67,12 @@ static int open_project(const char *project, bool makes) {
         return all < 0 ? all : open_or_make(all, slug, true);
 }
 
+bool kept_has(const char *project) {
+        _cleanup_close_ int fd = open_project(project, false);
+
+        return fd != -ENOENT;
+}
+
 static int lock_project(const char *project, bool makes) {
         _cleanup_close_ int fd = open_project(project, makes);
         int r;

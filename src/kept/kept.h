@@ -35,6 +35,8 @@ struct kept {
 /* The folder of all projects' entries, canonical, which need not exist.  -ENOENT: the environment names
  * none; -ENOMEM. */
 int kept_find_base(char **ret);
+/* Whether there may be any of a project. */
+bool kept_has(const char *project);
 
 /* Copies the entry `name` of the folder `parent` into the store, as about->path, ->reason, ->command and
  * ->run say: a plain file, a symlink, or a folder with such in it; others in it are left out, and the owner
