@@ -100,14 +100,17 @@ bool reach_has_others(const char *folder, char *const *writable) {
         _cleanup_free_ char *above = strdup(folder);
 
         while (above && path_up(above)) {
-                _cleanup_close_ int fd = open(above, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                _cleanup_close_ int fd = -EBADF;
                 bool is_changeable = false;
                 struct stat st;
 
                 STRV_FOREACH (root, writable)
                         is_changeable |= path_is_beneath(above, *root);
-                if (!is_changeable && fd >= 0 && fstat(fd, &st) == 0 &&
-                    (st.st_uid == 0 || st.st_uid == geteuid()) && !user_lets_others_in(fd, &st))
+                if (is_changeable || lstat(above, &st) < 0 || (st.st_mode & S_IXOTH))
+                        continue;
+                fd = open(above, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                if (fd >= 0 && fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()) &&
+                    !user_lets_others_in(fd, &st))
                         return false;
         }
         return true;

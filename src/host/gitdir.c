@@ -222,16 +222,19 @@ static int find_pointed(struct finding *f) {
 int gitdir_find(const char *project, struct gitdir *ret, const char **ret_why, const char **ret_hint) {
         _cleanup_gitdir_ struct gitdir dirs = {.dot_git = path_join(project, ".git")};
         struct finding f = {.project = project, .dirs = &dirs, .git_fd = -EBADF};
+        struct stat st;
+        mode_t type;
         int r;
 
         if (!dirs.dot_git)
                 return -ENOMEM;
-        dirs.is_link = is_plain(AT_FDCWD, dirs.dot_git, S_IFLNK);
-        if (is_plain(AT_FDCWD, dirs.dot_git, S_IFDIR)) {
+        type = fstatat(AT_FDCWD, dirs.dot_git, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_mode & S_IFMT : 0;
+        dirs.is_link = type == S_IFLNK;
+        if (type == S_IFDIR) {
                 dirs.git_dir = strdup(dirs.dot_git);
                 r = dirs.git_dir ? 0 : -ENOMEM;
         } else {
-                r = dirs.is_link || is_plain(AT_FDCWD, dirs.dot_git, S_IFREG) ? find_pointed(&f) : 0;
+                r = dirs.is_link || type == S_IFREG ? find_pointed(&f) : 0;
         }
         close_fdp(&f.git_fd);
         if (r == -EPERM) {
