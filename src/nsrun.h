@@ -49,7 +49,7 @@ extern "C" {
 #define NSRUN_VERSION_MINOR 1
 #define NSRUN_VERSION_PATCH 0
 
-/* "0.1.0": the library's release, in static storage. */
+/* "1.0.0": the library's release, in static storage. */
 const char *nsrun_version(void);
 
 /* Where a failure happened. */

@@ -221,14 +221,49 @@ static void say_list(struct doctor *d) {
                 doctor_say(d, "security modules", "not told: /sys/kernel/security isn't mounted here");
 }
 
-/* A confined nsrun may be refused what its profile doesn't say. */
+/* One line that gives this program a profile: the installed one, if it is for it. */
+static char *spell_apparmor_fix(void) {
+        static const char in_etc[] = "/etc/apparmor.d/";
+        _cleanup_free_ char *installed = NULL, *named = NULL, *quoted = NULL;
+        char own[PATH_MAX];
+        ssize_t n = sys_readlinkat(AT_FDCWD, "/proc/self/exe", own, sizeof(own) - 1);
+
+        own[n > 0 ? n : 0] = '\0';
+        named = str_concat(" ", own, " ");
+        if (!named)
+                return NULL;
+        if (read_small_file(AT_FDCWD, NSRUN_APPARMOR_PATH, 0, PATH_MAX, &installed) >= 0 &&
+            strstr(installed, named))
+                return startswith(NSRUN_APPARMOR_PATH, in_etc)
+                               ? strdup("sudo apparmor_parser -r " NSRUN_APPARMOR_PATH)
+                               : strdup("sudo cp " NSRUN_APPARMOR_PATH " /etc/apparmor.d/nsrun && sudo "
+                                        "apparmor_parser -r /etc/apparmor.d/nsrun");
+        quoted = str_shell_quote(own);
+        return quoted ? str_concat(
+                                "printf 'abi <abi/4.0>,\\n\"%s{,-*}\" flags=(unconfined) { userns, }\\n' ",
+                                quoted,
+                                " | sudo tee /etc/apparmor.d/nsrun-local && sudo apparmor_parser -r "
+                                "/etc/apparmor.d/nsrun-local")
+                      : NULL;
+}
+
+/* A confined nsrun may be refused what its profile doesn't say, one without a profile what namespaces are
+ * for. */
 static void say_apparmor(struct doctor *d) {
-        char enabled[MODULE_LINE], profile[MODULE_LINE];
+        char enabled[MODULE_LINE], profile[MODULE_LINE], restricts[MODULE_LINE];
+        _cleanup_free_ char *fix = NULL;
 
         read_line_of("/sys/module/apparmor/parameters/enabled", enabled);
         read_line_of("/proc/self/attr/apparmor/current", profile);
-        if (*enabled == 'Y' && *profile)
+        read_line_of("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", restricts);
+        if (*restricts == '1' && geteuid() != 0 && (!*profile || streq(profile, "unconfined"))) {
+                fix = spell_apparmor_fix();
+                d->has_failed |= !fix;
+                doctor_add(d, "AppArmor", DOCTOR_DEGRADED, "no profile allows user namespaces to nsrun",
+                           fix);
+        } else if (*enabled == 'Y' && *profile) {
                 doctor_say(d, "AppArmor", "nsrun's profile is %s", profile);
+        }
 }
 
 static void say_selinux(struct doctor *d) {

@@ -275,6 +275,52 @@ TEST(security_modules_are_listed_as_the_kernel_tells_them) {
         expect_in(o.out, "\nok        SELinux            enforcing, nsrun's context is ");
 }
 
+/* Ubuntu's switch; the profile that was installed, if there is one, is for the program `path`. */
+static void stage_apparmor(void *data) {
+        const struct host *host = data;
+        _cleanup_free_ char *profile = NULL;
+
+        stage_enter();
+        stage_tmpfs("/proc/sys/kernel", 0);
+        stage_make_file("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n");
+        if (!host->path)
+                return;
+        stage_tmpfs("/usr/local/etc", 0);
+        make_folder("/usr/local/etc", "apparmor.d");
+        profile = text_of("profile nsrun %s flags=(unconfined) {\n", host->path);
+        stage_make_file("/usr/local/etc/apparmor.d/nsrun", profile);
+}
+
+/* One line, for whoever hasn't installed nsrun, too. */
+TEST_IF(geteuid() != 0, apparmor_without_a_profile_is_mended_by_one_line, site_setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *own = realpath(program(), NULL),
+                            *written =
+                                    text_of("no profile allows user namespaces to nsrun; printf 'abi "
+                                            "<abi/4.0>,\\n\"%%s{,-*}\" flags=(unconfined) { userns, }\\n' "
+                                            "%s | sudo tee /etc/apparmor.d/nsrun-local && sudo "
+                                            "apparmor_parser -r /etc/apparmor.d/nsrun-local",
+                                            own);
+        const struct host host = {.site = s, .stage = stage_apparmor, .error = EPERM, .calls = "mount"},
+                          installed = {.site = s, .stage = stage_apparmor, .path = own},
+                          others = {.site = s, .stage = stage_apparmor, .path = "/usr/bin/true"};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        THERE(&host, &o, "doctor");
+        expect_status(&o, 1);
+        expect_line(&o, "degraded", "AppArmor", written);
+        if (startswith(NSRUN_APPARMOR_PATH, "/usr/local/etc/apparmor.d/")) {
+                THERE(&others, &o, "doctor");
+                expect_line(&o, "degraded", "AppArmor", written);
+                THERE(&installed, &o, "doctor");
+                expect_line(&o, "degraded", "AppArmor",
+                            "no profile allows user namespaces to nsrun; sudo cp " NSRUN_APPARMOR_PATH
+                            " /etc/apparmor.d/nsrun && sudo apparmor_parser -r /etc/apparmor.d/nsrun");
+        }
+        THERE(&(const struct host){.site = s}, &o, "doctor");
+        expect_not_in(o.out, "degraded  AppArmor");
+}
+
 static void stage_a_mount(void *data) {
         const struct host *host = data;
 

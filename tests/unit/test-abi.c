@@ -233,10 +233,9 @@ TEST(a_newer_programs_struct_is_taken_if_it_asks_for_nothing_new) {
         err = (struct nsrun_error){0};
         assert_int_equal(bash_with(&newer.known, &result, &err), -E2BIG);
         assert_int_equal(is_asked, 0);
-        expect_line(
-                &err,
-                "nsrun_bash_options: a field is set that libnsrun 0.1.0 doesn't know: Argument list too long; "
-                "leave it zero, or use a newer libnsrun");
+        expect_line(&err, "nsrun_bash_options: a field is set that libnsrun " PACKAGE_VERSION
+                          " doesn't know: Argument list too long; "
+                          "leave it zero, or use a newer libnsrun");
 }
 
 /* Its first release had no confirm(): what lies there isn't the struct's. */
