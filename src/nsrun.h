@@ -45,8 +45,8 @@ extern "C" {
 #endif
 
 /* The release that this header is from, as numbers for #if; nsrun_version() is the one that runs. */
-#define NSRUN_VERSION_MAJOR 0
-#define NSRUN_VERSION_MINOR 1
+#define NSRUN_VERSION_MAJOR 1
+#define NSRUN_VERSION_MINOR 0
 #define NSRUN_VERSION_PATCH 0
 
 /* "1.0.0": the library's release, in static storage. */

@@ -14,18 +14,24 @@ nsrun_public const char *nsrun_version(void) {
         return PACKAGE_VERSION;
 }
 
-static const char *programs_find(const char *variable, const char *installed) {
+static const char *one_file;
+
+void programs_are_one_file(const char *path) {
+        one_file = path;
+}
+
+static const char *programs_find(const char *variable, const char *otherwise) {
         const char *path = secure_getenv(variable);
 
-        return path ? path : installed;
+        return path ? path : otherwise;
 }
 
 const char *program_init(void) {
-        return programs_find("NSRUN_INIT", NSRUN_INIT_PATH);
+        return programs_find("NSRUN_INIT", one_file ? one_file : NSRUN_INIT_PATH);
 }
 
 const char *program_net(void) {
-        return programs_find("NSRUN_NET", NSRUN_NET_PATH);
+        return programs_find("NSRUN_NET", one_file ? one_file : NSRUN_NET_PATH);
 }
 
 const char *program_http(void) {
@@ -33,11 +39,11 @@ const char *program_http(void) {
 }
 
 const char *program_monitor(void) {
-        return programs_find("NSRUN_MONITOR", NSRUN_MONITOR_PATH);
+        return programs_find("NSRUN_MONITOR", one_file ? one_file : NSRUN_MONITOR_PATH);
 }
 
 const char *program_bwrap(void) {
-        return programs_find("NSRUN_BWRAP", NSRUN_BWRAP_PATH);
+        return programs_find("NSRUN_BWRAP", one_file ? one_file : NSRUN_BWRAP_PATH);
 }
 
 static int spawn_attributes(posix_spawnattr_t *attributes) {

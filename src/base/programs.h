@@ -11,6 +11,8 @@ const char *program_net(void);
 const char *program_http(void);
 const char *program_monitor(void);
 const char *program_bwrap(void);
+/* All of them but nsrun-http are this file, as src/one_file.c is; `path` is kept. */
+void programs_are_one_file(const char *path);
 
 /* A program of nsrun's own, or git, started on the host's side: with default signals, in a session of its
  * own and with no stream of the caller's. */

@@ -110,6 +110,10 @@ static bool find_kind(const struct sight *s, const struct seen *init, const stru
         char path[PATH_MAX];
         const char *program = program_of(s->proc, supervisor->pid, path);
 
+        /* One file may be all of them (one_file.c), which then have their names as processes. */
+        if (streq(program, "nsrun") && startswith(supervisor->stat.name, "nsrun-") &&
+            !streq(supervisor->stat.name, "nsrun-sh"))
+                program = supervisor->stat.name;
         if (streq(program, "nsrun") || streq(program, "nsrun-faults"))
                 *ret = SANDBOX_RUN;
         else if (streq(program, "nsrun-bwrap"))

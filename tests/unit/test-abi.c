@@ -171,7 +171,9 @@ TEST(the_header_and_the_library_are_one_release) {
 
         (void)snprintf(version, sizeof(version), "%d.%d.%d", NSRUN_VERSION_MAJOR, NSRUN_VERSION_MINOR,
                        NSRUN_VERSION_PATCH);
-        assert_string_equal(nsrun_version(), version);
+        /* "1.0.0", or a candidate of it. */
+        assert_memory_equal(nsrun_version(), version, strlen(version));
+        assert_true(strchr("~", nsrun_version()[strlen(version)]));
 }
 
 /* status.c writes these words into JSON that hosts read. */
