@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* --help and --version, made of the option tables. */
+#include <limits.h> /* tells of glibc */
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
+#include <linux/version.h>
+
+#include "base/json.h"
+#include "base/programs.h"
 #include "base/str.h"
+#include "base/sys.h"
 #include "option.h"
 
 #define WIDTH         80
@@ -245,6 +254,35 @@ int help_print_all(void) {
 int help_print_version(void) {
         (void)printf("nsrun %s\n", nsrun_version());
         return option_close_stdout();
+}
+
+/* What a report of a bug needs to have of the program. */
+int help_print_version_json(void) {
+        const struct {
+                const char *name, *path;
+        } helpers[] = {{"init", program_init()},
+                       {"monitor", program_monitor()},
+                       {"net", program_net()},
+                       {"http", program_http()}};
+        _cleanup_json_ struct json_document d = json_begin();
+        _cleanup_free_ char *headers =
+                str_format("%d.%d", LINUX_VERSION_CODE >> 16, LINUX_VERSION_CODE >> 8 & 255);
+        struct nsrun_error err = {0};
+        struct json_value *o;
+
+        json_add_number(&d, d.root, "version", 1);
+        json_add_string(&d, d.root, "nsrun", nsrun_version());
+        o = json_add_object(&d, d.root, "build");
+        json_add_string(&d, o, "compiler", __VERSION__);
+        json_add_string(&d, o, "kernel_headers", headers);
+#ifdef __GLIBC__
+        json_add_string(&d, o, "glibc", gnu_get_libc_version());
+#endif
+        o = json_add_object(&d, d.root, "helpers");
+        for (size_t i = 0; i < ARRAY_SIZE(helpers); i++)
+                json_add_string(&d, o, helpers[i].name,
+                                sys_is_executable(helpers[i].path) >= 0 ? helpers[i].path : NULL);
+        return option_print_json(&d, true, &err) < 0 ? option_fail(&err) : option_close_stdout();
 }
 
 int help_answer(const struct command *command, const struct common_options *common) {

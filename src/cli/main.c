@@ -83,7 +83,8 @@ int main(int argc, char **argv) {
         if (streq(argv[1], "--help") || streq(argv[1], "-h"))
                 return help_print_all();
         if (streq(argv[1], "--version") || streq(argv[1], "-V"))
-                return help_print_version();
+                return argv[2] && streq(argv[2], "--json") ? help_print_version_json()
+                                                           : help_print_version();
         command = command_find(argv[1]);
         if (!command) {
                 (void)option_usage_error(NULL, argv[1],

@@ -182,6 +182,7 @@ int option_close_stdout(void);
 /* The answers to --help and --version; each returns an exit status. */
 int help_print_all(void);
 int help_print_version(void);
+int help_print_version_json(void);
 int help_answer(const struct command *command, const struct common_options *common);
 
 /* What may stand at the last of the words behind "nsrun", a line each; NULL: no memory. */

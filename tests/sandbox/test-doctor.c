@@ -57,6 +57,27 @@ TEST(the_same_as_json) {
         expect_in(o.err, "nsrun: unexpected argument: word");
 }
 
+/* Of an installation that lacks a helper, too. */
+TEST(a_version_tells_what_was_built_and_which_helpers_are_there) {
+        const struct site *s = *state;
+        const struct host host = {.site = s};
+        _cleanup_free_ char *monitor = text_of("\"monitor\": \"%s\",\n", getenv("NSRUN_MONITOR")),
+                            *net = strdup(getenv("NSRUN_NET"));
+        _cleanup_outcome_ struct outcome o = {0};
+
+        THERE(&host, &o, "--version");
+        expect_out(&o, "nsrun " PACKAGE_VERSION "\n");
+        THERE(&host, &o, "--version", "--json");
+        expect_status(&o, 0);
+        expect_in(o.out, "{\n  \"version\": 1,\n  \"nsrun\": \"" PACKAGE_VERSION "\",\n");
+        expect_in(o.out, "\"compiler\": \"" __VERSION__ "\",\n");
+        expect_in(o.out, monitor);
+        assert_int_equal(setenv("NSRUN_NET", "/nowhere", 1), 0);
+        THERE(&host, &o, "--version", "--json");
+        assert_int_equal(setenv("NSRUN_NET", net, 1), 0);
+        expect_in(o.out, "\"net\": null,\n");
+}
+
 /* ------------------------------------------------------------------ what a filter refuses */
 
 TEST(calls_that_a_container_refuses_are_named) {
