@@ -310,6 +310,9 @@ char *path_slug(const char *path) {
                 hash = (hash ^ (unsigned char)*p) * 0x100000001b3u;
 
         path += strspn(path, "/");
+        /* The root: no other path's ends so. */
+        if (!*path)
+                strbuf_add(&b, "-");
         for (; *path; path++) {
                 if (*path == '/')
                         strbuf_add(&b, "-");

@@ -54,6 +54,32 @@ TEST(what_is_made_is_gone_at_once) {
         expect_out(&o, "1\n");
 }
 
+/* What is kept there is the root's. */
+TEST(without_a_project_as_much_is_kept_aside) {
+        const struct site *s = *state;
+        _cleanup_free_ char *
+                script = text_of("cd %s; echo evil >.envrc; echo evil >.git/hooks/pre-commit", s->outside),
+               *made = text_of("cd %s && git init -q .", s->outside),
+               *notes =
+                       text_of("nsrun: note: a protected name that came to be is kept aside (nsrun review "
+                               "--project / --accept 1 puts it back): %s/.envrc; --no-protect .envrc lets "
+                               "it stay\nnsrun: note: what the command changed in this folder is kept "
+                               "aside: %s/.git/hooks\nnsrun: note: 2 kept aside: nsrun review --project /\n",
+                               s->outside, s->outside);
+        const char *const argv[] = {program(), "run", "--no-project", "--rw", s->outside,
+                                    "--",      "sh",  "-c",           script, NULL},
+                          *const review[] = {program(), "review", "--project", "/", NULL};
+        _cleanup_outcome_ struct outcome o = {0}, reviewed = {0};
+
+        make_repository(s, made);
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_status(&o, 0);
+        assert_string_equal(o.err, notes);
+        run(&(struct request){.argv = review, .cwd = s->root}, &reviewed);
+        expect_status(&reviewed, 0);
+        expect_in(reviewed.out, "/.git/hooks/pre-commit\n");
+}
+
 /* However often the command replaces it. */
 TEST(a_protected_link_is_put_back_at_once) {
         static const char once[] =

@@ -109,6 +109,7 @@ TEST(slugs_read_like_their_paths) {
                 {"/home/u/.npm", "home-u-.npm"},
                 {"/home/u/a-b", "home-u-a%2db"},
                 {"/x/100%", "x-100%25"},
+                {"/", "-"},
         };
         char longest[4096];
         _cleanup_free_ char *one = NULL, *two = NULL;
