@@ -23,24 +23,6 @@ enum {
         WATCHED_MOST = 500, /* files of a repository's that have other names */
 };
 
-/* Whether --no-protect names `path`, or a folder that it is in. */
-static bool is_among_open(const struct nsrun_policy *p, const char *name) {
-        char path[PATH_MAX];
-
-        if (strlen(name) >= sizeof(path))
-                return false;
-        STRV_FOREACH (glob, p->no_protect)
-                for (const char *end = name; end;) {
-                        end = strchr(end + (end != name), '/');
-                        memcpy(path, name, end ? (size_t)(end - name) : strlen(name) + 1);
-                        if (end)
-                                path[end - name] = '\0';
-                        if (fnmatch(*glob, path, FNM_PATHNAME) == 0)
-                                return true;
-                }
-        return false;
-}
-
 bool protect_is_left_open(const struct protecting *p, const char *name) {
         const struct nsrun_policy *policy = p->resolved->policy;
         _cleanup_free_ char *below = NULL;
@@ -48,7 +30,8 @@ bool protect_is_left_open(const struct protecting *p, const char *name) {
         if (!policy->no_protect)
                 return false;
         below = *p->below ? str_concat(p->below, "/", name) : NULL;
-        return (!p->is_git_dir && is_among_open(policy, name)) || (below && is_among_open(policy, below));
+        return (!p->is_git_dir && protect_is_among_open(policy->no_protect, name)) ||
+               (below && protect_is_among_open(policy->no_protect, below));
 }
 
 /* Whether it is what git writes day by day in a git dir; "" is all of that. */

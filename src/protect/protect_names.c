@@ -2,6 +2,9 @@
 /* The names that are protected in every writable folder. */
 #include "protect_names.h"
 
+#include <fnmatch.h>
+#include <limits.h>
+
 #include "base/str.h"
 
 /* Sorted as nsrun-protect(7) has them: those of git and its like, editors' and agents', shells', package
@@ -149,4 +152,21 @@ bool protect_covers(const char *path) {
 
 bool protect_is_above(const char *path) {
         return any_part(path, begins_a_name);
+}
+
+bool protect_is_among_open(char *const *no_protect, const char *name) {
+        char path[PATH_MAX];
+
+        if (strlen(name) >= sizeof(path))
+                return false;
+        STRV_FOREACH (glob, no_protect)
+                for (const char *end = name; end;) {
+                        end = strchr(end + (end != name), '/');
+                        memcpy(path, name, end ? (size_t)(end - name) : strlen(name) + 1);
+                        if (end)
+                                path[end - name] = '\0';
+                        if (fnmatch(*glob, path, FNM_PATHNAME) == 0)
+                                return true;
+                }
+        return false;
 }

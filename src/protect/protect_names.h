@@ -14,3 +14,5 @@ bool protect_covers(const char *path);
 bool protect_is_above(const char *path);
 /* The length of the folder's path in which that is so; 0: in none below the top. */
 size_t protect_folder_of(const char *path);
+/* Whether one of the globs names `name`, a path below a folder, or a folder that it is in. */
+bool protect_is_among_open(char *const *no_protect, const char *name);

@@ -18,6 +18,7 @@
 #include "disk/remove_tree.h"
 #include "host/glob.h"
 #include "host/subrepositories.h"
+#include "protect/protect_names.h"
 #include "repositories.h"
 
 enum {
@@ -43,6 +44,7 @@ void protected_clear(struct protected_names *names) {
         free(names->folders);
         strv_free(names->git_dirs);
         strv_free(names->private);
+        strv_free(names->no_protect);
         free(names->project);
         free(names->git_dir);
         for (size_t i = 0; i < names->n_asides; i++) {
@@ -190,6 +192,8 @@ int protected_begin(const struct nsrun_plan *plan, struct kept_by *kept_by, stru
         (void)clock_gettime(CLOCK_REALTIME_COARSE, &names.since);
         if (r >= 0)
                 r = strv_copy(plan->private, &names.private);
+        if (r >= 0)
+                r = strv_copy(plan->no_protect, &names.no_protect);
         STRV_FOREACH (entry, plan->protected)
                 if (r >= 0)
                         r = add_glob(&names, *entry);
@@ -396,9 +400,16 @@ static bool is_known_git_dir(void *data, const char *path) {
         return false;
 }
 
+/* Or the user has it left open, below whichever folder has names. */
 static bool was_there(void *data, const char *path, const struct stat *st) {
         const struct look *l = data;
 
+        for (size_t i = 0; i < l->all->n && l->all->no_protect; i++) {
+                const char *below = path_below(path, l->all->folders[i].path);
+
+                if (below && *below && protect_is_among_open(l->all->no_protect, below))
+                        return true;
+        }
         if (!st)
                 return strv_contains(l->all->git_dirs, path);
         for (size_t i = 0; i < l->all->n; i++) {

@@ -22,6 +22,7 @@ struct protected_names {
         char *git_dir;         /* where it has ".git" for one that lies elsewhere; NULL: none does */
         char **private;        /* canonical paths: a command has its own version of these */
         char **git_dirs;       /* canonical paths: those whose parts are protected */
+        char **no_protect;     /* the policy's: names that come to be, too */
         struct timespec since; /* when the run began */
         struct appearing *appearing;
         struct protected_aside *asides; /* what protected_take() has renamed; at most KEPT_MOST_NEW */

@@ -12,8 +12,8 @@ struct repositories {
         struct timespec since; /* when the command began */
         /* Whether the git dir at `path` is one whose parts are protected, all that git obeys. */
         bool (*is_known)(void *data, const char *path);
-        /* Whether the .git of the folder `path` is the one that was there when the run began; of
-         * NULL, whether `path` is such a git dir. */
+        /* Whether the .git of the folder `path` is the one that was there when the run began, or
+         * --no-protect leaves it open; of NULL, whether `path` is such a git dir. */
         bool (*was_there)(void *data, const char *path, const struct stat *st);
         /* Whether repositories_look() is called of that folder, too. */
         bool (*is_looked_at)(void *data, const char *path);
