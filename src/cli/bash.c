@@ -291,12 +291,12 @@ static int print_description(struct nsrun_policy *policy, struct bash_options *o
 }
 
 /* A mistake in a configuration is not the agent's: it becomes the result's error text, like any other
- * refusal. */
+ * refusal.  Who reads a stream reads no text beside it. */
 static int answer_in_json(struct invocation *i, struct nsrun_error *err) {
         const struct bash_options *o = i->options;
         const struct nsrun_error failure = *err;
 
-        if (failure.stage == NSRUN_STAGE_USAGE || o->format != NSRUN_FORMAT_JSON)
+        if ((failure.stage == NSRUN_STAGE_USAGE && !o->is_streamed) || o->format != NSRUN_FORMAT_JSON)
                 return -EINVAL;
         *err = (struct nsrun_error){0};
         i->status = EXIT_NSRUN;

@@ -185,6 +185,26 @@ TEST(a_reader_that_goes_ends_the_command_whatever_it_ignores) {
         }
 }
 
+/* Once it is known that the output is a stream. */
+TEST(a_mistake_in_the_options_is_an_end_of_the_stream) {
+        static const char line[] = "unknown option: --nonsense; see 'nsrun bash --help'";
+        const struct site *s = *state;
+        _cleanup_free_ char *end = text_of("{\"event\":\"end\",\"error\":\"%s\",\"id\":\"other\"}\n", line),
+                            *plain = text_of("nsrun: %s\n", line);
+        const char *argv[] = {program(), "bash", "--json-stream", "--nonsense", "true", NULL};
+        _cleanup_outcome_ struct outcome streamed = {0}, other = {0};
+
+        run(&(struct request){.argv = argv, .cwd = s->project}, &streamed);
+        expect_status(&streamed, 125);
+        expect_out(&streamed, end);
+        assert_string_equal(streamed.err, "");
+        argv[2] = "--json";
+        run(&(struct request){.argv = argv, .cwd = s->project}, &other);
+        expect_status(&other, 125);
+        expect_out(&other, "");
+        assert_string_equal(other.err, plain);
+}
+
 TEST(an_output_that_takes_nothing_is_a_failure) {
         static const char script[] = "\"$0\" bash --project \"$1\" --json-stream \"echo x\" >$2";
         static const char *const outputs[] = {"/dev/null", "/dev/full"};
