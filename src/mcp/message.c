@@ -2,8 +2,11 @@
 /* JSON-RPC messages, a line each. */
 #include "message.h"
 
+#include <limits.h>
+
 #include "base/file.h"
 #include "base/str.h"
+#include "base/sys.h"
 
 /* ------------------------------------------------------------------------ lines */
 
@@ -193,6 +196,28 @@ char *message_request(const char *id, const char *method, const char *params) {
 
 /* ---------------------------------------------------------------------- writing */
 
+/* Of a pipe or socket that polls as writable a write of so much doesn't wait. */
+static int writer_put(const struct message_writer *w, const char *at, size_t n) {
+        while (n > 0) {
+                struct pollfd fds[] = {{.fd = w->fd, .events = POLLOUT},
+                                       {.fd = w->stop_fd, .events = POLLIN}};
+                int r = sys_poll(fds, ARRAY_SIZE(fds), -1);
+                ssize_t put = 0;
+
+                if (r >= 0 && fds[1].revents)
+                        return -ECANCELED;
+                if (r >= 0)
+                        put = sys_write(w->fd, at, n < PIPE_BUF ? n : PIPE_BUF);
+                if (r < 0 || put < 0)
+                        r = r < 0 ? r : (int)put;
+                if (r < 0 && r != -EINTR && r != -EAGAIN)
+                        return r;
+                at += put > 0 ? put : 0;
+                n -= put > 0 ? (size_t)put : 0;
+        }
+        return 0;
+}
+
 void writer_send(struct message_writer *w, const char *text) {
         _cleanup_strbuf_ struct strbuf b = {0};
 
@@ -201,8 +226,7 @@ void writer_send(struct message_writer *w, const char *text) {
         strbuf_add(&b, text);
         strbuf_add(&b, "\n");
         (void)pthread_mutex_lock(&w->lock);
-        /* Whoever gave nsrun the descriptor may have set O_NONBLOCK on it. */
-        if (!w->has_failed && (b.has_failed || write_waiting(w->fd, b.text, b.length, -1) < 0))
+        if (!w->has_failed && (b.has_failed || writer_put(w, b.text, b.length) < 0))
                 w->has_failed = true;
         (void)pthread_mutex_unlock(&w->lock);
 }

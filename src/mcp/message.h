@@ -72,6 +72,7 @@ char *message_request(const char *id, const char *method, const char *params);
 /* Where messages go, from any thread. */
 struct message_writer {
         int fd;
+        int stop_fd; /* readable: nobody waits any longer for a client that doesn't read */
         pthread_mutex_t lock;
         bool has_failed; /* nobody reads any more */
 };

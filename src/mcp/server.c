@@ -157,12 +157,13 @@ static int serve_client(struct mcp_server *s, int input, int signal_fd, char *ch
 }
 
 int mcp_serve(const struct mcp_settings *settings, int input, int output, struct nsrun_error *err) {
-        struct mcp_server s = {.settings = settings,
-                               .writer = {.fd = output, .lock = PTHREAD_MUTEX_INITIALIZER},
-                               .terms = {.level = MCP_WARNING},
-                               .questions = settings->questions ? settings->questions : questions_new(),
-                               .wake_fd = sys_eventfd(),
-                               .lock = PTHREAD_MUTEX_INITIALIZER};
+        struct mcp_server s = {
+                .settings = settings,
+                .writer = {.fd = output, .stop_fd = -EBADF, .lock = PTHREAD_MUTEX_INITIALIZER},
+                .terms = {.level = MCP_WARNING},
+                .questions = settings->questions ? settings->questions : questions_new(),
+                .wake_fd = sys_eventfd(),
+                .lock = PTHREAD_MUTEX_INITIALIZER};
         _cleanup_free_ char *chunk = malloc(CHUNK);
         _cleanup_close_ int signal_fd = -EBADF;
         int r, closed;
@@ -170,6 +171,7 @@ int mcp_serve(const struct mcp_settings *settings, int input, int output, struct
         r = signal_fd = chunk && s.wake_fd >= 0 && s.questions
                                 ? signals_open(SIGNALS(SIGINT, SIGTERM, SIGHUP), err)
                                 : error_oom(err);
+        s.writer.stop_fd = signal_fd;
         if (r >= 0)
                 r = open_session(&s, err);
         if (r >= 0)

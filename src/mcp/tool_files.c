@@ -274,6 +274,7 @@ static int list_name(void *data, const char *name, mode_t type) {
 
 int tool_list(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
         struct listing l = {.names = NULL};
+        size_t n_shown = 0;
         int r = nsrun_workspace_list(c->server->files, tool_path(c), list_name, &l, err);
 
         if (r == -ENOMEM)
@@ -283,11 +284,18 @@ int tool_list(struct call *c, struct tool_answer *ret, struct nsrun_error *err) 
                 STRV_FOREACH (name, l.names) {
                         _cleanup_free_ char *visible = str_visible(*name);
 
-                        strbuf_addf(&ret->text, "%s\n", visible ? visible : "");
+                        if (!visible || ret->text.length + strlen(visible) > FILE_TEXT_MOST)
+                                break;
+                        strbuf_addf(&ret->text, "%s\n", visible);
+                        n_shown++;
                 }
                 if (l.is_cut)
-                        strbuf_addf(&ret->text, "... [the folder has more than %d entries] ...",
-                                    FILE_ENTRIES_MOST);
+                        strbuf_addf(&ret->text,
+                                    "... [the folder has more than %d entries: %zu are shown] ...",
+                                    FILE_ENTRIES_MOST, n_shown);
+                else if (n_shown < strv_length(l.names))
+                        strbuf_addf(&ret->text, "... [%zu more entries are left out] ...",
+                                    strv_length(l.names) - n_shown);
         }
         strv_free(l.names);
         return r;

@@ -117,7 +117,8 @@ static void show_paths(struct search *s) {
         for (size_t at = 0; (path = next_path(&s->output, &at)); s->n_found++) {
                 _cleanup_free_ char *visible = str_visible(path);
 
-                if (s->n_found == FILE_ENTRIES_MOST) {
+                if (s->n_found == FILE_ENTRIES_MOST ||
+                    (visible && s->answer->text.length + strlen(visible) > FILE_TEXT_MOST)) {
                         s->cut = "there are more";
                         return;
                 }

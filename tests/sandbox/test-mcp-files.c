@@ -163,6 +163,18 @@ TEST(an_answer_is_bounded) {
         (void)json_object_put(o);
         o = client_call(&c, "list", "{}");
         assert_int_equal(count_lines(text_at(o, "result.content.0.text")), 1000);
+        expect_in(text_at(o, "result.content.0.text"),
+                  "\n... [the folder has more than 1000 entries: 1000 are shown] ...");
+        (void)json_object_put(o);
+        /* Names are as long as the command likes. */
+        expect_same(&c, "mkdir long; cd long; for i in $(seq 200); do : >$(printf %0240d $i); done", "");
+        o = client_call(&c, "list", "{\"path\":\"long\"}");
+        assert_true(strlen(text_at(o, "result.content.0.text")) < 31 * 1024);
+        expect_in(text_at(o, "result.content.0.text"), "\n... [73 more entries are left out] ...");
+        (void)json_object_put(o);
+        o = client_call(&c, "glob", "{\"pattern\":\"long/*\"}");
+        assert_true(strlen(text_at(o, "result.content.0.text")) < 31 * 1024);
+        expect_in(text_at(o, "result.content.0.text"), "[not all was looked at: there are more]");
         (void)json_object_put(o);
         client_close(&c, "");
 }

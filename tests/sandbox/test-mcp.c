@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun mcp`: the protocol, its versions, what no client should send, and commands. */
+#include <sched.h>
+#include <sys/ioctl.h>
+
 #include "mcp.h"
 
 static void expect_code(struct client *c, const char *line, const char *id, const char *code,
@@ -413,6 +416,30 @@ TEST(a_signal_ends_the_server_its_session_and_its_commands) {
         send_signal(c.running.pidfd, SIGTERM);
         assert_int_equal(read(fd, &byte, 1), 0);
         (void)close(fd);
+        finish(&c.running, &o);
+        expect_status(&o, 0);
+        (void)close(c.in);
+        (void)json_object_put(c.notices);
+        collect_orphans();
+        expect_nothing_left(s);
+}
+
+/* More answers than a pipe holds: that one waits is no reason to stay. */
+TEST(a_signal_ends_a_server_whose_client_does_not_read) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct client c;
+        int waiting = 0;
+
+        CLIENT_OPEN_PLAIN(s, &c);
+        for (size_t i = 0; i < 100; i++)
+                (void)client_request(&c, "tools/list", "{}");
+        /* All of them are in what it has read at once. */
+        while (waiting == 0) {
+                assert_int_equal(ioctl(c.running.out, FIONREAD, &waiting), 0);
+                (void)sched_yield();
+        }
+        send_signal(c.running.pidfd, SIGTERM);
         finish(&c.running, &o);
         expect_status(&o, 0);
         (void)close(c.in);
