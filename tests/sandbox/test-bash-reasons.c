@@ -411,6 +411,50 @@ TEST(no_reason_names_an_option_that_is_refused) {
         }
 }
 
+#define OBEYED(path) path " is obeyed by programs on the host: "
+#define OWN(folder)  "--overlay " folder " gives the command a version of its own"
+
+/* Nor is what the host's shells, git, desktop and service manager obey. */
+TEST(to_write_what_the_host_obeys_of_a_home_is_not_proposed) {
+        static const struct {
+                const char *makes, *option, *command, *reason;
+        } cases[] = {
+                {"mkdir -p %H/.local/bin", "--ro=%H/.local/bin", "echo x >%H/.local/bin/x",
+                 OBEYED("%H/.local/bin") OWN("%H/.local/bin")},
+                {"mkdir -p %H/.config/systemd/user", "--ro=%H/.config/systemd",
+                 "mkdir %H/.config/systemd/user/x", OBEYED("%H/.config/systemd") OWN("%H/.config/systemd")},
+                {"mkdir -p %H/.config/autostart", "--ro=%H/.config/autostart",
+                 "echo >%H/.config/autostart/x", OBEYED("%H/.config/autostart") OWN("%H/.config/autostart")},
+                {"mkdir -p %H/.config/fish", "--ro=%H/.config/fish", "echo >%H/.config/fish/x",
+                 OBEYED("%H/.config/fish") OWN("%H/.config/fish")},
+                {"mkdir -p %H/.config/git; : >%H/.config/git/config", "--ro=%H/.config/git/config",
+                 "echo >%H/.config/git/config", OBEYED("%H/.config/git/config") OWN("%H/.config/git")},
+                {": >%H/.bashrc", "--ro=%H/.bashrc", "echo >%H/.bashrc",
+                 OBEYED("%H/.bashrc") "what needs that runs outside"},
+                {": >%H/.profile", "--ro=%H/.profile", "echo >%H/.profile",
+                 OBEYED("%H/.profile") "what needs that runs outside"},
+                {"mkdir %H/.config/sway", NULL, "cat %H/.config/sway/config",
+                 "%H/.config/sway is not exposed by policy, whether it exists or not: --ro %H/.config/sway exposes "
+                 "it"},
+                {"mkdir %H/.tool", "--ro=%H/.tool", "echo >%H/.tool/x",
+                 "%H/.tool is exposed read-only: --rw %H/.tool makes it writable"},
+        };
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *command = expanded(s, cases[i].command),
+                                    *option = expanded(s, cases[i].option ? cases[i].option : "--net=host"),
+                                    *makes = expanded(s, cases[i].makes),
+                                    *reason = expanded(s, cases[i].reason),
+                                    *line = text_of("nsrun: reason: %s\n", reason);
+                _cleanup_outcome_ struct outcome o = {0};
+
+                assert_int_equal(system(makes), 0);
+                RUN(s, &o, "--explain", option, "--", "sh", "-c", command);
+                expect_in(o.err, line);
+        }
+}
+
 int main(void) {
         return run_all_tests();
 }

@@ -206,49 +206,6 @@ TEST(to_write_where_path_leads_is_not_proposed) {
         expect_in(o.err, reason);
 }
 
-#define OBEYED(path) path " is obeyed by programs on the host: "
-#define OWN(folder)  "--overlay " folder " gives the command a version of its own"
-
-/* Nor is what the host's shells, git, desktop and service manager obey. */
-TEST(to_write_what_the_host_obeys_of_a_home_is_not_proposed) {
-        static const struct {
-                const char *makes, *option, *command, *reason;
-        } cases[] = {
-                {"mkdir -p %H/.local/bin", "--ro=%H/.local/bin", "echo x >%H/.local/bin/x",
-                 OBEYED("%H/.local/bin") OWN("%H/.local/bin")},
-                {"mkdir -p %H/.config/systemd/user", "--ro=%H/.config/systemd",
-                 "mkdir %H/.config/systemd/user/x", OBEYED("%H/.config/systemd") OWN("%H/.config/systemd")},
-                {"mkdir -p %H/.config/autostart", "--ro=%H/.config/autostart",
-                 "echo >%H/.config/autostart/x", OBEYED("%H/.config/autostart") OWN("%H/.config/autostart")},
-                {"mkdir -p %H/.config/fish", "--ro=%H/.config/fish", "echo >%H/.config/fish/x",
-                 OBEYED("%H/.config/fish") OWN("%H/.config/fish")},
-                {"mkdir %H/.config/git; : >%H/.config/git/config", "--ro=%H/.config/git/config",
-                 "echo >%H/.config/git/config", OBEYED("%H/.config/git/config") OWN("%H/.config/git")},
-                {": >%H/.bashrc", "--ro=%H/.bashrc", "echo >%H/.bashrc",
-                 OBEYED("%H/.bashrc") "what needs that runs outside"},
-                {": >%H/.profile", "--ro=%H/.profile", "echo >%H/.profile",
-                 OBEYED("%H/.profile") "what needs that runs outside"},
-                {"mkdir %H/.config/sway", NULL, "cat %H/.config/sway/config",
-                 "%H/.config/sway is not exposed by policy, whether it exists or not: --ro %H/.config/sway exposes "
-                 "it"},
-                {"mkdir %H/.tool", "--ro=%H/.tool", "echo >%H/.tool/x",
-                 "%H/.tool is exposed read-only: --rw %H/.tool makes it writable"},
-        };
-        const struct site *s = *state;
-
-        make_host(s);
-        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-                _cleanup_free_ char *makes = in_site(s, cases[i].makes),
-                                    *reason = in_site(s, cases[i].reason),
-                                    *line = text_of("nsrun: reason: %s\n", reason);
-                _cleanup_outcome_ struct outcome o = {0};
-
-                assert_int_equal(system(makes), 0);
-                explained(s, &o, cases[i].option, cases[i].command);
-                expect_in(o.err, line);
-        }
-}
-
 TEST(what_a_command_says_of_its_failure_is_heard) {
         const struct site *s = *state;
 

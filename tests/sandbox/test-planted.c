@@ -441,6 +441,103 @@ TEST(a_program_of_nsruns_own_that_can_be_replaced_is_told) {
         assert_int_equal(before ? setenv("NSRUN_NET", before, 1) : unsetenv("NSRUN_NET"), 0);
 }
 
+static void in_project(const struct site *s, const char *script, struct outcome *o) {
+        _cleanup_free_ char *text = text_of("cd '%s'\n%s", s->project, script);
+
+        run_outside(s, o, text);
+        expect_status(o, 0);
+}
+
+/* What --no-protect names needn't be there yet. */
+TEST(a_repository_that_comes_to_be_where_it_is_left_open_keeps_its_hooks) {
+        static const struct {
+                const char *glob;
+                bool is_open;
+        } cases[] = {{"n", true}, {"[n]", true}, {"n/.git", true}, {"other", false}};
+        static const char script[] = "git init -q n; echo '#!/bin/sh' >n/.git/hooks/pre-commit; "
+                                     "chmod +x n/.git/hooks/pre-commit";
+        const struct site *s = *state;
+        _cleanup_free_ char *hook = path_of(s->project, "n/.git/hooks/pre-commit");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                in_project(s, "rm -rf .git *; git init -q .", &o);
+                RUN(s, &o, "--no-protect", cases[i].glob, "--", "sh", "-c", script);
+                expect_status(&o, 0);
+                expect_in(o.err, cases[i].is_open ? "with hooks, which git obeys: "
+                                                  : "with hooks, which is moved aside there: ");
+                if (cases[i].is_open != (access(hook, F_OK) == 0))
+                        fail_msg("%s: %s", cases[i].glob, o.err);
+        }
+}
+
+/* git reads them wherever they lie, and whether a condition holds. */
+TEST(hooks_that_a_file_outside_names_are_protected) {
+        static const char *const befores[] = {
+                "git config -f ../shared.inc core.hooksPath \"$PWD/h0\"; git config include.path ../../shared.inc",
+                ("git config -f ../shared.inc core.hooksPath h1; git config -f ../first.inc "
+                 "includeIf.onbranch:none.path shared.inc; git config include.path ../../first.inc"),
+                "git config core.hooksPath none"};
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(befores); i++) {
+                _cleanup_free_ char *before =
+                                            text_of("rm -rf .git h*; git init -q -b main .; mkdir h%zu; %s",
+                                                    i, befores[i]),
+                                    *script = text_of("echo evil >h%zu/pre-commit", i),
+                                    *hook = text_of("%s/h%zu/pre-commit", s->project, i);
+                bool is_named = i < 2;
+
+                in_project(s, before, &o);
+                RUN(s, &o, "--", "sh", "-c", script);
+                expect_status(&o, 0);
+                assert_true(is_named == (strstr(o.err, " is kept aside: ") != NULL));
+                assert_true(is_named == (access(hook, F_OK) < 0));
+        }
+}
+
+/* What is kept there is the root's. */
+TEST(without_a_project_as_much_is_kept_aside) {
+        const struct site *s = *state;
+        _cleanup_free_ char *
+                script = text_of("cd %s; echo evil >.envrc; echo evil >.git/hooks/pre-commit", s->outside),
+               *made = text_of("cd %s && git init -q .", s->outside),
+               *notes =
+                       text_of("nsrun: note: a protected name that came to be is kept aside (nsrun review "
+                               "--project / --accept 1 puts it back): %s/.envrc; --no-protect .envrc lets "
+                               "it stay\nnsrun: note: what the command changed in this folder is kept "
+                               "aside: %s/.git/hooks\nnsrun: note: 2 kept aside: nsrun review --project /\n",
+                               s->outside, s->outside);
+        const char *const argv[] = {program(), "run", "--no-project", "--rw", s->outside,
+                                    "--",      "sh",  "-c",           script, NULL},
+                          *const review[] = {program(), "review", "--project", "/", NULL};
+        _cleanup_outcome_ struct outcome o = {0}, reviewed = {0};
+
+        in_project(s, made, &o);
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_status(&o, 0);
+        assert_string_equal(o.err, notes);
+        run(&(struct request){.argv = review, .cwd = s->root}, &reviewed);
+        expect_status(&reviewed, 0);
+        expect_in(reviewed.out, "/.git/hooks/pre-commit\n");
+}
+
+/* The first may be the user's, the last is what the command was done with. */
+TEST(of_a_name_that_comes_again_and_again_the_first_and_the_last_are_kept) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--", "sh", "-c",
+            "for i in $(seq 300); do echo $i >.envrc; while [ -e .envrc ]; do :; done; done");
+        expect_in(
+                o.err,
+                "nsrun: note: 298 more of protected names that came to be again and again are gone: of each "
+                "the first and the last are kept aside\nnsrun: note: 2 kept aside: ");
+        in_project(s, "ls -A; cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry", &o);
+        expect_out(&o, "1\n300\n");
+}
+
 int main(void) {
         return run_all_tests();
 }

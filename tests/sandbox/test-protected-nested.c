@@ -186,11 +186,6 @@ TEST(what_a_repositorys_configuration_names_is_protected) {
                  "echo good >README; echo evil >t", "t: Read-only file system"},
                 {"git init -q r; git -C r config core.hooksPath ../shared; mkdir shared",
                  "echo evil >shared/pre-commit", "/shared\n"},
-                {"git config -f ../shared.inc core.hooksPath \"$PWD/h\"; mkdir h; git config include.path ../../shared.inc",
-                 "echo evil >h/pre-commit", "/h\n"},
-                {"git config -f ../shared.inc core.hooksPath k; git config -f ../first.inc "
-                 "includeIf.onbranch:none.path shared.inc; mkdir k; git config include.path ../../first.inc",
-                 "echo evil >k/pre-commit", "/k\n"},
                 {"git config --global diff.d.textconv t/x; mkdir t; >t/x", "rm -f t/x",
                  "'t/x': Device or resource busy"},
         };
@@ -213,29 +208,6 @@ TEST(what_a_repositorys_configuration_names_is_protected) {
         on_host(s, "rm -rf .git *; git init -q .; git config core.hooksPath ..", &o);
         RUN(s, &o, "--", "sh", "-c", "echo x >file");
         expect_status(&o, 0);
-}
-
-/* Also of what isn't there yet. */
-TEST(a_repository_that_comes_to_be_where_it_is_left_open_keeps_its_hooks) {
-        static const struct {
-                const char *glob;
-                bool is_open;
-        } cases[] = {{"n", true}, {"[n]", true}, {"n/.git", true}, {"other", false}};
-        static const char script[] = "git init -q n; echo '#!/bin/sh' >n/.git/hooks/pre-commit; "
-                                     "chmod +x n/.git/hooks/pre-commit";
-        const struct site *s = *state;
-        _cleanup_free_ char *hook = path_of(s->project, "n/.git/hooks/pre-commit");
-        _cleanup_outcome_ struct outcome o = {0};
-
-        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-                on_host(s, "rm -rf .git *; git init -q .", &o);
-                RUN(s, &o, "--no-protect", cases[i].glob, "--", "sh", "-c", script);
-                expect_status(&o, 0);
-                expect_in(o.err, cases[i].is_open ? "with hooks, which git obeys: "
-                                                  : "with hooks, which is moved aside there: ");
-                if (cases[i].is_open != (access(hook, F_OK) == 0))
-                        fail_msg("%s: %s", cases[i].glob, o.err);
-        }
 }
 
 TEST(a_git_dir_under_another_name_is_protected) {
