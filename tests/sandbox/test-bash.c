@@ -471,7 +471,7 @@ TEST(output_of_any_size_is_held_in_constant_memory) {
         long without = run_measured(*state, "true", "\"bytes_total\":0,\"bytes_omitted\":0,");
         long with = run_measured(*state, all ? "head -c 10G /dev/zero" : "head -c 1G /dev/zero",
                                  all ? "\"bytes_total\":10737418240,\"bytes_omitted\":10737387520,"
-                                         : "\"bytes_total\":1073741824,\"bytes_omitted\":1073711104,");
+                                     : "\"bytes_total\":1073741824,\"bytes_omitted\":1073711104,");
 
         print_message("%ld KiB without output, %ld with\n", without, with);
         /* AddressSanitizer's shadow of what was touched grows a little, too. */
