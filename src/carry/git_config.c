@@ -212,8 +212,9 @@ static int keep_text(struct git_config_carry *g, const char *text) {
 }
 
 static int keep_with(struct git_config_carry *g, const char *more, const char *text) {
-        _cleanup_free_ char *all = str_concat(more && !strstr(text, more) ? more : "",
-                                              more && *text && strstr(more, text) ? "" : text, "");
+        bool has_all = !more || strstr(text, more);
+        _cleanup_free_ char *all =
+                str_concat(has_all ? "" : more, !has_all && strstr(more, text) ? "" : text, "");
 
         return all ? keep_text(g, all) : -ENOMEM;
 }

@@ -30,7 +30,7 @@ static int check_old(const struct replacing *x, int fd) {
         int r = sys_fstat(fd, &st);
 
         if (r >= 0 && (!S_ISREG(st.st_mode) || st.st_nlink != 1))
-                r = S_ISREG(st.st_mode) ? -EMLINK : -EAGAIN;
+                r = S_ISREG(st.st_mode) && st.st_nlink > 1 ? -EMLINK : -EAGAIN;
         if (r >= 0)
                 r = read_full(fd, x->read, x->n + 1, &n);
         return r < 0 ? r : n == x->n && memcmp(x->read, x->from, n) == 0 ? 0 : -EAGAIN;

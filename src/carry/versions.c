@@ -319,7 +319,8 @@ static int judge_once(const struct versions *versions, struct version *f) {
         fd = root < 0 ? -errno : beneath_open(root, f->path + 1, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
         if (fd < 0 || fstat(fd, &st) < 0)
                 return fd == -ENOENT ? 0 : fd < 0 ? fd : -errno;
-        r = file_has_writer(fd) ? -ETXTBSY : st.st_nlink != 1 ? -EMLINK : 0;
+        /* Without a name it has been replaced since it was opened. */
+        r = file_has_writer(fd) ? -ETXTBSY : st.st_nlink == 0 ? -EAGAIN : st.st_nlink > 1 ? -EMLINK : 0;
         if (r >= 0)
                 r = read_bytes_fd(fd, SIZE_MOST, &now, &g.n_inside);
         g.inside = now;
