@@ -184,12 +184,47 @@ static char *text_to_keep(const struct git_change *changes, size_t n) {
         return strbuf_finish(&b);
 }
 
-/* Keeps the text, or drops what was kept of the file.  1: the same is kept already. */
-static int keep_text(struct git_config_carry *g, const char *text) {
+struct others {
+        char **keys; /* what this command was given, and what it has written */
+        struct strbuf text;
+};
+
+static int take_key(void *data, const struct gitconfig_entry *entry) {
+        struct others *o = data;
+
+        return strv_add(&o->keys, entry->name);
+}
+
+static int take_other(void *data, const struct gitconfig_entry *entry) {
+        struct others *o = data;
+
+        if (!streq(entry->name, GIT_CONFIG_UNSET) && !strv_contains(o->keys, entry->name))
+                gitconfig_write(&o->text, entry);
+        return 0;
+}
+
+/* What is kept, and was by another run since this one began: its keys this one wasn't given. */
+static char *find_others(const struct git_config_carry *g, const char *kept, const char *text) {
+        struct others o = {0};
+        int r = g->seen ? gitconfig_parse(g->seen, g->n_seen, take_key, &o) : -ENOENT;
+
+        if (r >= 0)
+                r = gitconfig_parse(text, strlen(text), take_key, &o);
+        if (r >= 0)
+                r = gitconfig_parse(kept, strlen(kept), take_other, &o);
+        strv_free(o.keys);
+        if (r < 0)
+                strbuf_clear(&o.text);
+        strbuf_add(&o.text, "");
+        return strbuf_finish(&o.text);
+}
+
+/* -EAGAIN: another run has kept something in this moment. */
+static int keep_once(struct git_config_carry *g, const char *text) {
         const char *project = g->kept_by->project;
         struct kept old = {0};
         _cleanup_close_ int found = kept_find(project, g->path, GIT_CONFIG_REASON, &old);
-        _cleanup_free_ char *before = NULL;
+        _cleanup_free_ char *before = NULL, *others = NULL, *all = NULL;
         _cleanup_draft_ char *draft = NULL;
         unsigned number = old.number;
         int r;
@@ -203,12 +238,24 @@ static int keep_text(struct git_config_carry *g, const char *text) {
         if (found >= 0 && read_small_file(found, KEPT_ENTRY, O_NOFOLLOW, INT32_MAX, &before) >= 0 &&
             streq(before, text))
                 return 1;
-        r = make_draft(g->rundir, text, strlen(text), &draft);
+        others = find_others(g, before ? before : "", text);
+        all = others ? str_concat(others, text, "") : NULL;
+        r = all ? make_draft(g->rundir, all, strlen(all), &draft) : -ENOMEM;
         return r < 0 ? r
                      : kept_by_put(g->kept_by,
                                    &(struct kept){.path = (char *)(uintptr_t)g->path,
-                                                  .reason = (char *)(uintptr_t)GIT_CONFIG_REASON},
+                                                  .reason = (char *)(uintptr_t)GIT_CONFIG_REASON,
+                                                  .earlier = &found},
                                    AT_FDCWD, draft);
+}
+
+/* Keeps the text, or drops what was kept of the file.  1: the same is kept already. */
+static int keep_text(struct git_config_carry *g, const char *text) {
+        int r = -EAGAIN;
+
+        for (unsigned i = 0; i < TRIES && r == -EAGAIN; i++)
+                r = keep_once(g, text);
+        return r;
 }
 
 static int keep_with(struct git_config_carry *g, const char *more, const char *text) {

@@ -335,6 +335,13 @@ static bool is_replaced(int fd, int draft, const struct kept *about, const struc
                 kept_is_within(draft, KEPT_ENTRY, old, KEPT_ENTRY));
 }
 
+static bool is_that(int fd, const char *name, int folder) {
+        struct stat a, b;
+
+        return fstatat(fd, name, &a, AT_SYMLINK_NOFOLLOW) >= 0 && folder >= 0 && fstat(folder, &b) >= 0 &&
+               a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
 /* Gives the draft its number: that of an earlier one which it replaces, or a new one. */
 static int name_draft(int fd, int draft, const struct kept *about, unsigned *ret) {
         struct kept_list list = {0};
@@ -356,6 +363,8 @@ static int name_draft(int fd, int draft, const struct kept *about, unsigned *ret
         if (is_new && n >= KEPT_MOST)
                 return -ENOSPC;
         (void)snprintf(name, sizeof(name), "%u", number);
+        if (about->earlier && (is_new ? *about->earlier >= 0 : !is_that(fd, name, *about->earlier)))
+                return -EAGAIN;
         if (syscall(SYS_renameat2, fd, DRAFT, fd, name, is_new ? RENAME_NOREPLACE : RENAME_EXCHANGE) < 0)
                 return -errno;
         *ret = number;

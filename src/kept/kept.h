@@ -29,7 +29,9 @@ struct kept {
         bool adds;      /* kept_put()'s */
         bool is_whole;  /* likewise: it may be the user's own; what a copy would leave out, or is too large,
                            is left where it is, and no other one of the path is replaced */
-        bool is_moved;  /* more than the bounds: no copy, and nobody's to take over but by hand */
+        const int *earlier; /* likewise, may be NULL: which one it is to replace, kept_find()'s folder or a
+                               negative number: none */
+        bool is_moved;      /* more than the bounds: no copy, and nobody's to take over but by hand */
 };
 
 /* The folder of all projects' entries, canonical, which need not exist.  -ENOENT: the environment names
@@ -45,8 +47,9 @@ bool kept_has(const char *project);
  * number.  All is written under a hidden name first; what is known of it, and a single file, is on disk when
  * it gets its own.  What is more than the bounds, or has more removed names than
  * can be noted, is moved there, as it is.  -EFBIG: it lies on another file system; -ENOSPC: as many are kept
- * already; -EINVAL: it is nothing that can be kept; -EILSEQ: a removed name is no UTF-8; -EACCES and its
- * like: this user has no such folder; -ENOENT: there is no such entry. */
+ * already; -EAGAIN: another one than `earlier` is kept by now; -EINVAL: it is nothing that can be kept;
+ * -EILSEQ: a removed name is no UTF-8; -EACCES and its like: this user has no such folder; -ENOENT: there is
+ * no such entry. */
 int kept_put(const char *project, const struct kept *about, int parent, const char *name, unsigned *ret);
 
 /* Puts an entry, whose open folder is `fd`, on the host, as kept_copy.h says, through no symlink, with the
