@@ -78,15 +78,28 @@ static int name_away(const struct killed *k, const char *path, char **ret) {
         return r < 0 || *ret ? r : -ENOMEM;
 }
 
-int killed_take(const struct killed *k, int parent, const char *name, const char *path, char **ret) {
+/* Whether it lies in the folder around all run directories' one, which a rule may show: in what is moved
+ * from there to a run directory ".." leads on. */
+static bool is_shown_with_rundirs(const struct killed *k, const char *path) {
+        _cleanup_free_ char *around = fd_name(k->away);
+
+        for (unsigned i = 0; i < 3; i++)
+                if (!around || !path_up(around))
+                        return true;
+        return path_is_beneath(path, around);
+}
+
+int killed_take(struct killed *k, int parent, const char *name, const char *path, char **ret) {
         _cleanup_free_ char *away = NULL;
-        int r = name_away(k, path, &away);
+        int r = k->away < 0 || is_shown_with_rundirs(k, path) ? -EXDEV : name_away(k, path, &away);
 
         if (r >= 0 && syscall(SYS_renameat2, parent, name, k->away, away, RENAME_NOREPLACE) < 0)
                 r = -errno;
-        if (r >= 0)
-                *ret = TAKE_PTR(away);
-        return r;
+        if (r < 0)
+                return r;
+        k->has_taken = true;
+        *ret = TAKE_PTR(away);
+        return 0;
 }
 
 int killed_copy(const struct killed *k, int parent, const char *name, const char *path, char **ret) {

@@ -9,6 +9,7 @@
 struct killed {
         int fd;   /* of what is written down */
         int away; /* the folder */
+        bool has_taken;
 };
 
 #define KILLED_INIT                           \
@@ -20,8 +21,8 @@ struct killed {
 int killed_begin(const char *rundir, const struct kept_by *kept_by, struct killed *ret);
 void killed_close(struct killed *k);
 /* Moves an entry of a folder, which is `path` on the host, to that folder; *ret, for the caller to free, is
- * its name there.  -EXDEV: it lies on another file system; -errno. */
-int killed_take(const struct killed *k, int parent, const char *name, const char *path, char **ret);
+ * its name there.  -EXDEV: it lies on another file system, or where it could be followed; -errno. */
+int killed_take(struct killed *k, int parent, const char *name, const char *path, char **ret);
 /* Copies it there, a plain file to which nobody writes.  -errno. */
 int killed_copy(const struct killed *k, int parent, const char *name, const char *path, char **ret);
 /* Moves what was taken from `below` in the folder `root`, which is `path`, to another name there, or in the

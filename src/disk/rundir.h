@@ -12,8 +12,8 @@ struct rundir {
         int lock_fd; /* "lock" in it, with flock LOCK_EX; the sandbox's pid 1 shares it, so it is held until
                         both are gone */
         char *path;  /* absolute and canonical */
-        bool is_shown; /* another process may hold on to it, as of a session's (session/overlays.c): it is
-                          removed, and never a spare one */
+        bool is_shown; /* another process may hold on to it, as of a session's (session/overlays.c), or of
+                          what was moved to it (carry/killed.h): it is removed, and never a spare one */
         bool has_uncarried; /* rundir_sweep()'s: some, dead or alive */
 };
 

@@ -485,6 +485,7 @@ void run_end(struct run *run) {
         run->denials = denials_free(run->denials);
         (void)oom_watch_ended(&run->memory);
         cgroup_remove(&run->cgroup);
+        run->rundir.is_shown |= run->killed.has_taken;
         rundir_remove(&run->rundir);
         gitdirs_clear(&run->gitdirs);
         protected_clear(&run->protected);

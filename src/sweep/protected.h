@@ -27,7 +27,7 @@ struct protected_names {
         struct appearing *appearing;
         struct protected_aside *asides; /* what protected_take() has renamed; at most KEPT_MOST_NEW */
         size_t n_asides;
-        const struct killed *killed; /* the caller's; NULL: there is none yet */
+        struct killed *killed; /* the caller's; NULL: there is none yet */
         /* Makes that, when something is first taken away while the command runs. */
         void (*make_killed)(void *data);
         void *data;

@@ -186,7 +186,7 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
         _cleanup_close_ int parent = open_folder_of(l, name, &folder);
         const char *base = path_basename(name);
         bool is_too_much = l->all->n_asides >= KEPT_MOST_NEW;
-        const struct killed *killed;
+        struct killed *killed;
         int r = parent < 0 || path ? parent : -ENOMEM;
 
         if (r >= 0 && l->is_early && !l->all->killed)

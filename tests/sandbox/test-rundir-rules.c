@@ -118,6 +118,26 @@ TEST(what_hides_run_directories_is_read_only) {
         expect_out(&o, "");
 }
 
+/* A folder that is taken away from the command, which stands in it, leads it to no run directory; nor is
+ * there any more what leads into one. */
+TEST(what_is_taken_away_leads_to_no_run_directory) {
+        static const char script[] = "cd \"$1\" && mkdir x && : >x/f && cd x && mv ../x ../.vscode && "
+                                     "while test -e \"$1/.vscode\"; do :; done; ls ..";
+        const struct site *s = *state;
+        _cleanup_free_ char *base = path_of(s->cache, "nsrun");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--no-project", "--rw", s->cache, "--", "sh", "-c", script, "sh", s->cache);
+        expect_status(&o, 0);
+        expect_out(&o, "nsrun\n");
+        expect_in(o.err, "a protected name that came to be is kept aside");
+        /* Elsewhere no mount has both. */
+        RUN(s, &o, "--", "sh", "-c", script, "sh", s->project);
+        expect_in(o.err, "ls: cannot access '..': No such file or directory\n");
+        expect_in(o.err, "a protected name that came to be is kept aside");
+        assert_int_equal(rmdir(base), 0);
+}
+
 /* What nsrun can't make its command can't either. */
 TEST_IF(geteuid() != 0, a_folder_that_can_not_be_made_needs_no_hiding, site_setup, site_teardown) {
         const struct site *s = *state;
