@@ -456,12 +456,20 @@ static _Noreturn void send_slowly(const struct http *h) {
 /* More connections than descriptors, and none is silent. */
 TEST(connections_without_a_token_keep_nobody_with_one_out_and_end) {
         const struct site *s = *state;
+        static const char slow[] = BASH("echo slow");
+        _cleanup_free_ char *head = NULL;
         struct http h;
-        int ready[2], fd;
+        int ready[2], fd, slow_fd;
         pid_t pid;
         char byte;
 
         HTTP_OPEN_PLAIN(s, &h);
+        /* Who has shown it, and sends the rest later, is the oldest of all. */
+        head = text_of("POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nAuthorization: Bearer %s\r\n" JSON CALLS
+                       "Content-Length: %zu\r\nConnection: close\r\n\r\n",
+                       h.port, h.token, strlen(slow));
+        slow_fd = http_connect(&h);
+        assert_int_equal(write(slow_fd, head, strlen(head)), (ssize_t)strlen(head));
         assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
         pid = fork();
         assert_true(pid >= 0);
@@ -474,6 +482,8 @@ TEST(connections_without_a_token_keep_nobody_with_one_out_and_end) {
         assert_int_equal(read(ready[0], &byte, 1), 1);
         for (size_t i = 0; i < 20; i++)
                 expect_answer(send_as(&h, "POST", JSON CALLS, BASH("true")), "200", "exit status: 0");
+        assert_int_equal(write(slow_fd, slow, strlen(slow)), (ssize_t)strlen(slow));
+        expect_answer(slow_fd, "200", "slow\\n");
         assert_int_equal(kill(pid, SIGKILL), 0);
         assert_int_equal(waitpid(pid, NULL, 0), pid);
         (void)close(ready[0]);
