@@ -33,6 +33,7 @@ static const char *const keys[] = {
         "credential.helper",
         "diff.*.command",
         "diff.*.textconv",
+        "diff.*tool",
         "diff.external",
         "difftool.*.cmd",
         "difftool.*.path",
@@ -56,6 +57,7 @@ static const char *const keys[] = {
         "man.*.cmd",
         "man.*.path",
         "merge.*.driver",
+        "merge.*tool",
         "mergetool.*.cmd",
         "mergetool.*.path",
         "pager.*",
@@ -100,6 +102,10 @@ bool gitorders_names_program(const struct gitconfig_entry *entry) {
                 return false;
         if (fnmatch("alias.*", entry->name, 0) == 0)
                 return *value == '!' || is_leading_alias(value);
+        /* A name of a script of git's own, which its shell reads from wherever a path leads. */
+        if (!strchr(value, '/') &&
+            (fnmatch("diff.*tool", entry->name, 0) == 0 || fnmatch("merge.*tool", entry->name, 0) == 0))
+                return false;
         if (streq(entry->name, "core.fsmonitor") &&
             (strcasecmp(value, "true") == 0 || strcasecmp(value, "false") == 0))
                 return false;

@@ -290,67 +290,58 @@ TEST(repositories_that_a_command_makes_are_told) {
 
 /* Ways of having the host's git take something for a repository, each with a program that it names. */
 static const struct {
-        const char *name, *before, *script;
-        const char *noted;
+        const char *name, *before;
+        const char *noted; /* NULL: that it names a program */
+        const char *script;
 } planted[] = {
         {"a sub-folder that is bare", "mkdir src; echo a >src/a; git add .; git commit -qm a",
+         "and configuration that names a work tree, which is moved aside there: ",
          "git init -q --bare e; mv e/* src; cd src; git config core.bare false; git config core.worktree /; "
-         "git config core.fsmonitor /prog",
-         "and configuration that names a work tree, which is moved aside there: "},
-        {"a new .git that is a symlink", "true",
-         "git init -q .e; git -C .e config core.fsmonitor /prog; mkdir n; ln -s ../.e/.git n/.git",
-         "configuration that names a program, which is moved aside there: "},
-        {"a git dir with a commondir", "true",
+         "git config core.fsmonitor /prog"},
+        {"a new .git that is a symlink", "true", NULL,
+         "git init -q .e; git -C .e config core.fsmonitor /prog; mkdir n; ln -s ../.e/.git n/.git"},
+        {"a git dir with a commondir", "true", NULL,
          "git init -q .e; mkdir .g n; echo ../.e/.git >.g/commondir; cp .e/.git/HEAD .g; "
-         "git -C .e config core.fsmonitor /prog; echo 'gitdir: ../.g' >n/.git",
-         "configuration that names a program, which is moved aside there: "},
-        {"a .git file with much behind its line", "true",
+         "git -C .e config core.fsmonitor /prog; echo 'gitdir: ../.g' >n/.git"},
+        {"a .git file with much behind its line", "true", NULL,
          "git init -q .e; git -C .e config core.fsmonitor /prog; mkdir n; "
-         "{ echo 'gitdir: ../.e/.git'; yes '' | head -n 20000; } >n/.git",
-         "configuration that names a program, which is moved aside there: "},
-        {"a .git file that goes by a symlink", "true",
+         "{ echo 'gitdir: ../.e/.git'; yes '' | head -n 20000; } >n/.git"},
+        {"a .git file that goes by a symlink", "true", NULL,
          "mkdir -p x/y n; git init -q x/e; ln -s x/y l; git -C x/e config core.fsmonitor /prog; "
-         "echo 'gitdir: ../l/../e/.git' >n/.git",
-         "configuration that names a program, which is moved aside there: "},
-        {"one with a name of 5,000 bytes in the index before it", "true",
+         "echo 'gitdir: ../l/../e/.git' >n/.git"},
+        {"one with a name of 5,000 bytes in the index before it", "true", NULL,
          "git init -q d/r; git -C d/r commit -q --allow-empty -m x; git -C d/r config core.fsmonitor /prog; "
          "long=$(printf '%05000d' 0 | sed 's:....................:&/:g'); "
          "git update-index --add --cacheinfo 100644,$(git hash-object -w --stdin </dev/null),${long}x; "
-         "git add d/r 2>/dev/null; true",
-         "configuration that names a program, which is moved aside there: "},
-        {"one in the shared part of a split index", "true",
+         "git add d/r 2>/dev/null; true"},
+        {"one in the shared part of a split index", "true", NULL,
          "git init -q d/r; git -C d/r commit -q --allow-empty -m x; git -C d/r config core.fsmonitor /prog; "
-         "git add d/r 2>/dev/null; git update-index --split-index",
-         "configuration that names a program, which is moved aside there: "},
-        {"one in a repository in a repository", "true",
+         "git add d/r 2>/dev/null; git update-index --split-index"},
+        {"one in a repository in a repository", "true", NULL,
          "git init -q n; git init -q n/a/b; cd n; git -C a/b commit -q --allow-empty -m x; git add a/b 2>/dev/null; "
-         "git -C a/b config core.fsmonitor /prog",
-         "configuration that names a program, which is moved aside there: "},
-        {"one in an index with an empty extension", "true",
+         "git -C a/b config core.fsmonitor /prog"},
+        {"one in an index with an empty extension", "true", NULL,
          "git init -q d/r; git -C d/r commit -q --allow-empty -m x; git -C d/r config core.fsmonitor /prog; "
          "git add d/r 2>/dev/null; head -c -20 .git/index >i; printf 'REUC\\0\\0\\0\\0abc' >>i; "
          "python3 -c 'import hashlib; i = open(\"i\", \"rb\").read(); "
-         "open(\".git/index\", \"wb\").write(i + hashlib.sha1(i).digest())'",
-         "configuration that names a program, which is moved aside there: "},
-        {"a .git file with a NUL", "true",
-         "git init -q .e; mkdir n; printf 'gitdir: ../.e/.git\\0x\\n' >n/.git",
-         "a git dir elsewhere, which is moved aside there: "},
+         "open(\".git/index\", \"wb\").write(i + hashlib.sha1(i).digest())'"},
+        {"a .git file with a NUL", "true", "a git dir elsewhere, which is moved aside there: ",
+         "git init -q .e; mkdir n; printf 'gitdir: ../.e/.git\\0x\\n' >n/.git"},
         {"another work tree than its own, by a .git file", "true",
-         "git init -q .e; mkdir n; git -C .e config core.worktree /; echo 'gitdir: ../.e/.git' >n/.git",
-         "configuration that names a work tree, which is moved aside there: "},
-        {"an alias that sets what it likes", "true",
-         "git init -q n; git -C n config alias.st '-c a.b=/prog status'",
-         "configuration that names a program, which is moved aside there: "},
-        {"a rebase", "true",
-         "git init -q n; mkdir n/.git/rebase-merge; echo 'exec x' >n/.git/rebase-merge/git-rebase-todo",
-         "a rebase to be continued, which is moved aside there: "},
-        {"symlinks in its git dir", "true", "git init -q n; ln -s ../../../precious n/.git/COMMIT_EDITMSG",
-         "symlinks in its git dir, which is moved aside there: "},
-        {"one outside of what a command can write", "true", "mkdir n; echo 'gitdir: /usr/share/e' >n/.git",
-         "a git dir elsewhere, which is moved aside there: "},
-        {"one that lets an address be a command", "true",
-         "git init -q n; git -C n config protocol.ext.allow always; git -C n remote add o 'ext::sh -c x'",
-         "configuration that names a program, which is moved aside there: "},
+         "configuration that names a work tree, which is moved aside there: ",
+         "git init -q .e; mkdir n; git -C .e config core.worktree /; echo 'gitdir: ../.e/.git' >n/.git"},
+        {"an alias that sets what it likes", "true", NULL,
+         "git init -q n; git -C n config alias.st '-c a.b=/prog status'"},
+        {"a tool that is a path", "true", NULL, "git init -q n; git -C n config diff.tool ../../../prog"},
+        {"a rebase", "true", "a rebase to be continued, which is moved aside there: ",
+         "git init -q n; mkdir n/.git/rebase-merge; echo 'exec x' >n/.git/rebase-merge/git-rebase-todo"},
+        {"symlinks in its git dir", "true", "symlinks in its git dir, which is moved aside there: ",
+         "git init -q n; ln -s ../../../precious n/.git/COMMIT_EDITMSG"},
+        {"one outside of what a command can write", "true",
+         "a git dir elsewhere, which is moved aside there: ",
+         "mkdir n; echo 'gitdir: /usr/share/e' >n/.git"},
+        {"one that lets an address be a command", "true", NULL,
+         "git init -q n; git -C n config protocol.ext.allow always; git -C n remote add o 'ext::sh -c x'"},
 };
 
 TEST(whatever_git_takes_for_a_repository_is_told) {
@@ -367,7 +358,11 @@ TEST(whatever_git_takes_for_a_repository_is_told) {
                 on_host(s, before, &o);
                 RUN(s, &o, "--", "sh", "-c", script);
                 expect_status(&o, 0);
-                told = text_of("%s%s", planted[i].noted, s->project);
+                told = text_of("%s%s",
+                               planted[i].noted
+                                       ? planted[i].noted
+                                       : "configuration that names a program, which is moved aside there: ",
+                               s->project);
                 if (!strstr(o.err, note) || !strstr(o.err, told))
                         fail_msg("%s: said %s", planted[i].name, o.err);
                 /* And it is told once. */
