@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <linux/fs.h>
 #include <sys/file.h>
-#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,6 +14,7 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "base/sys.h"
 #include "remove_tree.h"
 
 enum {
@@ -147,13 +147,15 @@ static int expect_as_new(int dir_fd, int lock_fd) {
         struct stat dir, lock;
         char names[sizeof(label) + 1];
         unsigned flags = 0;
+        int r;
         ssize_t n = flistxattr(dir_fd, names, sizeof(names));
 
         if (n < 0 && errno == EOPNOTSUPP)
                 n = 0;
         if (n != 0 && (n != sizeof(label) || !streq(names, label)))
                 return -EPERM;
-        if (ioctl(dir_fd, FS_IOC_GETFLAGS, &flags) < 0 && errno != ENOTTY && errno != EOPNOTSUPP)
+        r = sys_ioctl(dir_fd, FS_IOC_GETFLAGS, &flags);
+        if (r < 0 && r != -ENOTTY && r != -EOPNOTSUPP)
                 return -EPERM;
         if ((flags & ~(unsigned)(FS_EXTENT_FL | FS_INLINE_DATA_FL)) || fstat(dir_fd, &dir) < 0 ||
             dir.st_uid != geteuid() || dir.st_mode != (S_IFDIR | 0700))
