@@ -447,37 +447,33 @@ TEST(what_the_host_replaces_is_covered_again) {
 }
 
 /* git's lock lies open to the command, and so does the new file until it is covered: whoever wrote it, the
- * host gets at once what is harmless, and the rest never.  While it is judged git's lock is held, of which the
- * host's git complains. */
+ * host gets at once what is harmless, and the rest never.  Meanwhile git's lock is held. */
 TEST(what_the_hosts_configuration_becomes_is_judged_by_what_it_says) {
         static const char beside[] =
                 "git config branch.a.description before; git config core.pager mine\n"
                 "(until [ -e ready ]; do :; done; cp .git/config n; printf '# mine\\n[core]\\nfsmonitor = evil # mine\\n' >>n\n"
-                "mv n .git/config; until git config branch.b.description host; do :; done\n"
-                "until git config --unset core.pager; do :; done\n"
+                "mv n .git/config; until git config branch.b.description host; do :; done; until git config --unset core.pager; do :; done\n"
                 "while git config core.fsmonitor; do :; done; >go) >/dev/null 2>&1 &";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        /* The session keeps aside what the run did. */
         for (unsigned way = 0; way < 3; way++) {
+                const char *command =
+                        way < 2 ? ">ready; until [ -e go ]; do :; done"
+                                : ">ready; until [ -e go ]; do :; done; git config core.editor x";
+                _cleanup_free_ char *id = NULL;
+
                 make_repository(s, "rm -rf * .[a-z]*; git init -q .");
                 on_host(s, beside, &o);
-                if (way != 1)
-                        RUN(s, &o, "--", "sh", "-c",
-                            way == 0 ? ">ready; until [ -e go ]; do :; done"
-                                     : ">ready; until [ -e go ]; do :; done; git config core.editor x");
-                else {
-                        _cleanup_free_ char *id = START_PLAIN(s);
-
-                        JOIN_SCRIPT(s, id, &o, ">ready; until [ -e go ]; do :; done");
+                if (way == 1) {
+                        id = START_PLAIN(s);
+                        JOIN_SCRIPT(s, id, &o, command);
                         SESSION(s, &o, "stop", id);
-                }
+                } else
+                        RUN(s, &o, "--", "sh", "-c", command);
                 collect_orphans();
                 /* And the editor, if the command wrote that before the host's last file was covered. */
-                expect_in(
-                        o.err,
-                        "nsrun: note: what the host or the command wrote to it is kept aside: core.fsmonitor");
+                expect_in(o.err, "what the host or the command wrote to it is kept aside: core.fsmonitor");
                 on_host(s,
                         "git config --get-regexp 'branch|pager|fsmonitor|editor'; grep -x '# mine' .git/config; "
                         "cat \"$XDG_STATE_HOME\"/nsrun/kept/*/1/entry | grep -c fsmonitor",
