@@ -241,16 +241,16 @@ void ways_hammer(void) {
 
         if (!find_good(good))
                 return;
-        for (bool has_begun = false; way_tcp(good) == 0; has_begun = true) {
+        /* On a busy machine a connection may fail while there is a network still. */
+        for (bool has_begun = false; way_tcp(good) == 0 || find_good(good); has_begun = true) {
                 if (!has_begun)
                         (void)puts("begun");
                 (void)fflush(stdout);
                 if (way_tcp("10.0.0.9") == 0 || way_udp_dns("203.0.113.53") == 0)
                         (void)puts("a way out");
         }
-        (void)puts(find_good(good) || way_tcp("10.0.0.9") == 0 || way_udp_dns("203.0.113.53") == 0
-                           ? "a way out"
-                           : "no network");
+        (void)puts(way_tcp("10.0.0.9") == 0 || way_udp_dns("203.0.113.53") == 0 ? "a way out"
+                                                                                : "no network");
 }
 
 /* ------------------------------------------------------------------- queries */

@@ -99,6 +99,16 @@ TEST_WITH(removal_never_crosses_onto_another_mount, make_scratch, remove_scratch
         assert_true(scratch_has(*state, "outside/precious"));
 }
 
+/* Removes a spare run directory that is empty but for its lock. */
+static int remove_spare(const char *top) {
+        int dir = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        CHECK(unlinkat(dir, "nsrun/.workspace-spare-0/lock", 0) == 0);
+        CHECK(unlinkat(dir, "nsrun/.workspace-spare-0", AT_REMOVEDIR) == 0);
+        (void)close(dir);
+        return 0;
+}
+
 static int remove_overlay(const char *top) {
         struct rundir u = RUNDIR_INIT;
         struct stat st;
@@ -122,7 +132,7 @@ static int remove_overlay(const char *top) {
         CHECK(chdir("/") == 0);
         rundir_remove(&u);
         CHECK(access(top, F_OK) == 0);
-        return 0;
+        return remove_spare(top);
 }
 
 TEST_WITH(what_overlayfs_leaves_is_removed, make_scratch, remove_scratch) {
@@ -161,6 +171,7 @@ static int fill_the_disk(const char *top) {
         CHECK(access(u.path, F_OK) == 0);
 
         rundir_remove(&u);
+        CHECK(remove_spare(top) == 0);
         CHECK(chdir(top) == 0);
         CHECK(rmdir("nsrun") == 0); /* nothing of either was left in it */
         return 0;
