@@ -61,26 +61,27 @@ void plan_free(struct nsrun_plan *plan) {
         free(plan);
 }
 
+/* What `below` a symlink leads to. */
+static char *through(const struct plan_op *link, const char *below) {
+        _cleanup_free_ char *joined = str_format("%s/%s", link->text, below),
+                            *parent = path_parent(link->target);
+
+        return joined && parent ? path_join(parent, joined) : NULL;
+}
+
 /* The path with the first of the sandbox's own symlinks on its way resolved; *ret_found: there was one. */
 static char *through_one_link(const char *target, const struct entries *e, bool *ret_found) {
-        *ret_found = false;
         for (size_t i = 0; i < e->n; i++) {
                 const struct plan_op *op = &e->items[i].op;
-                _cleanup_free_ char *joined = NULL, *parent = NULL;
-                const char *below;
+                const char *below = NULL;
 
-                if (op->kind != PLAN_SYMLINK || e->items[i].origin != ENTRY_OWN || !op->target || !op->text)
-                        continue;
-                below = path_below(target, op->target);
-                if (!below || !*below)
-                        continue;
-                joined = str_format("%s/%s", op->text, below);
-                if (!joined)
-                        return NULL;
-                *ret_found = true;
-                parent = path_parent(op->target);
-                return parent ? path_join(parent, joined) : NULL;
+                if (op->kind == PLAN_SYMLINK && e->items[i].origin == ENTRY_OWN && op->target && op->text)
+                        below = path_below(target, op->target);
+                *ret_found = below && *below;
+                if (*ret_found)
+                        return through(op, below);
         }
+        *ret_found = false;
         return strdup(target);
 }
 
