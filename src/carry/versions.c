@@ -397,7 +397,9 @@ static int judge_host(const struct versions *versions, struct version *f, bool e
                         err, NSRUN_STAGE_SUPERVISE, r, f->path,
                         "the host has replaced this file, and it can't be kept from the command: the "
                         "sandbox is ended",
-                        NULL);
+                        r == -ETXTBSY  ? "a process has it open to write"
+                        : r == -EMLINK ? "it has another hard link"
+                                       : NULL);
         return say_more(
                 &f->words, "; ",
                 strdup("it was replaced while the command ran, by it or by others, and what it says now "

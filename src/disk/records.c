@@ -20,6 +20,7 @@
 enum {
         NAME_MOST = 64,
         TOLD_MOST = 64 * 1024,
+        WHY_MOST = 4096,
         RECORD_MOST = 64 * 1024 * 1024, /* bytes; the record of a plan with 100,000 rules has some 20 MiB */
 };
 
@@ -187,11 +188,53 @@ static int records_make_file(int dir_fd, const char *name) {
         return fd < 0 ? -errno : fd;
 }
 
+/* Why nsrun has ended it, beside the records, for a day. */
+#define ENDED ".ended-"
+
+enum {
+        ENDED_SIZE = sizeof(ENDED) + NAME_MOST,
+        ENDED_SECONDS = 24 * 60 * 60,
+};
+
+static void ended_name(const char *id, char to[ENDED_SIZE]) {
+        (void)snprintf(to, ENDED_SIZE, ENDED "%s", id);
+}
+
+static char *read_why(int folder, const char *name) {
+        char *why = NULL;
+
+        (void)read_small_file(folder, name, O_NOFOLLOW, WHY_MOST, &why);
+        return why;
+}
+
+char *records_why(const struct record_folder *f) {
+        char *why = read_why(f->dir_fd, "ending"), name[ENDED_SIZE];
+
+        ended_name(f->id, name);
+        if (!why)
+                why = read_why(f->base_fd, name);
+        if (why && !*why)
+                free(TAKE_PTR(why));
+        return why;
+}
+
+static void remove_old_why(int base_fd, const char *name) {
+        struct stat st;
+
+        if (fstatat(base_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            st.st_mtim.tv_sec + ENDED_SECONDS < time(NULL))
+                (void)unlinkat(base_fd, name, 0);
+}
+
 /* Adds the names of running sessions to the vector that `data` points to, if it isn't NULL, and removes
  * the records of dead monitors. */
 static int records_look_at(void *data, int base_fd, const struct dirent *entry) {
         char path[NAME_MAX + sizeof("/record")];
 
+        if (startswith(entry->d_name, ENDED)) {
+                remove_old_why(base_fd, entry->d_name);
+                return 0;
+        }
         (void)snprintf(path, sizeof(path), "%s/record", entry->d_name);
         if (!locked_is_held(base_fd, entry->d_name, -1) || entry->d_name[0] == '.' || !data ||
             faccessat(base_fd, path, F_OK, 0) < 0)
@@ -207,6 +250,7 @@ int records_refuse_name(const char *name, struct nsrun_error *err) {
 int records_make(const char *name, struct record_folder *ret, struct nsrun_error *err) {
         _cleanup_records_ struct record_folder f = RECORD_FOLDER_INIT;
         _cleanup_close_ int told = -EBADF;
+        char ended[ENDED_SIZE];
         struct timespec now;
         int r;
 
@@ -225,6 +269,8 @@ int records_make(const char *name, struct record_folder *ret, struct nsrun_error
         if (r == -EEXIST)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, f.id, "there is a session of this name",
                                  "stop it, or choose another name");
+        ended_name(f.id, ended);
+        (void)unlinkat(f.base_fd, ended, 0);
         if (r >= 0)
                 r = told = records_make_file(f.dir_fd, "told");
         if (r >= 0)
@@ -261,9 +307,21 @@ int records_write(const struct record_folder *f, const char *bytes, size_t n, st
         return 0;
 }
 
-static int no_session(const char *name, struct nsrun_error *err) {
-        return error_set(err, NSRUN_STAGE_SUPERVISE, -ENOENT, name, "no such session",
-                         "'nsrun session list' shows those there are");
+static int refuse_ended(int r, const char *name, const char *what, const char *why, const char *hint,
+                        struct nsrun_error *err) {
+        _cleanup_free_ char *text = why ? str_concat("it has ended: ", why, "") : NULL;
+
+        return error_set(err, NSRUN_STAGE_SUPERVISE, r, name, what, text ? text : hint);
+}
+
+static int no_session(const struct record_folder *f, const char *name, struct nsrun_error *err) {
+        _cleanup_free_ char *why = NULL;
+        char ended[ENDED_SIZE];
+
+        ended_name(name, ended);
+        why = read_why(f->base_fd, ended);
+        return refuse_ended(-ENOENT, name, "no such session", why,
+                            "'nsrun session list' shows those there are", err);
 }
 
 int records_open(const char *name, struct record_folder *ret, struct nsrun_error *err) {
@@ -271,16 +329,16 @@ int records_open(const char *name, struct record_folder *ret, struct nsrun_error
         int r;
 
         if (!records_is_name(name))
-                return no_session(name, err);
+                return no_session(&f, name, err);
         r = open_base(false, &f.base_fd, err);
         if (r < 0)
-                return r == -ENOENT ? no_session(name, err) : r;
+                return r == -ENOENT ? no_session(&f, name, err) : r;
         if (locked_is_held(f.base_fd, name, -1))
                 f.dir_fd = openat(f.base_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (f.dir_fd >= 0)
                 f.activity_fd = openat(f.dir_fd, "activity", O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (f.activity_fd < 0)
-                return no_session(name, err);
+                return no_session(&f, name, err);
         f.id = strdup(name);
         if (!f.id)
                 return error_oom(err);
@@ -295,7 +353,7 @@ int records_read(const struct record_folder *f, char **ret, size_t *ret_n, struc
 
         /* Without the file the session's monitor holds the lock and hasn't written the record yet. */
         if (r == -ENOENT)
-                return no_session(f->id, err);
+                return no_session(f, f->id, err);
         if (r == -ENOMEM)
                 return error_oom(err);
         return r < 0 ? error_set(err, NSRUN_STAGE_SUPERVISE, fd < 0 ? r : -EBADMSG, f->id,
@@ -318,7 +376,7 @@ int records_open_told(const struct record_folder *f, struct nsrun_error *err) {
         if (fd >= 0)
                 return fd;
         /* It ends just now. */
-        return errno == ENOENT ? no_session(f->id, err)
+        return errno == ENOENT ? no_session(f, f->id, err)
                                : error_set(err, NSRUN_STAGE_SUPERVISE, -errno, f->id,
                                            "what the session's end says can't be read", NULL);
 }
@@ -363,6 +421,14 @@ int records_list(char ***ret, struct nsrun_error *err) {
 }
 
 void records_remove(struct record_folder *f) {
+        char ended[ENDED_SIZE];
+        struct stat st;
+
+        if (f->dir_fd >= 0 && f->id && fstatat(f->dir_fd, "ending", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            st.st_size > 0) {
+                ended_name(f->id, ended);
+                (void)renameat(f->dir_fd, "ending", f->base_fd, ended);
+        }
         if (f->dir_fd >= 0 && f->id)
                 locked_remove(f->base_fd, f->id, f->dir_fd);
         records_close(f);
@@ -377,18 +443,21 @@ void records_close(struct record_folder *f) {
         *f = RECORD_FOLDER_INIT;
 }
 
-int records_end(const struct record_folder *f, bool if_idle) {
+int records_end(const struct record_folder *f, bool if_idle, const char *why) {
         _cleanup_close_ int fd = -EBADF;
 
         if (if_idle && flock(f->activity_fd, LOCK_EX | LOCK_NB) < 0)
                 return -errno;
         fd = records_make_file(f->dir_fd, "ending");
+        if (fd >= 0 && why)
+                (void)write_full(fd, why, strlen(why));
         if (if_idle)
                 (void)flock(f->activity_fd, LOCK_UN);
         return 0;
 }
 
 int records_hold(const struct record_folder *f, struct nsrun_error *err) {
+        _cleanup_free_ char *why = NULL;
         int r;
 
         do
@@ -397,10 +466,10 @@ int records_hold(const struct record_folder *f, struct nsrun_error *err) {
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, f->id, "the session can't be held",
                                  folder_hint);
-        if (faccessat(f->dir_fd, "ending", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, -ESRCH, f->id, "the session is ending",
-                                 "start another one");
-        return 0;
+        if (faccessat(f->dir_fd, "ending", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+                return 0;
+        why = records_why(f);
+        return refuse_ended(-ESRCH, f->id, "the session is ending", why, "start another one", err);
 }
 
 void records_touch(int activity_fd) {

@@ -50,9 +50,13 @@ void records_remove(struct record_folder *f);
 void records_close(struct record_folder *f);
 #define _cleanup_records_ _cleanup_(records_close)
 
-/* Keeps commands from joining from here on, since the session is about to end; for its monitor.
- * With if_idle it fails with -EWOULDBLOCK, and changes nothing, while a command runs. */
-int records_end(const struct record_folder *f, bool if_idle);
+/* Keeps commands from joining from here on, since the session is about to end, and says why: that is told
+ * whoever asks for the session within a day, unless there is one of its name again.  NULL: a person ends it.
+ * What was said first holds.  With if_idle it fails with -EWOULDBLOCK, and changes nothing, while a command
+ * runs. */
+int records_end(const struct record_folder *f, bool if_idle, const char *why);
+/* That; NULL: it goes on, or nothing was said.  The caller frees it. */
+char *records_why(const struct record_folder *f);
 /* records_hold() says that a command runs, for as long as the record is open; -ESRCH: the session
  * is about to end.  records_touch() says of a record's activity_fd that a command began or ended now. */
 int records_hold(const struct record_folder *f, struct nsrun_error *err);

@@ -234,6 +234,8 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
                         "only 'nsrun run' and 'nsrun shell' ask (--browser), at their terminal: leave it "
                         "out");
         run.note = params->note;
+        run.ends = params->ends;
+        run.joined = plan->join ? &plan->join->folder : NULL;
         run.data = params->data;
         /* The session's pid 1 is noted only where Landlock scopes tell commands apart.  Without,
          * each command has a pid namespace, whose processes the kernel kills when the command's
@@ -377,10 +379,20 @@ static void make_killed(void *data) {
 
 /* What can't be kept from the command ends it. */
 static void judge_replaced(struct run *run, int r) {
+        struct nsrun_error *why = &run->protected.uncovered;
+
         if (r >= 0)
-                r = versions_judge(&run->versions, false, &run->protected.uncovered);
+                r = versions_judge(&run->versions, false, why);
         if (r < 0)
-                (void)launch_signal(&run->launch, SIGKILL);
+                r = error_set(
+                        why, NSRUN_STAGE_SUPERVISE, r, NULL,
+                        "what the host has replaced can't be kept from the command: the sandbox is ended",
+                        NULL);
+        if (r >= 0)
+                return;
+        if (run->ends)
+                run->ends(run->data, why);
+        (void)launch_signal(&run->launch, SIGKILL);
 }
 
 void run_take_appeared(struct run *run) {
@@ -412,6 +424,7 @@ static void end_session(const struct run *run, int status) {
 
         if (run->session.pid <= 0 || !WIFSIGNALED(status))
                 return;
+        (void)records_end(run->joined, false, "the reaper of one of its commands was killed");
         init = record_open_process(&run->session);
         if (init >= 0)
                 (void)sys_pidfd_send_signal(init, SIGKILL);
@@ -437,6 +450,18 @@ static void tell_network(struct run *run) {
                 (void)take_note(run, &note, NULL);
 }
 
+/* Why the session has ended, with its command. */
+static void tell_session_end(struct run *run) {
+        bool has_failed = !run->has_exited || run->status != 0;
+        _cleanup_free_ char *why = run->joined && has_failed ? records_why(run->joined) : NULL;
+        struct nsrun_error note = {0};
+
+        if (!why)
+                return;
+        (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, NULL, "the session has ended", why);
+        (void)take_note(run, &note, NULL);
+}
+
 int run_wait(struct run *run) {
         int status = 0;
 
@@ -450,8 +475,10 @@ int run_wait(struct run *run) {
          * isn't waited for once the command has ended: it stays for what the command left behind. */
         if (!run->launch.is_nested || !run->has_exited) {
                 status = launch_wait(&run->launch);
+                tell_session_end(run);
                 end_session(run, status);
-        }
+        } else
+                tell_session_end(run);
         run->is_gone = true;
         close_fdp(&run->shown);
         tell_network(run);

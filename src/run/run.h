@@ -40,6 +40,8 @@ struct run_params {
         /* Called with each choice that was left to the start, and how it came out: 0 or -errno.
          * NULL: the notes are kept as lines in struct run's `notes`. */
         int (*note)(void *data, const struct nsrun_error *note);
+        /* Called with the cause before nsrun itself kills what it can't keep from the command; or NULL. */
+        void (*ends)(void *data, const struct nsrun_error *why);
         void *data;
 };
 
@@ -69,14 +71,16 @@ struct run {
         char **degraded;      /* base/degraded.h's entries: the plan's, and what its launch has found */
         char **notes;         /* one line for each note, by nsrun_error_format(); NULL: there is none */
         int (*note)(void *data, const struct nsrun_error *note);
+        void (*ends)(void *data, const struct nsrun_error *why);
         void *data;
-        struct record_process session; /* Pid 1 of the joined session, which is killed if this command's
-                                          reaper is; pid 0: it isn't. */
-        bool is_plain;                 /* there is no sandbox */
-        bool has_exited;               /* the command has ended */
-        bool is_alone;                 /* and nothing is alive in the sandbox but its pid 1 */
-        bool is_gone;                  /* the sandbox is gone, or in a session the command's reaper */
-        int status;                    /* the command's, as wait(2) has it */
+        const struct record_folder *joined; /* the plan's: the session's; or NULL */
+        struct record_process session;      /* Pid 1 of the joined session, which is killed if this command's
+                                               reaper is; pid 0: it isn't. */
+        bool is_plain;                      /* there is no sandbox */
+        bool has_exited;                    /* the command has ended */
+        bool is_alone;                      /* and nothing is alive in the sandbox but its pid 1 */
+        bool is_gone;                       /* the sandbox is gone, or in a session the command's reaper */
+        int status;                         /* the command's, as wait(2) has it */
 };
 
 #define RUN_INIT                                                                                       \

@@ -136,6 +136,12 @@ static int write_record(struct monitor *k) {
         return r < 0 ? error_oom(&k->error) : records_write(&k->folder, bytes, n, &k->error);
 }
 
+static void tell_why(void *data, const struct nsrun_error *why) {
+        _cleanup_free_ char *line = nsrun_error_format(why);
+
+        (void)records_end(data, false, line);
+}
+
 /* Starts the sandbox, and waits until pid 1 reports that all is built. */
 static int start_sandbox(struct monitor *k) {
         const struct run_params params = {.launch = {.terminal_fd = -1,
@@ -145,7 +151,9 @@ static int start_sandbox(struct monitor *k) {
                                           .journal_dir = k->folder.dir_fd,
                                           .has_journal_dir = true,
                                           .may_move = true,
-                                          .note = answer_note};
+                                          .note = answer_note,
+                                          .ends = tell_why,
+                                          .data = &k->folder};
         const struct launch_namespaces *n;
         struct launch_report report;
         int r = run_begin(k->record.plan, &params, &k->run, &k->error);
@@ -208,7 +216,14 @@ static int keep_until_gone(nsrun_unused void *data, nsrun_unused short revents) 
 static int keep_until_told(void *data, nsrun_unused short revents) {
         const struct monitor *k = data;
 
-        (void)records_end(&k->folder, false);
+        (void)records_end(&k->folder, false, NULL);
+        return KEPT_TO_END;
+}
+
+static int keep_until_unowned(void *data, nsrun_unused short revents) {
+        const struct monitor *k = data;
+
+        (void)records_end(&k->folder, false, "the process that owned it has ended");
         return KEPT_TO_END;
 }
 
@@ -237,7 +252,8 @@ static int keep(struct loop *l, void *data) {
         if (k->has_new_names)
                 (void)keep_names(k, POLLIN);
         l->patience_ms = idle_wait(k);
-        if (l->patience_ms == 0 && records_end(&k->folder, true) >= 0)
+        if (l->patience_ms == 0 &&
+            records_end(&k->folder, true, "no command ran in it for as long as its --idle-timeout") >= 0)
                 return KEPT_TO_END;
         if (k->has_new_names && (l->patience_ms < 0 || l->patience_ms > NAMES_MS))
                 l->patience_ms = NAMES_MS;
@@ -245,7 +261,7 @@ static int keep(struct loop *l, void *data) {
         loop_add(l, k->has_new_names ? run_covers_fd(&k->run) : -1, POLLPRI, keep_covers);
         loop_add(l, k->run.launch.report_fd, 0, keep_until_gone);
         loop_add(l, k->signal_fd, POLLIN, keep_until_told);
-        loop_add(l, k->owner_fd, POLLIN, keep_until_told);
+        loop_add(l, k->owner_fd, POLLIN, keep_until_unowned);
         return 0;
 }
 

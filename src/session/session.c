@@ -287,6 +287,8 @@ nsrun_public int nsrun_session_end(const char *id, int is_kill, char ***ret_note
         monitor = record_open_process(&record.monitor);
         init = is_kill ? record_open_process(&record.init) : -EBADF;
         r = monitor == -ESRCH ? 0 : monitor;
+        if (r >= 0)
+                (void)records_end(&folder, false, NULL);
         if (r >= 0 && init >= 0)
                 r = sys_pidfd_send_signal(init, SIGKILL);
         /* Sent even after pid 1 was killed: processes that collect their children late could

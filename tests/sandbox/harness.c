@@ -445,14 +445,17 @@ void collect_orphans(void) {
         assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
 }
 
-/* The folder of records may stay, and nothing in it. */
+/* The folder of records may stay, and nothing in it but why sessions have ended. */
 static char *find_records(const struct site *s) {
         _cleanup_free_ char *records = path_of(s->runtime, "nsrun/sessions"), *seen = NULL;
 
         if (access(records, F_OK) < 0)
                 return NULL;
         seen = snapshot(records);
-        return strchr(seen, '\n')[1] ? text_of("a session's record: %s", seen) : NULL;
+        for (const char *line = strchr(seen, '\n') + 1; *line; line = strchr(line, '\n') + 1)
+                if (!startswith(line, "/.ended-"))
+                        return text_of("a session's record: %s", seen);
+        return NULL;
 }
 
 /* A line of snapshot(): a spare run directory, or its lock. */

@@ -235,6 +235,90 @@ TEST_OF_SESSIONS(monitors_killed_while_they_start_leave_nothing) {
         assert_true(n_failed > 0);
 }
 
+/* Whom nsrun itself ends, by what it can't keep from the command, is told why, and so is who comes later,
+ * until there is a session of that name again. */
+TEST_OF_SESSIONS(a_session_that_nsrun_ends_says_why) {
+        static const char setup[] =
+                "cd '%s' && rm -rf * .[a-z]*; git init -q .; cp .git/config .git/n\n"
+                "(until [ -e ready ]; do :; done; mv .git/n .git/config) >/dev/null 2>&1 &",
+                          script[] = "exec 3>>.git/n; >ready; while :; do :; done";
+        const struct site *s = *state;
+        _cleanup_free_ char
+                *setup_text = text_of(setup, s->project),
+                *id = NULL,
+                *why = text_of("the host has replaced this file, and it can't be kept from the command: the "
+                               "sandbox is ended: %s/.git/config: Text file busy; a process has it open "
+                               "to write",
+                               s->project),
+                *told = text_of("the session has ended; %s\n", why),
+                *refusal = text_of("nsrun: no such session: why: No such file or directory; it has ended: "
+                                   "%s",
+                                   why);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (unsigned way = 0; way < 2; way++) {
+                const char *const bash[] = {program(), "bash", "--session", "why", script, NULL},
+                                  *const again[] = {program(), "bash", "--session", "why", "echo in", NULL};
+
+                run_outside(s, &o, setup_text);
+                expect_status(&o, 0);
+                free(id);
+                id = START(s, "--name=why");
+                outcome_clear(&o);
+                if (way == 0)
+                        JOIN_SCRIPT(s, id, &o, script);
+                else
+                        run(&(struct request){.argv = bash, .cwd = s->project}, &o);
+                collect_orphans();
+                if (way > 0 || !by_the_library())
+                        expect_in(way == 0 ? o.err : o.out, told);
+                expect_status(&o, 128 + SIGKILL);
+                JOIN_SCRIPT(s, id, &o, "echo in");
+                expect_refusal(&o, 125, refusal);
+                outcome_clear(&o);
+                run(&(struct request){.argv = again, .cwd = s->root}, &o);
+                expect_in(o.out, refusal + strlen("nsrun: "));
+                outcome_clear(&o);
+        }
+        free(id);
+        id = START(s, "--name=why");
+        expect_good_join(s, id, "echo in", "in\n");
+        end_session(s, id, "stop");
+        JOIN_SCRIPT(s, id, &o, "echo in");
+        expect_refusal(
+                &o, 125,
+                "nsrun: no such session: why: No such file or directory; 'nsrun session list' shows those "
+                "there are");
+}
+
+TEST(a_session_that_ends_by_itself_says_why) {
+        static const struct {
+                const char *option, *why;
+        } cases[] = {{"--idle-timeout=1", "no command ran in it for as long as its --idle-timeout"},
+                     {"--owner", "the process that owned it has ended"}};
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *refusal =
+                        text_of("nsrun: no such session: why: No such file or directory; it has ended: %s",
+                                cases[i].why);
+                _cleanup_free_ char *option = NULL, *id = NULL;
+                _cleanup_outcome_ struct outcome o = {0};
+                struct running owner;
+
+                spawn(&(struct request){.argv = (const char *const[]){"sleep", "1000", NULL},
+                                        .cwd = s->root},
+                      &owner);
+                option = i == 0 ? strdup(cases[i].option) : text_of("--owner=%d", (int)owner.pid);
+                id = START(s, "--name=why", option);
+                send_signal(owner.pidfd, SIGKILL);
+                finish(&owner, &o);
+                collect_orphans();
+                JOIN_SCRIPT(s, id, &o, "echo in");
+                expect_refusal(&o, 125, refusal);
+        }
+}
+
 int main(void) {
         return run_all_tests();
 }
