@@ -31,6 +31,7 @@ static const char *const keys[] = {
         "core.sshcommand",
         "credential.*helper",
         "credential.helper",
+        "delta.*pager", /* git-delta(1)'s */
         "diff.*.command",
         "diff.*.textconv",
         "diff.*tool",
@@ -41,6 +42,7 @@ static const char *const keys[] = {
         "filter.*.process",
         "filter.*.smudge",
         "gc.recentobjectshook",
+        "gitflow.path.hooks", /* git-flow(1)'s */
         "gpg.*.defaultkeycommand",
         "gpg.*program",
         "gpg.program",
@@ -51,6 +53,7 @@ static const char *const keys[] = {
         "includeif.*.path",
         "init.templatedir",
         "instaweb.httpd",
+        "instaweb.modulepath",
         "interactive.difffilter",
         "lfs.customtransfer.*.path",
         "lfs.extension.*",
@@ -72,6 +75,7 @@ static const char *const keys[] = {
         "submodule.*.update",
         "svn.authorsprog",
         "tar.*.command",
+        "tig.*", /* tig(1)'s, which may bind a key to a command */
         "trailer.*.cmd",
         "trailer.*.command",
         "uploadpack.packobjectshook",
@@ -117,7 +121,7 @@ bool gitorders_names_program(const struct gitconfig_entry *entry) {
 
 bool gitorders_names_path(const struct gitconfig_entry *entry) {
         return streq(entry->name, "core.hookspath") || streq(entry->name, "core.attributesfile") ||
-               streq(entry->name, "init.templatedir");
+               streq(entry->name, "init.templatedir") || streq(entry->name, "gitflow.path.hooks");
 }
 
 /* ------------------------------------------------------------------ harmless ones */

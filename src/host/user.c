@@ -194,7 +194,8 @@ int user_find_home(const char *named, char **ret) {
         return 0;
 }
 
-int user_expand(const char *home, const char *path, char **ret) {
+int user_expand(const char *home, const char *named, char **ret) {
+        const char *optional = startswith(named, GIT_OPTIONAL), *path = optional ? optional : named;
         const char *rest = path + strcspn(path, "/");
         bool is_named = *path == '~' && rest - path > 1;
         _cleanup_fclose_ FILE *f = is_named ? fopen("/etc/passwd", "re") : NULL;

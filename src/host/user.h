@@ -22,8 +22,11 @@ int user_find_home(const char *named, char **ret);
 /* A folder of the XDG specification: what its variable names, if that is absolute, else `below` the home.
  * -ENOENT: there is no home; -ENOMEM. */
 int user_find_folder(const char *variable, const char *below, char **ret);
+/* What git 2.52 passes over before a path of its configuration that needn't be there. */
+#define GIT_OPTIONAL ":(optional)"
+
 /* A path as git and a shell take it: "~/" begins the home's (`home`, which may be NULL), "~NAME/" that of
- * passwd's user.  *ret, for the caller to free; NULL: there is no such home.  -ENOMEM. */
+ * passwd's user, and GIT_OPTIONAL says nothing.  *ret, for the caller to free; NULL: there is no such home.  -ENOMEM. */
 int user_expand(const char *home, const char *path, char **ret);
 int user_find(uid_t uid, gid_t gid, struct user *ret);
 /* The home that the text of a passwd file, anybody's, has for a uid.  1: *ret, for the caller to free; 0;

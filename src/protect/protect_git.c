@@ -298,9 +298,16 @@ static int read_included(const struct ordering *from, const char *path) {
  * has it; `folder` is what a relative path is relative to.  *ret, for the caller to free, is where the links
  * lead; NULL: nobody knows. */
 static int protect_named(const struct protecting *p, const char *value, const char *folder, char **ret) {
-        _cleanup_free_ char *named = NULL, *path = NULL, *way = NULL, *canonical = NULL;
-        int r = user_expand(p->resolved->home, value, &named);
+        _cleanup_free_ char *named = NULL, *path = NULL, *way = NULL, *canonical = NULL, *as_is = NULL,
+                            *older = NULL;
+        int r = 0;
 
+        /* A git before 2.52 takes it with all that it says. */
+        if (startswith(value, GIT_OPTIONAL))
+                r = (as_is = str_concat("./", value, "")) ? protect_named(p, as_is, folder, &older)
+                                                          : -ENOMEM;
+        if (r >= 0)
+                r = user_expand(p->resolved->home, value, &named);
         if (r < 0 || !named)
                 return r;
         path = path_join(folder, named);

@@ -64,7 +64,7 @@ static int show_hooks(struct resolved *s, const char *value, bool is_users, stru
         if (resolved_shows(s, path))
                 return 0;
         is_more = is_more_than_hooks(s, path);
-        if (is_users && access(path, F_OK) < 0)
+        if ((is_users || startswith(value, GIT_OPTIONAL)) && access(path, F_OK) < 0)
                 return 0;
         if (is_users && !is_more && is_plain_folder(path))
                 return resolve_default(s, PLAN_BY_GIT, POLICY_RO, path, "core.hooksPath", err);
