@@ -184,39 +184,45 @@ static char *text_to_keep(const struct git_change *changes, size_t n) {
         return strbuf_finish(&b);
 }
 
-struct others {
-        char **keys; /* what this command was given, and what it has written */
-        struct strbuf text;
-};
-
-static int take_key(void *data, const struct gitconfig_entry *entry) {
-        struct others *o = data;
-
-        return strv_add(&o->keys, entry->name);
+static bool has_entry(const struct git_list *list, const char *key, const char *value) {
+        for (size_t i = 0; i < list->n; i++)
+                if (streq(list->entries[i].key, key) &&
+                    (!value || (list->entries[i].value && streq(list->entries[i].value, value))))
+                        return true;
+        return false;
 }
 
-static int take_other(void *data, const struct gitconfig_entry *entry) {
-        struct others *o = data;
+/* Whether another run has kept that since this one, which was given `seen` and keeps `own`, began. */
+static bool is_others(const struct git_entry *e, const struct git_list *seen, const struct git_list *own) {
+        bool is_unset = streq(e->key, GIT_CONFIG_UNSET);
+        const char *key = is_unset ? e->value : e->key;
 
-        if (!streq(entry->name, GIT_CONFIG_UNSET) && !strv_contains(o->keys, entry->name))
-                gitconfig_write(&o->text, entry);
-        return 0;
+        return key && has_entry(seen, key, NULL) == is_unset && !has_entry(own, key, NULL) &&
+               !has_entry(own, GIT_CONFIG_UNSET, key);
 }
 
-/* What is kept, and was by another run since this one began: its keys this one wasn't given. */
+/* What is kept, and was by another run since this one began.  What git doesn't read stays with all that it
+ * says.  NULL: for want of memory. */
 static char *find_others(const struct git_config_carry *g, const char *kept, const char *text) {
-        struct others o = {0};
-        int r = g->seen ? gitconfig_parse(g->seen, g->n_seen, take_key, &o) : -ENOENT;
+        _cleanup_git_list_ struct git_list seen = {0}, own = {0}, all = {0};
+        _cleanup_strbuf_ struct strbuf b = {0};
+        int r;
 
+        if (strstr(text, kept))
+                return strdup("");
+        r = g->seen ? git_list_read(g->seen, g->n_seen, &seen) : -ENOENT;
         if (r >= 0)
-                r = gitconfig_parse(text, strlen(text), take_key, &o);
+                r = git_list_read(text, strlen(text), &own);
         if (r >= 0)
-                r = gitconfig_parse(kept, strlen(kept), take_other, &o);
-        strv_free(o.keys);
+                r = git_list_read(kept, strlen(kept), &all);
         if (r < 0)
-                strbuf_clear(&o.text);
-        strbuf_add(&o.text, "");
-        return strbuf_finish(&o.text);
+                return r == -ENOMEM ? NULL : strdup(kept);
+        strbuf_add(&b, "");
+        for (size_t i = 0; i < all.n; i++)
+                if (is_others(&all.entries[i], &seen, &own))
+                        gitconfig_write(&b,
+                                        &(struct gitconfig_entry){all.entries[i].key, all.entries[i].value});
+        return strbuf_finish(&b);
 }
 
 /* -EAGAIN: another run has kept something in this moment. */
@@ -227,19 +233,21 @@ static int keep_once(struct git_config_carry *g, const char *text) {
         _cleanup_free_ char *before = NULL, *others = NULL, *all = NULL;
         _cleanup_draft_ char *draft = NULL;
         unsigned number = old.number;
-        int r;
+        bool may_drop = g->seen && (g->n_seen != g->n_base || memcmp(g->seen, g->base, g->n_base) != 0);
+        int r = found < 0 ? 0 : read_small_file(found, KEPT_ENTRY, O_NOFOLLOW, INT32_MAX, &before);
 
         kept_clear(&old);
-        /* What another run has kept meanwhile isn't this one's to drop. */
-        if (!*text)
-                return found < 0 || (g->n_seen == g->n_base && memcmp(g->seen, g->base, g->n_base) == 0)
-                               ? 0
-                               : kept_drop(project, number);
-        if (found >= 0 && read_small_file(found, KEPT_ENTRY, O_NOFOLLOW, INT32_MAX, &before) >= 0 &&
-            streq(before, text))
+        if (r < 0 || (!*text && (found < 0 || !may_drop)))
+                return r == -ENOENT ? -EAGAIN : r;
+        if (before && streq(before, text))
                 return 1;
         others = find_others(g, before ? before : "", text);
+        /* What another run has kept meanwhile isn't this one's to drop. */
+        if (others && !*others && !*text)
+                return kept_drop(project, number);
         all = others ? str_concat(others, text, "") : NULL;
+        if (all && before && streq(before, all))
+                return 1;
         r = all ? make_draft(g->rundir, all, strlen(all), &draft) : -ENOMEM;
         return r < 0 ? r
                      : kept_by_put(g->kept_by,

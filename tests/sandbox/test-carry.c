@@ -549,40 +549,6 @@ TEST_WITH(after_a_carry_the_hosts_file_is_covered_still, setup, site_teardown) {
         collect_orphans();
 }
 
-/* Four at once, and the host, too.  Who doesn't get the lock for seconds keeps its key aside. */
-TEST_WITH(whoever_writes_at_once_loses_no_key, setup, site_teardown) {
-        static const char inside[] =
-                "git config branch.r$0.description x; : >ready$0; until [ -e go ]; do :; done";
-        const struct site *s = *state;
-        struct running running[4];
-        _cleanup_outcome_ struct outcome o = {0};
-
-        NEED_GIT();
-        for (size_t i = 0; i < ARRAY_SIZE(running); i++) {
-                char name[] = {(char)('0' + i), '\0'};
-                const char **argv =
-                        nsrun_argv(s, (const char *const[]){"--", "sh", "-c", inside, name, NULL});
-
-                spawn(&(struct request){.argv = argv, .cwd = s->project}, &running[i]);
-                free(argv);
-        }
-        on_host(s,
-                "for i in 0 1 2 3; do until [ -e ready$i ]; do :; done; done; : >go\n"
-                "for i in $(seq 20); do until git config branch.h$i.description x 2>/dev/null; do :; done; done",
-                &o);
-        for (size_t i = 0; i < ARRAY_SIZE(running); i++) {
-                _cleanup_outcome_ struct outcome end = {0};
-
-                finish(&running[i], &end);
-                expect_status(&end, 0);
-        }
-        on_host(s,
-                "{ git config --get-regexp 'branch.[rh][0-9]*.description'; cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry; } 2>/dev/null |\n"
-                "grep -c description; ls .git/*.lock 2>/dev/null || true",
-                &o);
-        expect_out(&o, "24\n");
-}
-
 /* A command line is cut, and may be of any bytes; so may a path. */
 TEST_WITH(whatever_bytes_a_command_and_its_project_have_are_kept, setup, site_teardown) {
         static const char script[] =

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* git's configuration where several commands, and the host, write it at once. */
+#include "harness.h"
+
+#define NEED_GIT()                                                \
+        do {                                                      \
+                if (!has_program("git"))                          \
+                        skip_because("skipped: there is no git"); \
+        } while (0)
+
+static void on_host(const struct site *s, const char *script, struct outcome *o) {
+        _cleanup_free_ char *text = text_of("cd '%s'\n%s", s->project, script);
+
+        run_outside(s, o, text);
+        expect_status(o, 0);
+}
+
+static int setup(void **state) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        if (site_setup(state) != 0)
+                return -1;
+        if (has_program("git"))
+                on_host(*state,
+                        "git init -q -b main . && git config user.name J && git config user.email j@example.org && "
+                        "git commit -q --allow-empty -m first",
+                        &o);
+        return 0;
+}
+
+/* Four at once, and the host, too.  Who doesn't get the lock for seconds keeps its key aside. */
+TEST_WITH(whoever_writes_at_once_loses_no_key, setup, site_teardown) {
+        static const char inside[] =
+                "git config branch.r$0.description x; : >ready$0; until [ -e go ]; do :; done";
+        const struct site *s = *state;
+        struct running running[4];
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        for (size_t i = 0; i < ARRAY_SIZE(running); i++) {
+                char name[] = {(char)('0' + i), '\0'};
+                const char **argv =
+                        nsrun_argv(s, (const char *const[]){"--", "sh", "-c", inside, name, NULL});
+
+                spawn(&(struct request){.argv = argv, .cwd = s->project}, &running[i]);
+                free(argv);
+        }
+        on_host(s,
+                "for i in 0 1 2 3; do until [ -e ready$i ]; do :; done; done; : >go\n"
+                "for i in $(seq 20); do until git config branch.h$i.description x 2>/dev/null; do :; done; done",
+                &o);
+        for (size_t i = 0; i < ARRAY_SIZE(running); i++) {
+                _cleanup_outcome_ struct outcome end = {0};
+
+                finish(&running[i], &end);
+                expect_status(&end, 0);
+        }
+        on_host(s,
+                "{ git config --get-regexp 'branch.[rh][0-9]*.description'; cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry; } 2>/dev/null |\n"
+                "grep -c description; ls .git/*.lock 2>/dev/null || true",
+                &o);
+        expect_out(&o, "24\n");
+}
+
+/* Each case is what another run does meanwhile, to what is kept of an earlier one.  A value may be too long
+ * for a parser of ours. */
+TEST_WITH(what_another_run_keeps_meanwhile_stays, setup, site_teardown) {
+        static const struct {
+                const char *script, *said, *kept;
+        } cases[] = {{"git config alias.long $(printf %020000d 0)",
+                      "is kept aside: alias.first, alias.long: ",
+                      "[alias]\n\tother = \"x\"\n[nsrun]\n\tunset = \"alias.old\"\n"
+                      "[alias]\n\tfirst = \"x\"\n[alias]\n\tlong = \"00000000000\n"},
+                     {"git config --unset alias.first", "",
+                      "[alias]\n\tother = \"x\"\n[nsrun]\n\tunset = \"alias.old\"\n"}};
+        const struct site *s = *state;
+
+        NEED_GIT();
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *script =
+                        text_of("%s; >ready; until [ -e go ]; do :; done", cases[i].script);
+                const char **argv = nsrun_argv(s, (const char *const[]){"--", "sh", "-c", script, NULL});
+                struct running running;
+                _cleanup_outcome_ struct outcome o = {0}, end = {0};
+
+                on_host(s, "rm -rf go ready \"$XDG_STATE_HOME\"/nsrun/kept; git config alias.old x", &o);
+                RUN(s, &o, "--", "git", "config", "alias.first", "x");
+                spawn(&(struct request){.argv = argv, .cwd = s->project}, &running);
+                free(argv);
+                on_host(s, "until [ -e ready ]; do :; done", &o);
+                RUN(s, &o, "--", "sh", "-c", "git config alias.other x; git config --unset alias.old");
+                expect_in(o.err, "is kept aside: alias.first, alias.old, alias.other: ");
+                on_host(s, ">go", &o);
+                finish(&running, &end);
+                expect_in(end.err, cases[i].said);
+                on_host(s, "cut -c 1-20 \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry", &o);
+                expect_out(&o, cases[i].kept);
+        }
+}
+
+int main(void) {
+        return run_all_tests();
+}
