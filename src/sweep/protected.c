@@ -581,6 +581,33 @@ int protected_take(struct protected_names *names, pid_t init) {
 
 /* ----------------------------------------------------------------------- at the end */
 
+/* No mount keeps a symlink from being removed, either. */
+static int put_back_links(const struct look *l) {
+        int r = 0;
+
+        for (size_t i = 0; i < l->folder->n_names && r >= 0; i++) {
+                const struct protected_name *n = &l->folder->names[i];
+                const char *base = path_basename(n->name);
+                _cleanup_free_ char *folder = NULL;
+                _cleanup_close_ int parent = n->link ? open_folder_of(l, n->name, &folder) : -EBADF;
+                struct stat st;
+
+                if (!n->link || (parent >= 0 &&
+                                 (fstatat(parent, base, &st, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)))
+                        continue;
+                if (parent == -ENOMEM)
+                        return parent;
+                r = look_say(l, n->name,
+                             parent >= 0 && symlinkat(n->link, parent, base) == 0
+                                     ? "a protected symlink was removed while the command ran, by it or by "
+                                       "others, and is put back"
+                                     : "a protected symlink was removed while the command ran, by it or by "
+                                       "others, and can't be put back",
+                             NULL);
+        }
+        return r;
+}
+
 int protected_end(struct protected_names *names, int (*found)(void *data, const struct nsrun_error *note),
                   void *data) {
         int r;
@@ -605,6 +632,8 @@ int protected_end(struct protected_names *names, int (*found)(void *data, const 
                 if (look.folder->fd < 0)
                         continue;
                 r = look_through(&look);
+                if (r >= 0)
+                        r = put_back_links(&look);
                 if (r >= 0)
                         r = repositories_look(&repositories, look.folder->fd, look.folder->path);
         }

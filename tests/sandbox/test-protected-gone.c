@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Protected names that are gone when a command has ended, and the host's that were taken for the command's.
+ */
+#include "bash.h"
+#include "session.h"
+
+static void on_host(const struct site *s, const char *script, struct outcome *o) {
+        _cleanup_free_ char *text = text_of("cd '%s'\n%s", s->project, script);
+
+        run_outside(s, o, text);
+        expect_status(o, 0);
+}
+
+/* Each link of the way, by each way to run a command. */
+TEST(a_protected_link_that_is_removed_is_put_back) {
+        static const char setup[] =
+                "rm -rf * .[a-z]*; mkdir d real; >real/f; ln -s ../real/f d/l; ln -s d/l conf; ln -s conf .envrc; ln -s real .vscode",
+                          list[] = "for l in .envrc conf d/l .vscode; do readlink $l || true; done",
+                          script[] = "rm .envrc conf d/l .vscode";
+        const struct site *s = *state;
+        _cleanup_free_ char
+                *said = text_of("a protected symlink was removed while the command ran, by it or by others, "
+                                "and is put back: %s/d/l",
+                                s->project),
+                *not_said = text_of("a protected symlink was removed while the command ran, by it or by "
+                                    "others, and can't be put back: %s/d/l",
+                                    s->project);
+        _cleanup_outcome_ struct outcome o = {0}, seen = {0};
+
+        for (unsigned way = 0; way < 4; way++) {
+                on_host(s, setup, &seen);
+                if (way == 0)
+                        RUN(s, &o, "--", "sh", "-c", script);
+                if (way == 1)
+                        BASH(s, &o, "--", script);
+                if (way == 2) {
+                        _cleanup_free_ char *id = START_PLAIN(s);
+
+                        JOIN_SCRIPT(s, id, &o, script);
+                        end_session(s, id, "stop");
+                }
+                if (way == 3)
+                        RUN(s, &o, "--", "mv", "d", "e");
+                expect_status(&o, 0);
+                expect_in(way == 1 ? o.out : o.err, way == 3 ? not_said : said);
+                on_host(s, list, &seen);
+                expect_out(&seen, way == 3 ? "conf\nd/l\nreal\n" : "conf\nd/l\n../real/f\nreal\n");
+        }
+        /* The control. */
+        RUN(s, &o, "--no-protect", "*", "--", "rm", ".vscode");
+        assert_string_equal(o.err, "");
+        on_host(s, list, &seen);
+        expect_out(&seen, "conf\nd/l\n");
+}
+
+int main(void) {
+        return run_all_tests();
+}
