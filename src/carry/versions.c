@@ -177,7 +177,11 @@ int versions_begin(const struct nsrun_plan *plan, const struct rundir *rundir, s
                 return r == -ENOMEM
                                ? error_oom(err)
                                : error_set(err, NSRUN_STAGE_WORKSPACE, r, path,
-                                           "the command's version of what is protected can't be made", NULL);
+                                           "the command's version of what is protected can't be made",
+                                           r == -EACCES
+                                                   ? "a umask that takes rights from the owner does that: "
+                                                     "umask 022"
+                                                   : NULL);
         }
         *ret = versions;
         return 0;

@@ -5,10 +5,12 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "base/causes.h"
 #include "base/loop.h"
 #include "base/stream.h"
+#include "base/sys.h"
 #include "net/proxy.h"
 #include "option.h"
 #include "shell.h"
@@ -16,14 +18,28 @@
 /* A closed standard fd would be given to the next file that is opened, and
  * that file to the command.  Not O_CLOEXEC: the command gets these. */
 static int open_standard_fds(void) {
+        struct pollfd fds[] = {{.fd = 0}, {.fd = 1}, {.fd = 2}};
+        int r = sys_poll(fds, ARRAY_SIZE(fds), 0);
+
+        if (r < 0)
+                return r;
         for (int fd = 0; fd <= 2; fd++)
-                if (fcntl(fd, F_GETFD) < 0) {
-                        if (errno != EBADF)
-                                return -errno;
-                        if (open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
-                                return -errno;
-                }
+                if ((fds[fd].revents & POLLNVAL) && open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
+                        return -errno;
         return 0;
+}
+
+/* Such a one would have files and folders of nsrun's own made that it can't open, some for good. */
+static int check_umask(struct nsrun_error *err) {
+        mode_t mask = umask(0);
+
+        (void)umask(mask);
+        return (mask & S_IRWXU) == 0
+                       ? 0
+                       : error_setf(err, NSRUN_STAGE_USAGE, UNSAID(-EACCES), NULL, "umask 022",
+                                    "the umask %04o takes from the owner what nsrun needs of the files and "
+                                    "folders that it makes",
+                                    (unsigned)mask);
 }
 
 /* What a small stack, or files that may not grow, would end without a word. */
@@ -63,7 +79,7 @@ int main(int argc, char **argv) {
         struct nsrun_error err = {0};
         int r;
 
-        if (check_limits(&err) < 0)
+        if (check_limits(&err) < 0 || check_umask(&err) < 0)
                 return option_fail(&err);
         r = open_standard_fds();
         if (r < 0) {

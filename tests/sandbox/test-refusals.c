@@ -525,6 +525,26 @@ TEST(a_cache_folder_of_another_user_is_refused) {
         expect_fine(&o);
 }
 
+TEST(a_umask_that_takes_rights_from_the_owner_is_named) {
+        static const char *const masks[] = {"0777", "0177", "0400", "0077"},
+                                 script[] = "umask %s; cd '%s'; '%s' run echo fine";
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(masks); i++) {
+                _cleanup_free_ char *text = text_of(script, masks[i], s->project, program());
+                _cleanup_free_ char *line = text_of(
+                        "nsrun: the umask %s takes from the owner what nsrun needs of the files and folders that it makes; umask 022",
+                        masks[i]);
+                _cleanup_outcome_ struct outcome o = {0};
+
+                run_outside(s, &o, text);
+                if (i < 3)
+                        expect_refusal(&o, 125, line);
+                else
+                        expect_out(&o, "fine\n");
+        }
+}
+
 int main(void) {
         return run_all_tests();
 }
