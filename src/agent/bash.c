@@ -146,6 +146,19 @@ static int bash_add_reasons(struct nsrun_plan *plan, const struct nsrun_policy *
         return r;
 }
 
+int bash_explain(const struct nsrun_policy *policy, struct nsrun_bash_result *result,
+                 struct nsrun_error *err) {
+        _cleanup_bash_command_ struct bash_command bash = {.program = NULL};
+        _cleanup_plan_ struct nsrun_plan *plan = NULL;
+        const struct policy_request request = {
+                .policy = policy, .argv = bash.argv, .unset = bash_unset, .usual = bash_usual};
+        int r = bash_command_make(policy, "", &bash, err);
+
+        if (r >= 0)
+                r = plan_make(&request, &plan, err);
+        return r < 0 ? r : bash_add_reasons(plan, policy, result, err);
+}
+
 /* Adds what only a sandbox can tell: whether memory ran out, the notes (of the environment where the
  * command failed), and the calls that were denied. */
 static int agent_bash_add_details(struct agent_command *c, bool was_held, struct nsrun_bash_result *ret,

@@ -19,6 +19,10 @@ int bash_run(const struct nsrun_policy *policy, const char *command, const struc
 /* -EINVAL: the policy's --chdir would make commands begin elsewhere than at the project's root. */
 int bash_refuse_chdir(const struct nsrun_policy *policy, struct nsrun_error *err);
 
+/* Fills in the reasons of a command that has run in the policy's session, by its output and how it ended. */
+int bash_explain(const struct nsrun_policy *policy, struct nsrun_bash_result *result,
+                 struct nsrun_error *err);
+
 /* detach.c: refusals of a command that is to run in the background, and the command. */
 int bash_check_detached(const struct nsrun_policy *policy, const struct nsrun_bash_options *options,
                         const struct bash_params *params, struct nsrun_error *err);

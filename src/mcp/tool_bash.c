@@ -3,11 +3,10 @@
  * background. */
 #include <sys/wait.h>
 
+#include "agent/bash.h"
 #include "base/sys.h"
 #include "session/log.h"
 #include "tool.h"
-
-#define STATE_RUNS "it runs"
 
 static void note_output(const char *bytes, size_t n, void *data) {
         call_note_output(data, bytes, n);
@@ -56,50 +55,74 @@ int tool_run_bash(struct call *c, struct tool_answer *ret, struct nsrun_error *e
         return r;
 }
 
-/* How a command in the background is, in words, for the caller to free. */
-static int background_state(const struct call *c, const char *name, char **ret, struct nsrun_error *err) {
+/* How a command in the background is. */
+static int look_at_background(const struct call *c, const char *name, struct log_state *ret,
+                              bool *ret_is_kept, struct nsrun_error *err) {
         _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
         _cleanup_log_ struct log log = LOG_INIT;
-        int status, r = records_open(c->server->session, &folder, err);
+        int r = records_open(c->server->session, &folder, err);
 
         if (r < 0)
                 return r;
         if (log_open(&folder, name, &log, NULL) < 0)
                 return tool_refuse(err, name, "no command in the background is called so", NULL);
-        status = log.state.status;
-        *ret = !log.state.has_ended
-                       ? strdup(log_is_kept(&log) ? STATE_RUNS : "it was killed")
-                       : str_format("exit status: %d",
-                                    WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
-        return *ret ? 0 : error_oom(err);
+        *ret = log.state;
+        *ret_is_kept = log_is_kept(&log);
+        return 0;
+}
+
+/* What nsrun says of one that has ended: how, what of it was kept aside, and why it failed. */
+static void tell_end(const struct call *c, struct log_state *state, struct nsrun_bash_result *result,
+                     struct strbuf *to) {
+        char *line, *next = state->notes;
+
+        if (WIFSIGNALED(state->status))
+                result->signal = WTERMSIG(state->status);
+        result->status = WIFSIGNALED(state->status) ? -1 : WEXITSTATUS(state->status);
+        strbuf_addf(to, "exit status: %d", result->signal > 0 ? 128 + result->signal : result->status);
+        while ((line = strsep(&next, "\n")) && *line)
+                strbuf_addf(to, "\nnote: %s", line);
+        (void)bash_explain(c->server->policy, result, NULL);
+        STRV_FOREACH (reason, result->reasons) {
+                _cleanup_free_ char *visible = str_visible(*reason);
+
+                strbuf_addf(to, "\nreason: %s", visible ? visible : "?");
+        }
 }
 
 int tool_bash_output(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
         const char *name = argument_text(c, "bash_id");
-        _cleanup_free_ char *state = NULL, *text = NULL;
+        struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
         _cleanup_close_ int fd = sys_memfd("output");
-        size_t n = 0;
+        struct log_state state;
+        bool is_kept = false;
         int r = fd < 0 ? error_set(err, NSRUN_STAGE_SUPERVISE, fd, NULL, "no memory for the output", NULL)
-                       : background_state(c, name, &state, err);
+                       : look_at_background(c, name, &state, &is_kept, err);
 
         /* What it prints after it was asked how it is follows in the next call. */
         if (r >= 0)
                 r = nsrun_session_log(c->server->session, name, 0, fd, err);
         if (r >= 0)
-                r = tool_read_captured(fd, &text, &n, err);
+                r = tool_read_captured(fd, &result.output, &result.output_size, err);
         if (r < 0)
                 return r;
-        strbuf_add_bytes(&ret->text, text, n);
-        strbuf_addf(&ret->text, "%s%s", n > 0 ? "\n\n" : "", state);
+        strbuf_add_bytes(&ret->text, result.output, result.output_size);
+        strbuf_add(&ret->text, result.output_size > 0 ? "\n\n" : "");
+        if (state.has_ended)
+                tell_end(c, &state, &result, &ret->text);
+        else
+                strbuf_add(&ret->text, is_kept ? "it runs" : "it was killed");
+        nsrun_bash_result_clear(&result);
         return 0;
 }
 
 int tool_bash_kill(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
         const char *name = argument_text(c, "bash_id");
-        _cleanup_free_ char *state = NULL;
-        int r = background_state(c, name, &state, err);
+        struct log_state state;
+        bool is_kept = false;
+        int r = look_at_background(c, name, &state, &is_kept, err);
 
-        if (r >= 0 && streq(state, STATE_RUNS))
+        if (r >= 0 && !state.has_ended && is_kept)
                 r = nsrun_session_end_detached(c->server->session, name, err);
         if (r >= 0)
                 strbuf_addf(&ret->text, "%s has ended", name);

@@ -76,7 +76,7 @@ static void keeper_answer(struct keeper *k, enum detached_answer_kind kind,
         (void)close(MONITOR_FD_ANSWER);
 }
 
-/* Notes go to whoever waits; later ones to who ends the session. */
+/* Notes go to whoever waits; later ones to who reads the log, and to who ends the session. */
 static int keeper_note(void *data, const struct nsrun_error *note) {
         struct keeper *k = data;
         _cleanup_free_ char *line = NULL;
@@ -86,8 +86,10 @@ static int keeper_note(void *data, const struct nsrun_error *note) {
                 return 0;
         }
         line = nsrun_error_format(note);
-        if (line)
+        if (line) {
+                log_note(&k->log, line);
                 (void)records_tell(&k->plan->join->folder, line);
+        }
         return 0;
 }
 

@@ -17,7 +17,7 @@
 #define LOG_HEAD ((off_t)4096)
 _Static_assert(sizeof(struct log_state) <= (size_t)LOG_HEAD, "a log's head has its place");
 
-#define LOG_MAGIC UINT64_C(0x31676f6c6e75726e)
+#define LOG_MAGIC UINT64_C(0x32676f6c6e75726e)
 #define LOG_FILE  "log-"
 
 void log_close(struct log *log) {
@@ -102,7 +102,7 @@ static int log_load_locked(struct log *log) {
 
         if (n != (ssize_t)sizeof(state) || state.magic != LOG_MAGIC)
                 return n < 0 ? -errno : -EBADMSG;
-        state.command[sizeof(state.command) - 1] = '\0';
+        state.command[sizeof(state.command) - 1] = state.notes[sizeof(state.notes) - 1] = '\0';
         log->state = state;
         return 0;
 }
@@ -296,6 +296,13 @@ void log_save(struct log *log) {
         (void)log_lock(log, LOCK_EX);
         log_write_at(log, (const char *)&log->state, sizeof(log->state), 0);
         (void)log_lock(log, LOCK_UN);
+}
+
+void log_note(struct log *log, const char *line) {
+        size_t n = strlen(log->state.notes);
+
+        if (strlen(line) + 2 <= sizeof(log->state.notes) - n)
+                (void)snprintf(log->state.notes + n, sizeof(log->state.notes) - n, "%s\n", line);
 }
 
 void log_add(struct log *log, const char *bytes, size_t n) {

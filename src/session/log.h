@@ -20,6 +20,7 @@ struct log_state {
         uint32_t has_ended;           /* the command has ended */
         uint32_t is_over;             /* and nobody can print any more */
         char command[1024];           /* its beginning, a NUL behind it */
+        char notes[2048];             /* what nsrun says of it when it has ended: lines, a NUL behind them */
 };
 
 struct log {
@@ -41,6 +42,8 @@ bool log_is_name(const char *name);
 int log_make(const struct record_folder *f, const char *command, struct log *ret, struct nsrun_error *err);
 void log_add(struct log *log, const char *bytes, size_t n);
 void log_save(struct log *log);
+/* Adds a line to the notes, if there is room: log_save() writes them. */
+void log_note(struct log *log, const char *line);
 void log_remove(const struct record_folder *f, const char *name);
 
 /* -ENOENT: there is no such log. */

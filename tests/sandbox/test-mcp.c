@@ -182,6 +182,46 @@ TEST(arguments_are_judged_before_anything_runs) {
 
 /* ---------------------------------------------------------------------- commands */
 
+/* Its keeper reads what it has printed when the kernel lets it. */
+static void await_output(struct client *c, const char *arguments, const char *part) {
+        for (bool is_there = false; !is_there;) {
+                struct json_object *o = client_call(c, "bash_output", arguments);
+
+                is_there = strstr(text_at(o, "result.content.0.text"), part);
+                (void)json_object_put(o);
+        }
+}
+
+/* And of what it wrote under protected names, and why it failed, when it has ended. */
+TEST(a_command_in_the_background_is_explained_when_it_has_ended) {
+        static const char
+                script[] = "{\"command\":\"%s\",\"run_in_background\":true}",
+                fails[] = "echo evil >.envrc; while [ -e .envrc ]; do :; done; mount -t tmpfs x /mnt";
+        const struct site *s = *state;
+        _cleanup_free_ char
+                *arguments = text_of(script, fails),
+                *kept = text_of(
+                        "note: a protected name that came to be is kept aside (nsrun review --project %s "
+                        "--accept 1 puts it back): %s/.envrc; --no-protect .envrc lets it stay\n",
+                        s->project, s->project),
+                *told = text_of("nsrun: %snsrun: note: 1 kept aside: nsrun review --project %s\n", kept,
+                                s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct client c;
+
+        CLIENT_OPEN_PLAIN(s, &c);
+        (void)json_object_put(client_call(&c, "bash", arguments));
+        await_output(&c, "{\"bash_id\":\"job1\"}", kept);
+        await_output(&c, "{\"bash_id\":\"job1\"}",
+                     "\nreason: the command has no right to mount: nothing allows it");
+        (void)close(c.in);
+        finish(&c.running, &o);
+        expect_status(&o, 0);
+        assert_string_equal(o.err, told);
+        (void)json_object_put(c.notices);
+        collect_orphans();
+}
+
 TEST(a_command_goes_on_in_the_background_until_it_is_ended) {
         static const char as[] = "runs in the background as ",
                           rest[] = ": bash_output has what it prints, bash_kill ends it";
@@ -209,7 +249,7 @@ TEST(a_command_goes_on_in_the_background_until_it_is_ended) {
                                     *other = text_of("{\"shell_id\":\"%s\"}", name),
                                     *has_ended = text_of("%s has ended", name);
 
-                expect_call(&c, "bash_output", own, "begun\ndone\n\n\nit runs", false);
+                await_output(&c, own, "begun\ndone\n\n\nit runs");
                 expect_call(&c, "bash_kill", other, has_ended, false);
                 expect_call(&c, "bash_output", own, "begun\ndone\n\n\nexit status: 143", false);
                 expect_call(&c, "bash_kill", own, has_ended, false);
