@@ -14,8 +14,9 @@
 #include "question.h"
 
 #define WAITING_MOST 128U
-/* Who says in that time nothing of whose program it is may be stopped, and isn't asked. */
-#define WHOSE_MS 1500U
+/* Who says in that time nothing of whose program it is may be stopped, and isn't asked.  On a busy machine
+ * an answer takes seconds, and the query has NET_QUESTION_MS. */
+#define WHOSE_MS 10000U
 #define NOBODY   UINT32_MAX
 _Static_assert(NET_ASKERS_MOST <= 64, "struct question has a bit for each");
 
@@ -353,7 +354,7 @@ enum ask_state ask_about(struct helper *h, const struct dns_query *query, const 
 /* ------------------------------------------------------------------- answers */
 
 static void take_whose(struct question *q, uint32_t asker, enum net_verdict verdict) {
-        if (q->state != QUESTION_WHOSE || !(q->unheard & bit_of(asker)))
+        if ((q->state != QUESTION_WHOSE && q->state != QUESTION_WAITS) || !(q->unheard & bit_of(asker)))
                 return;
         q->unheard &= ~bit_of(asker);
         if (verdict == NET_VERDICT_MINE) {

@@ -54,7 +54,7 @@ static void question_answer(int fd, uint32_t number, enum net_verdict verdict) {
         (void)send(fd, &a, sizeof(a), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-#define HELLO_MS 2000
+#define HELLO_MS 10000
 
 /* Waits until nsrun-net knows of it: what the command asks for comes later. */
 static int await_hello(int fd) {

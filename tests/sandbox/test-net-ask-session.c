@@ -216,6 +216,28 @@ TEST(session_ask_answers_for_commands_without_a_terminal) {
         collect_orphans();
 }
 
+/* Who is slow to say that it is its command's, as on a busy machine, is asked all the same. */
+TEST(who_answers_late_is_asked) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START(s, "--net=ask");
+        static struct talk own;
+        char code[5];
+
+        join_at_terminal(&own, s, id, "--env=A=1");
+        want(&own, "first.test");
+        await_question_for(&own, "session", "first.test", code);
+        type(&own, "n\n");
+        expect_line(&own, "first.test: no\n");
+        send_signal(own.running.pidfd, SIGSTOP);
+        want(&own, "own.test");
+        (void)poll(NULL, 0, 2000);
+        send_signal(own.running.pidfd, SIGCONT);
+        await_question_for(&own, "session", "own.test", code);
+        kill_talk(&own);
+        close_fdp(&own.in);
+        end_session(s, id, "stop");
+}
+
 int main(int argc, char **argv) {
         client_main(argc, argv);
         return run_all_tests();
