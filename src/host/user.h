@@ -26,7 +26,8 @@ int user_find_folder(const char *variable, const char *below, char **ret);
 #define GIT_OPTIONAL ":(optional)"
 
 /* A path as git and a shell take it: "~/" begins the home's (`home`, which may be NULL), "~NAME/" that of
- * passwd's user, and GIT_OPTIONAL says nothing.  *ret, for the caller to free; NULL: there is no such home.  -ENOMEM. */
+ * passwd's user, and GIT_OPTIONAL says nothing.  *ret, for the caller to free; NULL: there is no such home.
+ * -ENOMEM. */
 int user_expand(const char *home, const char *path, char **ret);
 int user_find(uid_t uid, gid_t gid, struct user *ret);
 /* The home that the text of a passwd file, anybody's, has for a uid.  1: *ret, for the caller to free; 0;
