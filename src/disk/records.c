@@ -204,15 +204,6 @@ static char *read_why(int folder, const char *name) {
         char *why = NULL;
 
         (void)read_small_file(folder, name, O_NOFOLLOW, WHY_MOST, &why);
-        return why;
-}
-
-char *records_why(const struct record_folder *f) {
-        char *why = read_why(f->dir_fd, "ending"), name[ENDED_SIZE];
-
-        ended_name(f->id, name);
-        if (!why)
-                why = read_why(f->base_fd, name);
         if (why && !*why)
                 free(TAKE_PTR(why));
         return why;
@@ -347,6 +338,17 @@ int records_open(const char *name, struct record_folder *ret, struct nsrun_error
         return 0;
 }
 
+char *records_why(const char *id) {
+        _cleanup_records_ struct record_folder f = RECORD_FOLDER_INIT;
+        _cleanup_close_ int base = -EBADF;
+        char name[ENDED_SIZE];
+
+        if (records_open(id, &f, NULL) >= 0)
+                return read_why(f.dir_fd, "ending");
+        ended_name(id, name);
+        return open_base(false, &base, NULL) < 0 ? NULL : read_why(base, name);
+}
+
 int records_read(const struct record_folder *f, char **ret, size_t *ret_n, struct nsrun_error *err) {
         _cleanup_close_ int fd = openat(f->dir_fd, "record", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         int r = fd < 0 ? -errno : read_bytes_fd(fd, RECORD_MOST, ret, ret_n);
@@ -468,7 +470,7 @@ int records_hold(const struct record_folder *f, struct nsrun_error *err) {
                                  folder_hint);
         if (faccessat(f->dir_fd, "ending", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
                 return 0;
-        why = records_why(f);
+        why = read_why(f->dir_fd, "ending");
         return refuse_ended(-ESRCH, f->id, "the session is ending", why, "start another one", err);
 }
 

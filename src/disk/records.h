@@ -55,8 +55,9 @@ void records_close(struct record_folder *f);
  * What was said first holds.  With if_idle it fails with -EWOULDBLOCK, and changes nothing, while a command
  * runs. */
 int records_end(const struct record_folder *f, bool if_idle, const char *why);
-/* That; NULL: it goes on, or nothing was said.  The caller frees it. */
-char *records_why(const struct record_folder *f);
+/* That of the session that is or was called so; NULL: it goes on, or nothing was said.  The caller frees it.
+ */
+char *records_why(const char *id);
 /* records_hold() says that a command runs, for as long as the record is open; -ESRCH: the session
  * is about to end.  records_touch() says of a record's activity_fd that a command began or ended now. */
 int records_hold(const struct record_folder *f, struct nsrun_error *err);

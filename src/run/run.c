@@ -235,7 +235,8 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
                         "out");
         run.note = params->note;
         run.ends = params->ends;
-        run.joined = plan->join ? &plan->join->folder : NULL;
+        if (plan->join && !(run.joined = strdup(plan->join->folder.id)))
+                return error_oom(err);
         run.data = params->data;
         /* The session's pid 1 is noted only where Landlock scopes tell commands apart.  Without,
          * each command has a pid namespace, whose processes the kernel kills when the command's
@@ -303,6 +304,7 @@ int run_take_report(struct run *run, struct launch_report *ret, struct nsrun_err
                         report.error.error = EIO;
                 if (err && err->stage == NSRUN_STAGE_NONE)
                         *err = report.error;
+                run->has_failed = true;
                 return is_refusal ? -EOPNOTSUPP : -report.error.error;
         }
         if (report.kind == LAUNCH_NOTE) {
@@ -420,11 +422,13 @@ bool run_ran_out_of_memory(struct run *run, bool was_killed) {
 /* Ends the session if the reaper of this joined command was killed: no process knows any more what
  * the command has started. */
 static void end_session(const struct run *run, int status) {
+        _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
         _cleanup_close_ int init = -EBADF;
 
         if (run->session.pid <= 0 || !WIFSIGNALED(status))
                 return;
-        (void)records_end(run->joined, false, "the reaper of one of its commands was killed");
+        if (records_open(run->joined, &folder, NULL) >= 0)
+                (void)records_end(&folder, false, "the reaper of one of its commands was killed");
         init = record_open_process(&run->session);
         if (init >= 0)
                 (void)sys_pidfd_send_signal(init, SIGKILL);
@@ -452,8 +456,8 @@ static void tell_network(struct run *run) {
 
 /* Why the session has ended, with its command. */
 static void tell_session_end(struct run *run) {
-        bool has_failed = !run->has_exited || run->status != 0;
-        _cleanup_free_ char *why = run->joined && has_failed ? records_why(run->joined) : NULL;
+        bool may_tell = run->joined && (run->has_exited ? run->status != 0 : !run->has_failed);
+        _cleanup_free_ char *why = may_tell ? records_why(run->joined) : NULL;
         struct nsrun_error note = {0};
 
         if (!why)
@@ -509,6 +513,7 @@ void run_end(struct run *run) {
         close_fdp(&run->shown);
         killed_close(&run->killed);
         free(run->record_path);
+        free(run->joined);
         run->denials = denials_free(run->denials);
         (void)oom_watch_ended(&run->memory);
         cgroup_remove(&run->cgroup);

@@ -73,14 +73,15 @@ struct run {
         int (*note)(void *data, const struct nsrun_error *note);
         void (*ends)(void *data, const struct nsrun_error *why);
         void *data;
-        const struct record_folder *joined; /* the plan's: the session's; or NULL */
-        struct record_process session;      /* Pid 1 of the joined session, which is killed if this command's
-                                               reaper is; pid 0: it isn't. */
-        bool is_plain;                      /* there is no sandbox */
-        bool has_exited;                    /* the command has ended */
-        bool is_alone;                      /* and nothing is alive in the sandbox but its pid 1 */
-        bool is_gone;                       /* the sandbox is gone, or in a session the command's reaper */
-        int status;                         /* the command's, as wait(2) has it */
+        char *joined;                  /* the session's id; or NULL */
+        struct record_process session; /* Pid 1 of the joined session, which is killed if this command's
+                                          reaper is; pid 0: it isn't. */
+        bool is_plain;                 /* there is no sandbox */
+        bool has_failed;               /* its launch has */
+        bool has_exited;               /* the command has ended */
+        bool is_alone;                 /* and nothing is alive in the sandbox but its pid 1 */
+        bool is_gone;                  /* the sandbox is gone, or in a session the command's reaper */
+        int status;                    /* the command's, as wait(2) has it */
 };
 
 #define RUN_INIT                                                                                       \
