@@ -25,12 +25,14 @@
 #include <sys/prctl.h>
 
 #include "base/programs.h"
+#include "session/job_keeper.h"
 
 static const struct {
         const char *name;
         int (*main)(int argc, char **argv);
-} programs[] = {{"nsrun-bwrap", one_bwrap},     {"bwrap", one_bwrap},     {"nsrun-oci", one_oci},
-                {"nsrun-monitor", one_monitor}, {"nsrun-init", one_init}, {"nsrun-net", one_net}};
+} programs[] = {{"nsrun-bwrap", one_bwrap},     {"bwrap", one_bwrap},         {"nsrun-oci", one_oci},
+                {"nsrun-monitor", one_monitor}, {DETACHED_NAME, one_monitor}, {"nsrun-init", one_init},
+                {"nsrun-net", one_net}};
 
 int main(int argc, char **argv) {
         static char own[PATH_MAX];
