@@ -10,6 +10,7 @@
 
 #include "explain/output.h"
 #include "explain/watch.h"
+#include "status_fd.h"
 
 /* By which signal it ended, or its shell says that a command of its own did; 0: by none.  SIGXCPU stands for
  * the SIGKILL that comes at the hard limit of time. */
@@ -71,22 +72,26 @@ static int find_lacks(const struct nsrun_plan *plan, const struct watch *watch, 
         return r < 0 ? r : asked_explain(&watch->asked, ASKED_PROTECTED, ret);
 }
 
-void reasons_tell(struct run *run, const struct nsrun_plan *plan) {
+int reasons_tell(struct run *run, const struct nsrun_plan *plan, int status_fd) {
         const struct watch *watch = denials_watched(run->denials);
         bool has_failed = run->status != 0 || !run->has_exited;
         _cleanup_strv_ char **reasons = NULL;
         int r = has_failed ? find_reasons(run, plan, watch, &reasons)
                 : watch    ? find_lacks(plan, watch, &reasons)
                            : 0;
+        int told = 0;
 
         STRV_FOREACH (reason, reasons) {
                 _cleanup_free_ char *line = str_visible(*reason);
 
                 (void)fprintf(stderr, "nsrun: reason: %s\n", line ? line : "?");
+                if (status_fd >= 0 && told == 0)
+                        told = status_reason(status_fd, *reason);
         }
         if (has_failed && watch && watch->asked.calls > 0 && watch->n_read == 0)
                 (void)fprintf(stderr, "nsrun: note: what the command asked for can't be read here "
                                       "(kernel.yama.ptrace_scope is 3?)\n");
         if (r < 0)
                 (void)fprintf(stderr, "nsrun: note: no memory for all reasons\n");
+        return told;
 }

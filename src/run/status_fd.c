@@ -83,6 +83,13 @@ int status_note(int fd, const struct nsrun_error *note) {
         return write_event(fd, &d);
 }
 
+int status_reason(int fd, const char *text) {
+        _cleanup_json_ struct json_document d = open_event("reason");
+
+        json_add_string(&d, d.root, "text", text);
+        return write_event(fd, &d);
+}
+
 int status_exited(int fd, int status, bool has_oom_kill, bool timed_out) {
         _cleanup_json_ struct json_document d = open_event("exited");
 

@@ -12,6 +12,8 @@ int status_started(int fd, const struct nsrun_plan *plan, const struct launch *l
                    const struct launch_report *report, const char *pids_limit, char *const *degraded);
 /* Writes {"event":"note","message":"…","path":"…"}. */
 int status_note(int fd, const struct nsrun_error *note);
+/* Writes {"event":"reason","text":"…"}, of --explain. */
+int status_reason(int fd, const char *text);
 /* Writes {"event":"exited","code":N} or {"event":"exited","signal":N} for wait(2)'s status, with
  * "oom_kill":true if the sandbox ran out of the memory that it may use, and "timed_out":true if its deadline
  * ended it. */

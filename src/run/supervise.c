@@ -388,7 +388,7 @@ static int run_plan(struct supervised *s, const struct run_params *params, int *
                 tell_denials(s);
         tell_used(s);
         if (s->params->explains)
-                reasons_tell(run, s->plan);
+                warn_unless_told(reasons_tell(run, s->plan, s->params->status_fd));
         if (s->params->watched)
                 s->params->watched(s->params->data, run);
         if (s->params->status_fd >= 0)

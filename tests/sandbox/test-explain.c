@@ -582,6 +582,19 @@ TEST(who_dies_or_forks_under_the_notifier_changes_nothing) {
         expect_out(&(struct outcome){.out = o.out}, "x");
 }
 
+TEST(a_reason_is_a_status_line) {
+        const struct site *s = *state;
+        _cleanup_free_ char *text =
+                in_site(s, "\"reason\",\"text\":\"" EXPOSE("%O") "\"}\n{\"event\":\"exited");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_host(s);
+        explained(s, &o, "--status-fd=1", "cat %O/data");
+        expect_in(o.out, text);
+        RUN(s, &o, "--status-fd=1", "--", "cat", "/newfile");
+        assert_null(strstr(o.out, "\"reason\""));
+}
+
 /* Descendants that outlive the command end with it; nothing waits for an answer for ever. */
 TEST(what_the_command_leaves_behind_ends_with_it) {
         const struct site *s = *state;
