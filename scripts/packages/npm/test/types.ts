@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What tsc must take; a line after @ts-expect-error it must refuse.
 import { bash, NsrunError, plan, probe, run, session, stream } from '@nsrun/nsrun';
+import { loadSettings, SandboxManager, type SandboxRuntimeConfig } from '@nsrun/nsrun/sandbox-runtime';
+
+export async function wraps(config: SandboxRuntimeConfig): Promise<string> {
+  await SandboxManager.initialize(loadSettings() ?? config);
+  // @ts-expect-error a command is one string
+  await SandboxManager.wrapWithSandbox(['make']);
+  return SandboxManager.wrapWithSandbox('make', 'bash', { network: { allowedDomains: ['a.org'], deniedDomains: [] } });
+}
 
 export async function uses(signal: AbortSignal): Promise<string> {
   const { status, stdout } = await run(['make'], { net: 'allow', allow: ['@npm'], signal, input: 'x', limit: { pids: 9 } });

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The drop-in, as its users call it: wrap a command, give the line to a shell.
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import http from 'node:http';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import test from 'node:test';
+import { program } from '@nsrun/nsrun';
+import { getDefaultWritePaths, loadSettings, realPathOf, SandboxManager, SandboxRuntimeConfigSchema, SandboxViolationStore,
+  writeRootsOf } from '@nsrun/nsrun/sandbox-runtime';
+
+const config = ({ network, filesystem, ...rest } = {}) => ({
+  network: { allowedDomains: [], deniedDomains: [], ...network },
+  filesystem: { denyRead: [], allowWrite: ['.'], denyWrite: [], ...filesystem },
+  ...rest,
+});
+
+/** A folder of a test's own that is the current one, with files in it. */
+function work(t, files = {}) {
+  const folder = fs.mkdtempSync(path.join(os.homedir(), 'nsrun-npm-'));
+  const before = process.cwd();
+  for (const [name, text] of Object.entries(files)) {
+    fs.mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+    fs.writeFileSync(path.join(folder, name), text);
+  }
+  process.chdir(folder);
+  t.after(async () => {
+    await SandboxManager.reset();
+    process.chdir(before);
+    fs.rmSync(folder, { recursive: true, force: true });
+  });
+  return folder;
+}
+
+async function shell(command, own, binShell) {
+  const line = await SandboxManager.wrapWithSandbox(command, binShell, own);
+  const { status, stdout, stderr } = spawnSync(line, { shell: true, encoding: 'utf8' });
+  return { status, stdout, stderr };
+}
+
+test('a command and its words, status, folder and shell', async (t) => {
+  const folder = work(t, { 'sub/file': '' });
+  await SandboxManager.initialize(config());
+  const rows = [
+    ['echo "it\'s $((1 + 1))"; exit 3', undefined, { status: 3, stdout: "it's 2\n" }],
+    ['printf "a\\nb\\n" | grep b', undefined, { status: 0, stdout: 'b\n' }],
+    ['echo "${BASH_VERSION:+bash}"', undefined, { status: 0, stdout: 'bash\n' }],
+    ['echo "${BASH_VERSION:-other}"', '/bin/sh', { status: 0, stdout: 'other\n' }],
+    ['pwd', undefined, { status: 0, stdout: `${folder}\n` }],
+  ];
+  for (const [command, binShell, expected] of rows)
+    assert.deepEqual(await shell(command, undefined, binShell), { ...expected, stderr: '' }, command);
+  const { argv } = await SandboxManager.wrapWithSandboxArgv('pwd', undefined, undefined, undefined, `${folder}/sub`);
+  assert.equal(argv[0], program());
+  assert.equal(spawnSync(argv[0], argv.slice(1), { encoding: 'utf8' }).stdout, `${folder}/sub\n`);
+  const inside = spawnSync(await SandboxManager.wrapWithSandbox('pwd'), { shell: true, encoding: 'utf8', cwd: `${folder}/sub` });
+  assert.equal(inside.stdout, `${folder}/sub\n`);
+});
+
+test('writes: what is allowed, and in it what is not', async (t) => {
+  const folder = work(t, { 'free/file': 'old', 'kept/file': 'old', 'kept/deeper/file': 'old', '.bashrc': 'old' });
+  const outside = fs.mkdtempSync(path.join(os.homedir(), 'nsrun-npm-'));
+  t.after(() => fs.rmSync(outside, { recursive: true }));
+  await SandboxManager.initialize(config({ filesystem: { allowWrite: ['.', './kept/deeper'], denyWrite: ['./kept', 'absent'] } }));
+  const command = `for f in free/file kept/file kept/deeper/file .bashrc ${outside}/file absent new; do echo changed >$f; done`;
+  const { stderr } = await shell(command);
+  const read = (name) => (fs.existsSync(`${folder}/${name}`) ? fs.readFileSync(`${folder}/${name}`, 'utf8').trim() : null);
+  assert.deepEqual(['free/file', 'kept/file', 'kept/deeper/file', '.bashrc', 'absent', 'new'].map(read),
+    ['changed', 'old', 'old', 'old', null, 'changed']);
+  assert.deepEqual(fs.readdirSync(outside), []);
+  fs.symlinkSync('free/file', `${folder}/link`);
+  const replace = 'rm link; echo replaced >link';
+  await shell(replace, { filesystem: { denyWrite: ['link'] } });
+  assert.deepEqual([fs.readlinkSync(`${folder}/link`), read('free/file')], ['free/file', 'changed']);
+  fs.symlinkSync('free', `${folder}/way`);
+  await shell('rm way; mkdir way; echo replaced >way/file', { filesystem: { denyWrite: ['way/file'] } });
+  assert.deepEqual([fs.readlinkSync(`${folder}/way`), read('free/file')], ['free', 'changed']);
+  await shell(replace);
+  assert.deepEqual([fs.lstatSync(`${folder}/link`).isFile(), read('link')], [true, 'replaced']);
+  assert.match(stderr, /kept\/file: Read-only file system/);
+  assert.match(stderr, new RegExp(`${outside}/file: Read-only file system`));
+  await SandboxManager.updateConfig(config({ filesystem: { allowWrite: [folder, outside] } }));
+  await shell(command);
+  assert.deepEqual([...['kept/file', 'kept/deeper/file', 'absent'].map(read), fs.readdirSync(outside).length],
+    ['changed', 'changed', 'changed', 1]);
+});
+
+test('reads: all but what is denied, and in that what is allowed', async (t) => {
+  const folder = work(t, { 'a/b/seen': '1', 'a/secret': '2', 'x.pem': '3', 'd/y.pem': '4', plain: '5' });
+  const files = ['a/b/seen', 'a/secret', 'x.pem', 'd/y.pem', 'plain'];
+  await SandboxManager.initialize(config());
+  const seen = async (filesystem) =>
+    (await shell(`cat ${files.map((name) => `${folder}/${name}`).join(' ')} 2>/dev/null`, { filesystem })).stdout;
+  const rows = [
+    [{}, '12345'],
+    [{ denyRead: ['a'] }, '345'],
+    [{ denyRead: ['a'], allowRead: ['a/b'] }, '1345'],
+    [{ denyRead: ['a', 'a/b/seen'], allowRead: ['a/b'] }, '345'],
+    [{ denyRead: ['a/secret', `${folder}/plain`, 'missing'] }, '134'],
+    [{ denyRead: ['**/*.pem'] }, '125'],
+    [{ denyRead: [{ path: 'x.pem', literal: true }] }, '1245'],
+    [{ denyRead: ['~'], allowRead: ['.'] }, '12345'],
+    [{ denyRead: ['/home', os.homedir()], allowRead: ['a'], allowWrite: [] }, '12'],
+    [{ denyRead: ['/'], allowRead: ['a', '/usr', '/bin', '/lib', '/lib64', '/etc'], allowWrite: [] }, '12'],
+  ];
+  for (const [filesystem, expected] of rows) {
+    if (!filesystem.allowRead?.includes('a') || filesystem.allowWrite === undefined)
+      assert.equal(await seen(filesystem), expected, JSON.stringify(filesystem));
+    else {
+      process.chdir('a');
+      assert.equal(await seen({ ...filesystem, allowRead: filesystem.allowRead.map((one) => (one === 'a' ? '.' : one)) }), expected,
+        JSON.stringify(filesystem));
+      process.chdir('..');
+    }
+  }
+});
+
+test('of a denied home nothing is read, toolchains neither', async (t) => {
+  const folder = work(t);
+  const cache = path.join(os.homedir(), '.npm');
+  fs.mkdirSync(cache, { recursive: true });
+  fs.writeFileSync(path.join(cache, 'nsrun-npm'), 'there');
+  t.after(() => fs.rmSync(path.join(cache, 'nsrun-npm')));
+  await SandboxManager.initialize(config());
+  const command = `cat ${cache}/nsrun-npm; ls ${folder}; true`;
+  assert.equal((await shell(command)).stdout, 'there');
+  for (const filesystem of [{ denyRead: ['~'], allowRead: ['.'] }, { denyRead: ['/'], allowRead: ['.'] }])
+    assert.equal((await shell(command, { filesystem })).stdout, '', JSON.stringify(filesystem));
+  process.chdir('/');
+  for (const denyRead of [['~'], [path.dirname(os.homedir())]])
+    assert.equal((await shell(command, { filesystem: { denyRead, allowWrite: [] } })).stdout, '', denyRead[0]);
+  process.chdir(folder);
+});
+
+test('the network: none, or the hosts that are named', async (t) => {
+  work(t);
+  const server = http.createServer((request, answer) => answer.end('served')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const { port } = server.address();
+  await SandboxManager.initialize(config());
+  const get = `node -e 'fetch("http://host.nsrun.internal:${port}").then((r) => r.text()).then(console.log, () => console.log("no"))'`;
+  const run = async (network) => {
+    const line = await SandboxManager.wrapWithSandbox(get, undefined, { network });
+    const child = spawn(line, { shell: true, stdio: ['ignore', 'pipe', 'ignore'] });
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (more) => (text += more));
+    await once(child, 'close');
+    return text;
+  };
+  const localhost = `localhost:${port}`;
+  assert.equal(await run({ allowedDomains: [localhost] }), 'served\n');
+  assert.equal(await run({ allowedDomains: ['example.org'] }), 'no\n');
+  assert.equal(await run({ allowedDomains: [] }), 'no\n');
+  assert.equal(await run({ allowedDomains: [localhost], deniedDomains: ['*'] }), 'no\n');
+  assert.equal(await run({ allowedDomains: [localhost], deniedDomains: ['localhost'] }), 'no\n');
+});
+
+test('unix sockets are none, unless all are allowed; pairs are', async (t) => {
+  const folder = work(t);
+  const server = net.createServer((socket) => socket.end('reached')).listen(path.join(folder, 'socket'));
+  await once(server, 'listening');
+  t.after(() => server.close());
+  await SandboxManager.initialize(config());
+  // Nobody accepts meanwhile: this process waits.
+  const command = `node -e 'const s = require("net").connect("${folder}/socket", () => { console.log("reached"); process.exit() });
+    s.on("error", (e) => console.log(e.code))'; sh -c 'echo a | cat'`;
+  const run = async (network) => (await shell(command, { network })).stdout;
+  assert.equal(await run({}), 'EPERM\na\n');
+  assert.equal(await run({ allowAllUnixSockets: true }), 'reached\na\n');
+});
+
+test('credentials: files and variables that are denied', async (t) => {
+  const folder = work(t, { token: 'secret' });
+  process.env.NSRUN_NPM_PLAIN = 'plain';
+  process.env.NSRUN_NPM_TOKEN = 'secret';
+  t.after(() => {
+    delete process.env.NSRUN_NPM_PLAIN;
+    delete process.env.NSRUN_NPM_TOKEN;
+  });
+  await SandboxManager.initialize(config());
+  const command = `cat ${folder}/token; echo "|$NSRUN_NPM_PLAIN|$NSRUN_NPM_TOKEN"`;
+  assert.equal((await shell(command)).stdout, 'secret|plain|\n');
+  assert.equal((await shell(command, { nsrun: { env: { NSRUN_NPM_TOKEN: true } } })).stdout, 'secret|plain|secret\n');
+  const credentials = { files: [{ path: 'token', mode: 'deny' }], envVars: [{ name: 'NSRUN_NPM_PLAIN', mode: 'deny' }] };
+  assert.equal((await shell(command, { credentials })).stdout, '||\n');
+  // What is added takes nothing away.
+  assert.equal((await shell(command, { credentials, nsrun: { hide: '*.x', ro: '/usr/bin', unsetenv: 'A' } })).stdout, '||\n');
+});
+
+test('what nsrun has nothing for is refused by its name', async (t) => {
+  work(t);
+  const said = (message) => ({ name: 'NsrunError', message: `nsrun: sandbox-runtime: ${message}` });
+  const rows = [
+    [null, 'the configuration: is no object'],
+    [{}, 'network.allowedDomains: is missing'],
+    [{ network: { allowedDomains: [], deniedDomains: [] }, filesystem: { denyRead: [] } }, 'filesystem.allowWrite: is missing'],
+    [config({ network: { allowedDomains: ['https://example.org'] } }), 'network.allowedDomains: ["https://example.org"] is no value for it'],
+    [config({ network: { allowedDomains: ['*.com'] } }), 'network.allowedDomains: ["*.com"] is no value for it'],
+    [config({ network: { tlsTerminate: {} } }), 'network.tlsTerminate: nsrun has nothing for it'],
+    [config({ network: { httpProxyPort: 8080 } }), 'network.httpProxyPort: nsrun has nothing for it'],
+    [config({ filesystem: { disabled: true } }), 'filesystem.disabled: nsrun has nothing for it'],
+    [config({ filesystem: { denyRead: [''] } }), 'filesystem.denyRead: [""] is no value for it'],
+    [config({ credentials: { envVars: [{ name: 'A', mode: 'mask' }] } }),
+      'credentials.envVars: [{"name":"A","mode":"mask"}] is no value for it'],
+    [config({ git: { safeDirectories: ['/x'] } }), 'git: nsrun has nothing for it'],
+    [config({ unheardOf: true }), 'unheardOf: nsrun has nothing for it'],
+  ];
+  for (const [given, message] of rows) {
+    await assert.rejects(SandboxManager.initialize(given), said(message));
+    assert.equal(SandboxRuntimeConfigSchema.safeParse(given).success, false);
+  }
+  await assert.rejects(SandboxManager.wrapWithSandbox('true'), said('initialize() was not called'));
+  await assert.rejects(SandboxManager.initialize(config(), async () => true), said(
+    "the ask callback: a wrapped command can't ask; set network.strictAllowlist, or use bash() with net: 'ask' and onAsk"));
+  await SandboxManager.initialize(config({ network: { strictAllowlist: true } }), async () => true);
+  const wraps = [
+    [{ filesystem: { allowWrite: ['src/*.c'] } }, 'filesystem.allowWrite: src/*.c: a pattern; name the paths'],
+    [{ filesystem: { denyWrite: ['*.c'] } }, 'filesystem.denyWrite: *.c: a pattern; name the paths'],
+    [{ network: { allowedDomains: ['a.org'], deniedDomains: ['b.org:22'] } },
+      'network.deniedDomains: b.org:22: nsrun denies a host at all ports; leave the port out'],
+    [{ allowNestedUserNamespaces: true }, 'allowNestedUserNamespaces: only together with network.allowAllUnixSockets'],
+  ];
+  for (const [own, message] of wraps) await assert.rejects(SandboxManager.wrapWithSandbox('true', undefined, own), said(message));
+  await assert.rejects(SandboxManager.wrapWithSandbox('true', undefined, { filesystem: { allowWrite: ['/usr'] } }), (error) =>
+    error.message.startsWith('nsrun: --rw would make a system root writable: /usr'));
+  assert.equal((await shell('echo fine', { filesystem: { allowWrite: ['./**'] } })).stdout, 'fine\n');
+});
+
+test('what is told of itself, and the settings file', async (t) => {
+  const folder = work(t);
+  assert.deepEqual([SandboxManager.isSupportedPlatform(), SandboxManager.isSandboxingEnabled()], [true, false]);
+  assert.deepEqual(SandboxManager.checkDependencies().errors, []);
+  const settings = config({ network: { allowedDomains: ['a.org'], deniedDomains: ['b.org'] }, filesystem: { denyRead: ['~/.ssh'] },
+    ignoreViolations: { '*': ['c.org'] } });
+  assert.equal(loadSettings(`${folder}/none.json`), undefined);
+  fs.writeFileSync(`${folder}/settings.json`, JSON.stringify(settings));
+  assert.deepEqual(loadSettings(`${folder}/settings.json`), settings);
+  fs.writeFileSync(`${folder}/bad.json`, JSON.stringify({ ...settings, other: 1 }));
+  assert.throws(() => loadSettings(`${folder}/bad.json`), { message: `${folder}/bad.json: nsrun: sandbox-runtime: other: nsrun has nothing for it` });
+  await SandboxManager.initialize(settings);
+  assert.deepEqual([SandboxManager.isSandboxingEnabled(), await SandboxManager.waitForNetworkInitialization()], [true, true]);
+  assert.deepEqual(SandboxManager.getConfig(), settings);
+  assert.deepEqual(SandboxManager.getFsReadConfig(), { denyOnly: ['~/.ssh'], allowWithinDeny: [] });
+  assert.deepEqual(writeRootsOf(SandboxManager.getFsWriteConfig()), [...getDefaultWritePaths(), '.']);
+  assert.deepEqual(SandboxManager.getNetworkRestrictionConfig(), { allowedHosts: ['a.org'], deniedHosts: ['b.org'] });
+  assert.equal(SandboxManager.getProxyPort(), undefined);
+  const told = 'x\nnsrun: note: <b.org> was refused\nnsrun: note: c.org was refused\n';
+  assert.equal(SandboxManager.annotateStderrWithSandboxFailures('curl', told),
+    `${told}\n<sandbox_violations>\nnsrun: note: b.org was refused\n</sandbox_violations>`);
+  assert.equal(SandboxManager.annotateStderrWithSandboxFailures('curl', 'plain\n'), 'plain\n');
+  assert.equal(SandboxManager.getSandboxViolationStore().getViolationsForCommand('curl').length, 1);
+  assert.ok(SandboxManager.getSandboxViolationStore() instanceof SandboxViolationStore);
+  fs.symlinkSync('.', `${folder}/link`);
+  assert.equal(realPathOf(`${folder}/link/link`), folder);
+});
