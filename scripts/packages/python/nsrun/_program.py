@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Calls of the program: what it is asked, by words and descriptors, and what its answer means.  Starts no process: the
+package does that for callers that wait, and aio for those that don't."""
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import tempfile
+from typing import IO, Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Tuple, Union
+
+# How long the program takes at most to end a command (five seconds, for one that ignores SIGTERM), and a bit.
+GRACE = 6
+
+
+class HasFileno(Protocol):
+    def fileno(self) -> int: ...
+
+
+Scalar = Union[None, bool, int, float, str, "os.PathLike[str]", HasFileno]
+Option = Union[Scalar, Sequence[Scalar], Mapping[str, Scalar]]
+Event = Dict[str, Any]
+
+
+class Error(Exception):
+    """The program refused or failed: its message.  No command ran."""
+
+    def __init__(self, message: str, status: int = 125, event: Optional[Event] = None) -> None:
+        super().__init__(message)
+        self.status = status
+        #: What went wrong as a word that stays the same, nsrun_error_name(3); "other" where the failure has none.
+        self.id: str = (event or {}).get("id", "other")
+        #: The stage of nsrun-run(1), STATUS LINES, of run() alone.
+        self.stage: Optional[str] = (event or {}).get("stage")
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What `nsrun bash --json` prints: nsrun-bash(1), OUTPUT."""
+
+    status: Optional[int] = None
+    signal: Optional[int] = None
+    timed_out: bool = False
+    oom_killed: bool = False
+    sandbox: bool = True
+    duration_ms: int = 0
+    output: str = ""
+    bytes_total: int = 0
+    bytes_omitted: int = 0
+    notes: List[str] = dataclasses.field(default_factory=list)
+    reasons: List[str] = dataclasses.field(default_factory=list)
+    dropped: List[str] = dataclasses.field(default_factory=list)
+    degraded: List[Event] = dataclasses.field(default_factory=list)
+    report: Optional[List[Event]] = None
+    detached: Optional[Event] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Completed:
+    """How a command of run() ended.  Bytes that are no UTF-8 are in the texts as os.fsdecode() has them."""
+
+    status: Optional[int]
+    signal: Optional[int]
+    timed_out: bool
+    oom_killed: bool
+    stdout: str
+    stderr: str
+    #: nsrun-run(1), STATUS LINES.
+    events: List[Event]
+
+
+class Ended(NamedTuple):
+    status: int
+    out: bytes
+    err: bytes
+
+
+class Call(NamedTuple):
+    argv: List[str]
+    fds: Tuple[int, ...] = ()
+
+
+def program() -> str:
+    """The path of the program that this package has."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "nsrun")
+
+
+def _value(value: Any, fds: List[int]) -> str:
+    if not hasattr(value, "fileno"):
+        return os.fsdecode(value) if hasattr(value, "__fspath__") else str(value)
+    fds.append(value.fileno())
+    return str(fds[-1])
+
+
+def call(verb: Sequence[str], options: Mapping[str, Option], rest: Sequence[str] = ()) -> Call:
+    """The command line.  An option is its name with _ for -, and for a name that Python has taken one behind it (for_).
+    True is an option without a value; None and False none at all; a list gives it again for each, a mapping for each
+    name as NAME=VALUE, of None NAME alone.  What has a fileno() is passed, and its number is the value."""
+    argv: List[str] = list(verb)
+    fds: List[int] = []
+    for name, given in options.items():
+        option = "--" + name.rstrip("_").replace("_", "-")
+        each: Iterable[Any] = given if isinstance(given, (list, tuple)) else (given,)
+        if isinstance(given, Mapping):
+            each = [key if value is None else f"{key}={_value(value, fds)}" for key, value in given.items()]
+        argv += [
+            option if value is True else f"{option}={_value(value, fds)}"
+            for value in each
+            if value is not None and value is not False
+        ]
+    return Call([*argv, "--", *rest] if rest else argv, tuple(fds))
+
+
+def said(err: bytes) -> str:
+    """The program's own last words."""
+    lines = [line for line in os.fsdecode(err).splitlines() if line.startswith("nsrun: ")]
+    return lines[-1][len("nsrun: ") :] if lines else ""
+
+
+def failure(ended: Ended, event: Optional[Event] = None) -> Error:
+    told = (event or {}).get("error") or said(ended.err) or (event or {}).get("message")
+    if not told:
+        told = f"nsrun ended with status {ended.status}"
+        if ended.status < 0:
+            told = f"nsrun was ended by {signal.Signals(-ended.status).name}"
+    return Error(told, ended.status, event)
+
+
+def text(ended: Ended) -> str:
+    """What it printed, of a call that must succeed."""
+    if ended.status != 0:
+        raise failure(ended)
+    return os.fsdecode(ended.out)
+
+
+def document(ended: Ended) -> Any:
+    """The same, as JSON.  The status is 1 where doctor's answer is no."""
+    if not ended.out:
+        raise failure(ended)
+    found = json.loads(ended.out)
+    if "error" in found:
+        raise failure(ended, found)
+    return found
+
+
+def tool_text(ended: Ended) -> str:
+    if not ended.out:
+        raise failure(ended)
+    return ended.out.decode("utf-8", "replace")
+
+
+def result(found: Event) -> Result:
+    return Result(**{f.name: found[f.name] for f in dataclasses.fields(Result) if f.name in found})
+
+
+class Collected:
+    """Events of --json-stream become a result."""
+
+    def __init__(self) -> None:
+        self.reasons: List[str] = []
+        self.end: Event = {}
+
+    def add(self, event: Event) -> Optional[str]:
+        """The text of one that has output."""
+        if event["event"] == "reason":
+            self.reasons.append(event["text"])
+        elif event["event"] == "end":
+            self.end = event
+        return event["text"] if event["event"] == "output" else None
+
+    def result(self) -> Result:
+        return result({**self.end, "reasons": self.reasons})
+
+
+def stream_call(command: str, options: Mapping[str, Option]) -> Call:
+    return call(["bash", "--json-stream"], options, [command])
+
+
+def last_event(event: Event, ended: Ended) -> Event:
+    """The end, or the refusal that stands in its place."""
+    if event.get("event") != "end" or "error" in event:
+        raise failure(ended, event)
+    return event
+
+
+def answer(event: Event, is_allowed: object) -> bytes:
+    return f"{'allow' if is_allowed else 'deny'} {event['host']}\n".encode()
+
+
+class RunCall:
+    """A call of run: its status lines go to a file, so that nobody needs to read them meanwhile."""
+
+    def __init__(self, argv: Sequence[str], options: Mapping[str, Option]) -> None:
+        if not argv or "status_fd" in options:
+            raise ValueError("run needs a command, and reads the status lines itself")
+        self._lines: IO[bytes] = tempfile.TemporaryFile()
+        # First, so that what is wrong with the others is told there.
+        self.call = call(["run"], {"status_fd": self._lines, **options}, argv)
+
+    def completed(self, ended: Ended) -> Completed:
+        with self._lines as lines:
+            lines.seek(0)
+            events: List[Event] = [json.loads(line) for line in lines]
+        last = events[-1] if events else {}
+        if last.get("event") != "exited":
+            raise failure(ended, last)
+        return Completed(
+            last.get("code"),
+            last.get("signal"),
+            last.get("timed_out", False),
+            last.get("oom_kill", False),
+            os.fsdecode(ended.out),
+            os.fsdecode(ended.err),
+            events,
+        )
+
+
+def session_call(verb: Sequence[str], name: str, words: Sequence[str], options: Mapping[str, Option]) -> Call:
+    return call(["session", *verb], options, [name, *words])
+
+
+PIPE, DEVNULL = subprocess.PIPE, subprocess.DEVNULL
