@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import subprocess
-import tempfile
 from types import TracebackType
 from typing import Any, Callable, Dict, Generator, List, Optional, Sequence, Type, TypeVar, Union
 
@@ -81,7 +80,7 @@ def stream(command: str, *, on_ask: Optional[Ask] = None, **options: Option) -> 
     a host may be reached.  Closing the iterator ends the command."""
     call = _program.stream_call(command, options)
     event: Event = {}
-    with tempfile.TemporaryFile() as words, subprocess.Popen(
+    with _program.scratch() as words, subprocess.Popen(
         [program(), *call.argv], stdin=subprocess.PIPE if on_ask else subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=words, pass_fds=call.fds
     ) as process:

@@ -3,12 +3,10 @@
 package does that for callers that wait, and aio for those that don't."""
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import signal
 import subprocess
-import tempfile
 from typing import IO, Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Tuple, Union
 
 # How long the program takes at most to end a command (five seconds, for one that ignores SIGTERM), and a bit.
@@ -36,8 +34,7 @@ class Error(Exception):
         self.stage: Optional[str] = (event or {}).get("stage")
 
 
-@dataclasses.dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """What `nsrun bash --json` prints: nsrun-bash(1), OUTPUT."""
 
     status: Optional[int] = None
@@ -49,16 +46,15 @@ class Result:
     output: str = ""
     bytes_total: int = 0
     bytes_omitted: int = 0
-    notes: List[str] = dataclasses.field(default_factory=list)
-    reasons: List[str] = dataclasses.field(default_factory=list)
-    dropped: List[str] = dataclasses.field(default_factory=list)
-    degraded: List[Event] = dataclasses.field(default_factory=list)
+    notes: Sequence[str] = ()
+    reasons: Sequence[str] = ()
+    dropped: Sequence[str] = ()
+    degraded: Sequence[Event] = ()
     report: Optional[List[Event]] = None
     detached: Optional[Event] = None
 
 
-@dataclasses.dataclass(frozen=True)
-class Completed:
+class Completed(NamedTuple):
     """How a command of run() ended.  Bytes that are no UTF-8 are in the texts as os.fsdecode() has them."""
 
     status: Optional[int]
@@ -85,6 +81,11 @@ class Call(NamedTuple):
 def program() -> str:
     """The path of the program that this package has."""
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "nsrun")
+
+
+def scratch() -> IO[bytes]:
+    """A file for what the program prints and nobody reads meanwhile."""
+    return os.fdopen(os.memfd_create("nsrun"), "w+b")
 
 
 def _value(value: Any, fds: List[int]) -> str:
@@ -152,7 +153,7 @@ def tool_text(ended: Ended) -> str:
 
 
 def result(found: Event) -> Result:
-    return Result(**{f.name: found[f.name] for f in dataclasses.fields(Result) if f.name in found})
+    return Result(**{name: found[name] for name in Result._fields if name in found})
 
 
 class Collected:
@@ -195,7 +196,7 @@ class RunCall:
     def __init__(self, argv: Sequence[str], options: Mapping[str, Option]) -> None:
         if not argv or "status_fd" in options:
             raise ValueError("run needs a command, and reads the status lines itself")
-        self._lines: IO[bytes] = tempfile.TemporaryFile()
+        self._lines = scratch()
         # First, so that what is wrong with the others is told there.
         self.call = call(["run"], {"status_fd": self._lines, **options}, argv)
 

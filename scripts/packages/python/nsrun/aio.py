@@ -7,7 +7,6 @@ import inspect
 import json
 import os
 import subprocess
-import tempfile
 from types import TracebackType
 from typing import Any, AsyncGenerator, Callable, Optional, Sequence, Type, TypeVar, Union
 
@@ -80,7 +79,7 @@ async def stream(command: str, *, on_ask: Optional[Ask] = None, **options: Optio
     """on_ask may be a coroutine function.  Who leaves the loop early closes it, by aclose()."""
     call = _program.stream_call(command, options)
     event: Event = {}
-    with tempfile.TemporaryFile() as words:
+    with _program.scratch() as words:
         process = await asyncio.create_subprocess_exec(
             program(), *call.argv, stdin=subprocess.PIPE if on_ask else subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=words, pass_fds=call.fds, limit=_LONGEST_LINE
