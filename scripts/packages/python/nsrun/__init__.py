@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 from types import TracebackType
-from typing import Any, Callable, Dict, Generator, List, Optional, Sequence, Type, TypeVar, Union
+from typing import IO, Any, Callable, Dict, Generator, List, Optional, Sequence, Type, TypeVar, Union
 
 from . import _program
 from ._program import Call, Completed, Ended, Error, Event, Option, Result, program
@@ -23,26 +23,30 @@ Ask = Callable[[str, str], object]
 _Session = TypeVar("_Session", bound="Session")
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], lines: Optional[IO[bytes]] = None) -> None:
+    """A SIGTERM, and for run()'s command, which may ignore it, more; whoever is impatient once more kills the program."""
     process.terminate()
     try:
-        process.wait(_program.GRACE)
-    except subprocess.TimeoutExpired:
-        process.kill()
+        try:
+            process.communicate(timeout=_program.GRACE if lines else None)
+        except subprocess.TimeoutExpired:
+            if not lines or not _program.end_sandbox(lines):
+                process.kill()
+            process.communicate()
     except BaseException:
         process.kill()
         raise
 
 
 def _call(call: Call, stdin: Any = subprocess.DEVNULL, stdout: Any = subprocess.PIPE, stderr: Any = subprocess.PIPE,
-          given: Optional[bytes] = None) -> Ended:
+          given: Optional[bytes] = None, lines: Optional[IO[bytes]] = None) -> Ended:
     with subprocess.Popen(
         [program(), *call.argv], stdin=stdin, stdout=stdout, stderr=stderr, pass_fds=call.fds
     ) as process:
         try:
             out, err = process.communicate(given)
         except BaseException:
-            _end(process)
+            _end(process, lines)
             raise
     return Ended(process.returncode, out or b"", err or b"")
 
@@ -50,9 +54,11 @@ def _call(call: Call, stdin: Any = subprocess.DEVNULL, stdout: Any = subprocess.
 def run(argv: Sequence[str], *, input: Union[None, str, bytes] = None, stdin: Any = None, stdout: Any = subprocess.PIPE,
         stderr: Any = subprocess.PIPE, **options: Option) -> Completed:
     """Runs a program in a sandbox.  stdin, stdout and stderr are subprocess's: None is the caller's own."""
-    call = _program.RunCall(argv, options)
     given = os.fsencode(input) if isinstance(input, str) else input
-    return call.completed(_call(call.call, stdin if given is None else subprocess.PIPE, stdout, stderr, given))
+    with _program.scratch() as lines:
+        call = _program.run_call(argv, options, lines)
+        ended = _call(call, stdin if given is None else subprocess.PIPE, stdout, stderr, given, lines)
+        return _program.completed(ended, lines)
 
 
 def bash(command: str, *, on_output: Optional[Callable[[str], object]] = None, on_ask: Optional[Ask] = None,
@@ -92,8 +98,9 @@ def stream(command: str, *, on_ask: Optional[Ask] = None, **options: Option) -> 
                     break
                 yield event
                 if event["event"] == "asked" and on_ask and process.stdin:
-                    process.stdin.write(_program.answer(event, on_ask(event["host"], event["program"])))
-                    process.stdin.flush()
+                    answer = _program.answer(event, on_ask(event["host"], event["program"]))
+                    with contextlib.suppress(BrokenPipeError):  # nobody waits for it any more
+                        os.write(process.stdin.fileno(), answer)
             process.wait()
         except BaseException:
             _end(process)

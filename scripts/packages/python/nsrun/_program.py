@@ -3,14 +3,15 @@
 package does that for callers that wait, and aio for those that don't."""
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 from typing import IO, Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Tuple, Union
 
-# How long the program takes at most to end a command (five seconds, for one that ignores SIGTERM), and a bit.
-GRACE = 6
+# How long a command of run() has to end after a SIGTERM; of bash's the program itself sees to it.
+GRACE = 5
 
 
 class HasFileno(Protocol):
@@ -190,32 +191,41 @@ def answer(event: Event, is_allowed: object) -> bytes:
     return f"{'allow' if is_allowed else 'deny'} {event['host']}\n".encode()
 
 
-class RunCall:
-    """A call of run: its status lines go to a file, so that nobody needs to read them meanwhile."""
+def run_call(argv: Sequence[str], options: Mapping[str, Option], lines: IO[bytes]) -> Call:
+    """A call of run, whose status lines go to a file, so that nobody needs to read them meanwhile."""
+    if not argv or "status_fd" in options:
+        raise ValueError("run needs a command, and reads the status lines itself")
+    # First, so that what is wrong with the others is told there.
+    return call(["run"], {"status_fd": lines, **options}, argv)
 
-    def __init__(self, argv: Sequence[str], options: Mapping[str, Option]) -> None:
-        if not argv or "status_fd" in options:
-            raise ValueError("run needs a command, and reads the status lines itself")
-        self._lines = scratch()
-        # First, so that what is wrong with the others is told there.
-        self.call = call(["run"], {"status_fd": self._lines, **options}, argv)
 
-    def completed(self, ended: Ended) -> Completed:
-        with self._lines as lines:
-            lines.seek(0)
-            events: List[Event] = [json.loads(line) for line in lines]
-        last = events[-1] if events else {}
-        if last.get("event") != "exited":
-            raise failure(ended, last)
-        return Completed(
-            last.get("code"),
-            last.get("signal"),
-            last.get("timed_out", False),
-            last.get("oom_kill", False),
-            os.fsdecode(ended.out),
-            os.fsdecode(ended.err),
-            events,
-        )
+def completed(ended: Ended, lines: IO[bytes]) -> Completed:
+    lines.seek(0)
+    events: List[Event] = [json.loads(line) for line in lines]
+    last = events[-1] if events else {}
+    if last.get("event") != "exited":
+        raise failure(ended, last)
+    return Completed(
+        last.get("code"),
+        last.get("signal"),
+        last.get("timed_out", False),
+        last.get("oom_kill", False),
+        os.fsdecode(ended.out),
+        os.fsdecode(ended.err),
+        events,
+    )
+
+
+def end_sandbox(lines: IO[bytes]) -> bool:
+    """Kills pid 1 of run()'s sandbox, after which the program does what it does after each command.  The file's position
+    is the program's, too: it isn't moved."""
+    for line in os.pread(lines.fileno(), 1 << 16, 0).splitlines()[:1]:
+        pid = json.loads(line).get("init_pid")
+        if pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            return True
+    return False
 
 
 def session_call(verb: Sequence[str], name: str, words: Sequence[str], options: Mapping[str, Option]) -> Call:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import json
 import os
 import subprocess
 from types import TracebackType
-from typing import Any, AsyncGenerator, Callable, Optional, Sequence, Type, TypeVar, Union
+from typing import IO, Any, AsyncGenerator, Callable, Optional, Sequence, Type, TypeVar, Union
 
 from . import _program
 from ._program import Call, Completed, Ended, Event, Option, Result, program
@@ -20,21 +21,26 @@ _LONGEST_LINE = 1 << 24
 _Session = TypeVar("_Session", bound="Session")
 
 
-async def _end(process: asyncio.subprocess.Process, output: asyncio.Future[Any]) -> None:
-    """`output` is done when that has ended."""
+async def _end(process: asyncio.subprocess.Process, output: asyncio.Future[Any], lines: Optional[IO[bytes]] = None) -> None:
+    """nsrun._end(); `output` is done when that has ended."""
     end = asyncio.ensure_future(asyncio.wait({output, asyncio.ensure_future(process.wait())}))
     try:
         if process.returncode is None:
             process.terminate()
-            await asyncio.wait({end}, timeout=_program.GRACE)
-    finally:
+        await asyncio.wait({end}, timeout=_program.GRACE if lines else None)
+        if not end.done() and not (lines and _program.end_sandbox(lines)):
+            process.kill()
+        await asyncio.wait({end})
+    except BaseException:
         if process.returncode is None:
             process.kill()
         await asyncio.wait({end})
+        raise
 
 
 async def _call(call: Call, stdin: Any = subprocess.DEVNULL, stdout: Any = subprocess.PIPE,
-                stderr: Any = subprocess.PIPE, given: Optional[bytes] = None) -> Ended:
+                stderr: Any = subprocess.PIPE, given: Optional[bytes] = None,
+                lines: Optional[IO[bytes]] = None) -> Ended:
     process = await asyncio.create_subprocess_exec(
         program(), *call.argv, stdin=stdin, stdout=stdout, stderr=stderr, pass_fds=call.fds
     )
@@ -42,7 +48,7 @@ async def _call(call: Call, stdin: Any = subprocess.DEVNULL, stdout: Any = subpr
     try:
         out, err = await asyncio.shield(talk)
     except asyncio.CancelledError:
-        await _end(process, talk)
+        await _end(process, talk, lines)
         raise
     assert process.returncode is not None
     return Ended(process.returncode, out or b"", err or b"")
@@ -50,9 +56,11 @@ async def _call(call: Call, stdin: Any = subprocess.DEVNULL, stdout: Any = subpr
 
 async def run(argv: Sequence[str], *, input: Union[None, str, bytes] = None, stdin: Any = None,
               stdout: Any = subprocess.PIPE, stderr: Any = subprocess.PIPE, **options: Option) -> Completed:
-    call = _program.RunCall(argv, options)
     given = os.fsencode(input) if isinstance(input, str) else input
-    return call.completed(await _call(call.call, stdin if given is None else subprocess.PIPE, stdout, stderr, given))
+    with _program.scratch() as lines:
+        call = _program.run_call(argv, options, lines)
+        ended = await _call(call, stdin if given is None else subprocess.PIPE, stdout, stderr, given, lines)
+        return _program.completed(ended, lines)
 
 
 async def bash(command: str, *, on_output: Optional[Callable[[str], object]] = None, on_ask: Optional[Ask] = None,
@@ -94,8 +102,9 @@ async def stream(command: str, *, on_ask: Optional[Ask] = None, **options: Optio
                 if event["event"] == "asked" and on_ask and process.stdin:
                     allowed = on_ask(event["host"], event["program"])
                     allowed = await allowed if inspect.isawaitable(allowed) else allowed
-                    process.stdin.write(_program.answer(event, allowed))
-                    await process.stdin.drain()
+                    with contextlib.suppress(ConnectionError):  # nobody waits for it any more
+                        process.stdin.write(_program.answer(event, allowed))
+                        await process.stdin.drain()
             await process.wait()
         except BaseException:
             await _end(process, asyncio.ensure_future(process.stdout.read()))

@@ -21,6 +21,8 @@ import nsrun.aio
 SOURCE = os.environ["NSRUN_SOURCE"]
 # Looks a name up; the host of the tests may have no network.
 CONNECT = "exec 3<>/dev/tcp/example.org/80"
+# What a patch has; without git it is a list.
+PATCHED = "+x\n" if shutil.which("git") else "A  f\n"
 HERE = os.path.join(SOURCE, "scripts/packages/python")
 
 
@@ -132,6 +134,30 @@ class Commands(Case):
             ask = lambda host, program: asked.append((host, program.split()[0])) or is_allowed
             result = nsrun.bash(CONNECT, project="project", net="ask", on_ask=ask)
             self.assertEqual((asked, self.is_refused(result)), ([("example.org", "bash")], not is_allowed))
+
+    def test_an_answer_that_comes_too_late_is_no_error(self):
+        with held() as pipe:
+            reading = os.open(f"/proc/self/fd/{pipe.fileno()}", os.O_RDONLY)
+
+            def ask(host, program):
+                pipe.close()
+                with os.fdopen(reading) as end:
+                    end.read()
+
+            result = nsrun.bash(CONNECT, project="project", net="ask", on_ask=ask, timeout=1, pass_fd=pipe)
+        self.assertTrue(result.timed_out)
+
+    def test_an_interrupted_run_ends_though_its_command_does_not_listen(self):
+        with held() as pipe, self.assertRaises(ZeroDivisionError):
+            previous = signal.signal(signal.SIGUSR1, lambda *_: 1 / 0)
+            try:
+                shell = "trap '' TERM; echo >fifo; sleep 999"
+                os.mkfifo("project/fifo")
+                killer = subprocess.Popen(["sh", "-c", f"read x <project/fifo; kill -USR1 {os.getpid()}"])
+                nsrun.run(["sh", "-c", shell], project="project", pass_fd=pipe)
+            finally:
+                killer.wait()
+                signal.signal(signal.SIGUSR1, previous)
 
     def test_run_has_streams_and_status(self):
         done = nsrun.run(["sh", "-c", "cat; echo err >&2; exit 3"], input="in\udcff", project="project")
@@ -253,7 +279,7 @@ class Sessions(Case):
             with self.assertRaises(nsrun.Error) as caught:
                 session.commit(expect=digest)
             self.assertEqual((caught.exception.status, os.listdir("project")), (123, []))
-            self.assertIn("+x", session.diff("f", patch=True))
+            self.assertIn(PATCHED, session.diff("f", patch=True))
             session.commit(expect=session.changes(digest=True)["digest"])
             self.assertEqual(os.listdir("project"), ["f"])
 
@@ -332,7 +358,7 @@ class Examples(Case):
                 texts,
                 [("bash", "make f"), ("bash", "$ echo x >f\n\n\nexit status: 0"), ("bash", "Error: empty bash command.")],
             )
-            self.assertIn("+x", patches[0])
+            self.assertIn(PATCHED, patches[0])
             self.assertEqual(os.listdir("project"), ["f"] if is_taken else [])
 
 
