@@ -263,7 +263,7 @@ class Sessions(Case):
             self.assertEqual(session.show()["owner"], os.getpid())
             detached = session.bash("echo told; exec sleep 999", detach=True, until="told").detached
             self.assertEqual((detached["name"], detached["ready"]), ("job1", True))
-            self.assertEqual([one["name"] for one in session.processes()], ["sleep"])
+            self.assertEqual(len(session.processes()), 1)
             self.assertEqual(([one["name"] for one in session.logs()], session.log("job1")), (["job1"], "told\n"))
             session.kill("job1")
             self.assertEqual(session.processes(), [])
