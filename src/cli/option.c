@@ -137,17 +137,25 @@ const struct option_spec *option_named(const struct command *command, const char
         return NULL;
 }
 
+/* Whether the word can be the value of the option before it: what looks like an option may be one, forgotten
+ * by who left the value out, and is never taken for it. */
+static bool is_value(const char *word) {
+        return word && !startswith(word, "--");
+}
+
 /* Applies the option at argv[*i], where it is this one's turn, and leaves *i at its last word. */
 static int parse_one(const struct command *command, char **argv, void *const *targets, enum option_turn turn,
                      size_t *i, struct nsrun_error *err) {
         const char *word = argv[*i], *equals = strchr(word, '='), *value = NULL;
         size_t table = 0;
         const struct option_spec *spec = option_named(command, word, &table);
-        bool is_policy;
+        bool is_policy, has_own = spec && spec->argument && equals && word[1] == '-';
         int r;
 
-        if (spec && spec->argument)
-                value = equals && word[1] == '-' ? equals + 1 : argv[++*i];
+        if (has_own)
+                value = equals + 1;
+        else if (spec && spec->argument && is_value(argv[*i + 1]))
+                value = argv[++*i];
         /* Skips what is wrongly used: the last turn reports it. */
         if (turn != OPTION_TURN_LAST && (!spec || !spec->argument != !value || spec->apply == apply_help ||
                                          spec->apply == option_apply_version))
@@ -155,7 +163,11 @@ static int parse_one(const struct command *command, char **argv, void *const *ta
         if (!spec)
                 return option_usage_error(command, word, "unknown option", err);
         if (spec->argument && !value)
-                return option_usage_error(command, word, "this option needs a value", err);
+                return option_usage_error(
+                        command, word,
+                        argv[*i + 1] ? "this option needs a value, behind '=' where it begins with '--'"
+                                     : "this option needs a value",
+                        err);
         if (!spec->argument && equals)
                 return option_usage_error(command, word, "this option takes no value", err);
         is_policy = spec >= policy_options && spec < policy_options + n_policy_options;
@@ -194,7 +206,7 @@ size_t option_skip(const struct command *command, char *const *argv) {
 
                 if (streq(argv[i], "--"))
                         return i + 1;
-                if (spec && spec->argument && !strchr(argv[i], '=') && argv[i + 1])
+                if (spec && spec->argument && !strchr(argv[i], '=') && is_value(argv[i + 1]))
                         i++;
         }
         return i;
@@ -230,7 +242,8 @@ int option_parse(const struct command *command, char **argv, void *const *target
         return r;
 }
 
-/* Each run of options, and between them the words: `words` gets these, or *ret_word the first. */
+/* Each run of options, and between them the words, behind "--" nothing else: `words` gets these, or
+ * *ret_word the first. */
 static int parse_between_words(const struct command *command, char **argv, void *const *targets,
                                enum option_turn turn, char **words, const char **ret_word,
                                struct nsrun_error *err) {
@@ -238,10 +251,14 @@ static int parse_between_words(const struct command *command, char **argv, void 
         int r;
 
         do {
+                bool is_last;
+
                 r = parse_pass(command, argv, targets, turn, &first, err);
                 if (r != 0)
                         return r;
-                for (argv += first; *argv && !startswith(*argv, "--"); argv++, n++)
+                argv += first;
+                is_last = first > 1 && streq(argv[-1], "--");
+                for (; *argv && (is_last || !startswith(*argv, "--")); argv++, n++)
                         if (words)
                                 words[n] = *argv;
                         else if (n == 0)

@@ -137,6 +137,29 @@ TEST_WITH(an_empty_path_does_not_mean_the_whole_project, setup, teardown) {
         stop_session(s, "empty");
 }
 
+TEST_WITH(a_path_that_looks_like_an_option_stands_behind_two_hyphens, setup, teardown) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        start_session(s, "empty");
+        NSRUN(s, &o, "run", "--session", "empty", "--", "sh", "-c", "echo x >--force");
+        expect_status(&o, 0);
+        outcome_clear(&o);
+        NSRUN(s, &o, "session", "diff", "--", "empty", "--stat");
+        expect_status(&o, 0);
+        expect_out(&o, "");
+        outcome_clear(&o);
+        NSRUN(s, &o, "session", "diff", "--", "empty", "--force");
+        expect_status(&o, 0);
+        expect_out(&o, "A  --force\n");
+        outcome_clear(&o);
+        NSRUN(s, &o, "session", "commit", "empty", "--", "--force");
+        expect_status(&o, 0);
+        expect_out(&o, "committed 1 path\n");
+        expect_old(s, "old\n");
+        stop_session(s, "empty");
+}
+
 TEST_WITH(a_session_needs_a_name_that_is_one_and_no_other_session, setup, teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};

@@ -289,7 +289,8 @@ TEST(options_end_where_the_command_begins) {
                 {{"--net", "none", "--", "--make"}, 4, POLICY_NET_NONE},
                 {{"--", "--net=none"}, 2, POLICY_NET_HOST},
                 {{"-"}, 1, POLICY_NET_HOST},
-                {{"--chdir", "--", "x"}, 3, POLICY_NET_HOST}, /* "--" is the value */
+                {{"--chdir", "--", "x"}, 0, POLICY_NET_HOST},
+                {{"--chdir=--", "x"}, 2, POLICY_NET_HOST},
                 {{"--chdir=", "x"}, 0, POLICY_NET_HOST},
                 {{"--no-new-session"}, 2, POLICY_NET_HOST},
         };
@@ -325,6 +326,10 @@ TEST(wrong_usage_points_to_the_help) {
                 {{"--="}, "unknown option: --=; see 'nsrun run --help'"},
                 {{"--e\033[2Jsc"}, "unknown option: --e\\x1b[2Jsc; see 'nsrun run --help'"},
                 {{"--ro"}, "this option needs a value: --ro; see 'nsrun run --help'"},
+                {{"--hide", "--net=none"},
+                 "this option needs a value, behind '=' where it begins with '--': --hide; see 'nsrun run --help'"},
+                {{"--hide", "--", "x"},
+                 "this option needs a value, behind '=' where it begins with '--': --hide; see 'nsrun run --help'"},
                 {{"--clean-env=1"}, "this option takes no value: --clean-env=1; see 'nsrun run --help'"},
                 {{"--net=x"},
                  "--net: no such choice: x; choose one of host|none|allow|ask; see 'nsrun run --help'"},
