@@ -286,6 +286,7 @@ static size_t terminal_control(const char *text, unsigned *ret_code) {
 static void print_string(struct strbuf *b, const char *text, size_t length) {
         static const char meanings[] = "\"\\\b\f\n\r\t", escapes[] = "\"\\bfnrt";
         const char *start = text, *end = text + length;
+        char escape[] = "\\?";
 
         strbuf_add(b, "\"");
         while (text < end) {
@@ -298,9 +299,10 @@ static void print_string(struct strbuf *b, const char *text, size_t length) {
                         continue;
                 }
                 strbuf_add_bytes(b, start, (size_t)(text - start));
-                if (known)
-                        strbuf_addf(b, "\\%c", escapes[known - meanings]);
-                else
+                if (known) {
+                        escape[1] = escapes[known - meanings];
+                        strbuf_add(b, escape);
+                } else
                         strbuf_addf(b, "\\u%04x", code);
                 text += n;
                 start = text;
