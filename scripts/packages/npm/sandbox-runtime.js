@@ -18,7 +18,7 @@ const isSystem = (place) => MADE_BY_NSRUN.test(`/${place.split('/')[1]}`);
 
 // ------------------------------------------------------------------- what is asked
 
-const isText = (value) => typeof value === 'string' && value !== '';
+const isText = (value) => typeof value === 'string' && value !== '' && !value.includes('\0');
 const isFlag = (value) => typeof value === 'boolean';
 const isEntry = (value) =>
   isText(value) || (isText(value?.path) && value.literal === true && Object.keys(value).length === 2);
@@ -142,7 +142,8 @@ function protectedNames(entry, writes) {
   }
   return names.flatMap((name) => {
     const folder = writes.filter((one) => isBelow(name, one)).sort((a, b) => b.length - a.length)[0];
-    return folder === undefined ? [] : [asGlob(path.relative(folder, name))];
+    // `strict` is a word of --protect's.
+    return folder === undefined ? [] : [asGlob(path.relative(folder, name)).replace(/^strict$/, '[s]trict')];
   });
 }
 

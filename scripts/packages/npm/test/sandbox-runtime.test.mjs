@@ -65,12 +65,12 @@ test('writes: what is allowed, and in it what is not', async (t) => {
   const folder = work(t, { 'free/file': 'old', 'kept/file': 'old', 'kept/deeper/file': 'old', '.bashrc': 'old' });
   const outside = fs.mkdtempSync(path.join(os.homedir(), 'nsrun-npm-'));
   t.after(() => fs.rmSync(outside, { recursive: true }));
-  await SandboxManager.initialize(config({ filesystem: { allowWrite: ['.', './kept/deeper'], denyWrite: ['./kept', 'absent'] } }));
-  const command = `for f in free/file kept/file kept/deeper/file .bashrc ${outside}/file absent new; do echo changed >$f; done`;
+  await SandboxManager.initialize(config({ filesystem: { allowWrite: ['.', './kept/deeper'], denyWrite: ['./kept', 'absent', 'strict'] } }));
+  const command = `for f in free/file kept/file kept/deeper/file .bashrc ${outside}/file absent strict new; do echo changed >$f; done`;
   const { stderr } = await shell(command);
   const read = (name) => (fs.existsSync(`${folder}/${name}`) ? fs.readFileSync(`${folder}/${name}`, 'utf8').trim() : null);
-  assert.deepEqual(['free/file', 'kept/file', 'kept/deeper/file', '.bashrc', 'absent', 'new'].map(read),
-    ['changed', 'old', 'old', 'old', null, 'changed']);
+  assert.deepEqual(['free/file', 'kept/file', 'kept/deeper/file', '.bashrc', 'absent', 'strict', 'new'].map(read),
+    ['changed', 'old', 'old', 'old', null, null, 'changed']);
   assert.deepEqual(fs.readdirSync(outside), []);
   fs.symlinkSync('free/file', `${folder}/link`);
   const replace = 'rm link; echo replaced >link';
@@ -205,6 +205,7 @@ test('what nsrun has nothing for is refused by its name', async (t) => {
     [config({ network: { httpProxyPort: 8080 } }), 'network.httpProxyPort: nsrun has nothing for it'],
     [config({ filesystem: { disabled: true } }), 'filesystem.disabled: nsrun has nothing for it'],
     [config({ filesystem: { denyRead: [''] } }), 'filesystem.denyRead: [""] is no value for it'],
+    [config({ filesystem: { denyRead: ['/a\0'] } }), 'filesystem.denyRead: ["/a\\u0000"] is no value for it'],
     [config({ credentials: { envVars: [{ name: 'A', mode: 'mask' }] } }),
       'credentials.envVars: [{"name":"A","mode":"mask"}] is no value for it'],
     [config({ git: { safeDirectories: ['/x'] } }), 'git: nsrun has nothing for it'],
