@@ -2,8 +2,13 @@
 // nsrun for Node: a thin layer over the program's own JSON, which its man pages have.
 'use strict';
 
-const { NsrunError, MAX_BUFFER, program, wordsOf, lastLine, start, collect, finish, output } = require('./program.js');
+const { NsrunError, MAX_BUFFER, program, listOf, wordsOf, lastLine, start, collect, finish, output } = require('./program.js');
 const session = require('./session.js');
+
+function textOf(command) {
+  if (typeof command === 'string') return command;
+  throw new TypeError('nsrun: the command must be a string');
+}
 
 /** The lines of a stream, each an object. */
 async function* objectsOf(stream) {
@@ -24,7 +29,7 @@ function failure({ code, signal, stderr }, told = {}) {
 
 /** nsrun-run(1): the command, its outputs, how it ended. */
 async function run(argv, options = {}) {
-  const words = ['run', '--status-fd=3', ...wordsOf(options), '--', ...argv];
+  const words = ['run', '--status-fd=3', ...wordsOf(options, 'input'), '--', ...listOf(argv, 'the command')];
   const child = start(words, options, [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', 'pipe']);
   const result = { status: null, signal: null, stdout: '', stderr: '', timed_out: false, oom_killed: false };
   Object.assign(result, { notes: [], reasons: [], degraded: [] });
@@ -57,7 +62,7 @@ async function run(argv, options = {}) {
 
 /** nsrun bash --json-stream: its events, one by one; onAsk answers for a host.  Who leaves early ends the command. */
 async function* stream(command, options = {}) {
-  const words = ['bash', '--json-stream', ...wordsOf(options), '--', command];
+  const words = ['bash', '--json-stream', ...wordsOf(options, 'onOutput', 'onAsk'), '--', textOf(command)];
   const child = start(words, options, [options.onAsk ? 'pipe' : 'ignore', 'pipe', 'pipe']);
   const stderr = collect(child, child.stderr, options.maxBuffer ?? MAX_BUFFER, 'standard error');
   stderr.catch(() => {});
@@ -90,13 +95,15 @@ async function* stream(command, options = {}) {
 async function listen(command, options) {
   const result = { output: '', reasons: [] };
   const limit = options.maxBuffer ?? MAX_BUFFER;
+  let size = 0;
   for await (const told of stream(command, options)) {
     const { event, text, ...rest } = told;
     if (event === 'output' && options.onOutput) await options.onOutput(text);
     else if (event === 'output') result.output += text;
     else if (event === 'reason') result.reasons.push(text);
     else if (event === 'end') Object.assign(result, rest);
-    if (result.output.length > limit) throw new NsrunError(`nsrun: the output has more than maxBuffer (${limit}) bytes`);
+    if (event === 'output' && !options.onOutput && (size += Buffer.byteLength(text)) > limit)
+      throw new NsrunError(`nsrun: the output has more than maxBuffer (${limit}) bytes`);
   }
   return result;
 }
@@ -104,7 +111,8 @@ async function listen(command, options) {
 /** nsrun bash --json, or its stream where somebody listens: the program's own result. */
 async function bash(command, options = {}) {
   if (options.onOutput || options.onAsk) return listen(command, options);
-  const ended = await finish(start(['bash', '--json', ...wordsOf(options), '--', command], options), options);
+  const words = ['bash', '--json', ...wordsOf(options), '--', textOf(command)];
+  const ended = await finish(start(words, options), options);
   const result = ended.stdout ? JSON.parse(ended.stdout) : { error: undefined };
   if (!ended.stdout || result.error !== undefined) throw failure(ended, result);
   return result;
@@ -112,7 +120,7 @@ async function bash(command, options = {}) {
 
 /** nsrun plan --format=json: what run would do. */
 async function plan(options = {}, argv = []) {
-  return JSON.parse(await output(['plan', '--format=json', ...wordsOf(options), '--', ...argv], options));
+  return JSON.parse(await output(['plan', '--format=json', ...wordsOf(options), '--', ...listOf(argv, 'the command')], options));
 }
 
 /** Whether nsrun works here: nsrun doctor's and --version's JSON. */

@@ -3,11 +3,12 @@
 'use strict';
 
 const { spawn } = require('node:child_process');
+const { setMaxListeners } = require('node:events');
 const fs = require('node:fs');
 const path = require('node:path');
 
-// Options that are this package's and not the program's.
-const OURS = new Set(['signal', 'cwd', 'input', 'maxBuffer', 'onOutput', 'onAsk']);
+// Options that are this package's and not the program's, of every function.
+const OURS = ['signal', 'cwd', 'maxBuffer'];
 
 // Of each output, unless options.maxBuffer says otherwise.
 const MAX_BUFFER = 16 << 20;
@@ -55,26 +56,37 @@ function program() {
   );
 }
 
+const isWord = (value) => typeof value === 'string' || typeof value === 'number';
+
+/** A list of words, and not a string, whose letters would be taken for words. */
+function listOf(words, name) {
+  if (Array.isArray(words) && words.every(isWord)) return words;
+  throw new TypeError(`nsrun: ${name} must be an array of strings`);
+}
+
 function addWord(words, name, value) {
   if (value === undefined || value === null) return;
   if (value === true) words.push(`--${name}`);
   else if (value === false) words.push(`--no-${name}`);
   else if (Array.isArray(value)) value.forEach((one) => addWord(words, name, one));
-  else if (typeof value === 'string' || typeof value === 'number') words.push(`--${name}=${value}`);
+  else if (isWord(value)) words.push(`--${name}=${value}`);
   else if (Object.getPrototypeOf(value) === Object.prototype) {
     for (const [key, one] of Object.entries(value)) {
       if (one === undefined || one === null) continue;
+      if (key.includes('=')) throw new TypeError(`nsrun: the option ${name}: ${JSON.stringify(key)} is no name`);
+      if (one !== true && !isWord(one)) throw new TypeError(`nsrun: the option ${name}: ${key} takes no ${typeof one}`);
       addWord(words, name, one === true ? key : `${key}=${one}`);
     }
   } else throw new TypeError(`nsrun: the option ${name} takes no ${typeof value}`);
 }
 
 /** The one rule from options to words: netVia: 'env' is --net-via=env; true stands alone, false is --no-…, of an array
- * each is given, and {memory: '2G'} is memory=2G.  The program says which it doesn't know. */
-function wordsOf(options) {
+ * each is given, and {memory: '2G'} is memory=2G; `own` are the caller's and none.  The program says which it doesn't
+ * know. */
+function wordsOf(options, ...own) {
   const words = [];
   for (const [key, value] of Object.entries(options)) {
-    if (OURS.has(key)) continue;
+    if (OURS.includes(key) || own.includes(key)) continue;
     if (!/^[a-z][A-Za-z0-9]*$/.test(key)) throw new TypeError(`nsrun: ${JSON.stringify(key)} is no option's name`);
     addWord(words, key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`), value);
   }
@@ -87,16 +99,36 @@ function lastLine(text) {
   return lines[lines.length - 1] || 'nsrun: it failed without a word';
 }
 
+/** Whether it can be started there: else spawn() says that the program isn't there. */
+function checkFolder(cwd) {
+  try {
+    fs.accessSync(cwd, fs.constants.X_OK);
+    if (fs.statSync(cwd).isDirectory()) return;
+  } catch {
+    // None that can be entered.
+  }
+  throw new NsrunError(`nsrun: cwd is no folder that can be entered: ${JSON.stringify(cwd)}`);
+}
+
+// Those that haven't ended: they don't outlive this process, unless a signal kills it.
+const running = new Set();
+process.on('exit', () => running.forEach((child) => child.kill('SIGTERM')));
+
 /** Starts it.  The child has `ended`, a promise of {code, signal}, and with options.signal is sent a SIGTERM when
  * that is aborted: `ended` then fails with the reason, once it is gone. */
 function start(words, options, stdio = ['ignore', 'pipe', 'pipe']) {
   const { signal, cwd } = options;
   signal?.throwIfAborted();
+  if (cwd !== undefined) checkFolder(cwd);
+  // One signal for many commands at once is no leak.
+  if (signal) setMaxListeners(0, signal);
   const child = spawn(program(), words, { cwd, stdio, windowsHide: true });
   const abort = () => child.kill('SIGTERM');
+  running.add(child);
   child.ended = new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, killer) => {
+      running.delete(child);
       signal?.removeEventListener('abort', abort);
       if (signal?.aborted) reject(signal.reason);
       else resolve({ code, signal: killer });
@@ -142,4 +174,4 @@ async function output(words, options = {}) {
   return result.stdout;
 }
 
-module.exports = { NsrunError, MAX_BUFFER, program, wordsOf, lastLine, start, collect, finish, output };
+module.exports = { NsrunError, MAX_BUFFER, program, listOf, wordsOf, lastLine, start, collect, finish, output };

@@ -2,7 +2,7 @@
 // A session: nsrun-session(1)'s subcommands as methods.
 'use strict';
 
-const { wordsOf, output } = require('./program.js');
+const { listOf, wordsOf, output } = require('./program.js');
 
 const asyncDispose = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose');
 
@@ -29,18 +29,18 @@ class Session {
   /** What overlays changed, at and beneath the paths: an object, or with patch: true the patch. */
   async diff(paths = [], options = {}) {
     const isPatch = options.patch === true;
-    const words = ['session', 'diff', ...(isPatch ? [] : ['--json']), ...wordsOf(options), '--', this.id, ...paths];
+    const words = ['session', 'diff', ...(isPatch ? [] : ['--json']), ...wordsOf(options), '--', this.id, ...listOf(paths, 'paths')];
     const text = await output(words, options);
     return isPatch ? text : JSON.parse(text);
   }
 
   /** Makes the host's files as the overlays show them: all, or those of the paths.  What it tells is returned. */
-  commit(paths = [], options = {}) {
-    return output(['session', 'commit', ...wordsOf(options), '--', this.id, ...paths], options);
+  async commit(paths = [], options = {}) {
+    return output(['session', 'commit', ...wordsOf(options), '--', this.id, ...listOf(paths, 'paths')], options);
   }
 
-  discard(paths = []) {
-    return output(['session', 'discard', '--', this.id, ...paths]);
+  async discard(paths = []) {
+    return output(['session', 'discard', '--', this.id, ...listOf(paths, 'paths')]);
   }
 
   async show() {

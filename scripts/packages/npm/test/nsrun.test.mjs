@@ -84,6 +84,52 @@ test('options become words by one rule', async (t) => {
   await assert.rejects(bash('true', { ro: new Map() }), { name: 'TypeError', message: 'nsrun: the option ro takes no object' });
 });
 
+test('what is no option, no value and no word is never made one', async (t) => {
+  const cwd = project(t);
+  const wrong = (message) => ({ name: 'TypeError', message: `nsrun: ${message}` });
+  const rows = [
+    [{ env: { 'A=B': 'c' } }, 'the option env: "A=B" is no name'],
+    [{ env: { A: false } }, 'the option env: A takes no boolean'],
+    [{ env: { A: ['x'] } }, 'the option env: A takes no object'],
+    [{ onOutput() {} }, 'the option on-output takes no function'],
+  ];
+  for (const [options, message] of rows) await assert.rejects(run(['true'], { cwd, ...options }), wrong(message));
+  await assert.rejects(bash('cat', { cwd, input: Buffer.from('x') }), wrong('the option input takes no object'));
+  const paths = wrong('paths must be an array of strings');
+  const command = wrong('the command must be an array of strings');
+  for (const argv of ['ls -l', [undefined], undefined]) await assert.rejects(run(argv, { cwd }), command);
+  await assert.rejects(plan({ cwd }, 'ls -l'), command);
+  for (const options of [{ cwd }, { cwd, onOutput() {} }])
+    await assert.rejects(bash(undefined, options), wrong('the command must be a string'));
+  const layer = await session({ cwd, overlay: cwd });
+  await layer.bash('echo 1 >a; echo 2 >b; echo 3 >--force');
+  for (const wanted of ['diff', 'commit', 'discard']) await assert.rejects(layer[wanted]('ab'), paths);
+  assert.deepEqual(fs.readdirSync(cwd), []);
+  assert.equal(await layer.commit(['--force']), 'committed 1 path\n');
+  assert.deepEqual(fs.readdirSync(cwd), ['--force']);
+  await layer.end();
+  // What needs a value takes no other option for it, nor what ends them.
+  const needed = (subcommand) => fails("nsrun: this option needs a value, behind '=' where it begins with '--': --hide; " +
+    `see 'nsrun ${subcommand} --help'`, { status: 125 });
+  await assert.rejects(run(['true'], { cwd, hide: true, net: 'none' }), needed('run'));
+  await assert.rejects(bash('--no-sandbox', { cwd, hide: true }), needed('bash'));
+});
+
+test('a folder that isn’t there is told, and a signal is one for many', async (t) => {
+  const cwd = project(t);
+  const warnings = [];
+  const listen = (warning) => warnings.push(warning.message);
+  process.on('warning', listen);
+  t.after(() => process.off('warning', listen));
+  for (const bad of ['/nowhere', program()])
+    for (const call of [() => run(['true'], { cwd: bad }), () => bash('true', { cwd: bad }), () => stream('true', { cwd: bad }).next()])
+      await assert.rejects(call(), fails(`nsrun: cwd is no folder that can be entered: "${bad}"`));
+  const { signal } = new AbortController();
+  const all = await Promise.all(Array.from({ length: 12 }, (_, i) => bash(`echo ${i}`, { cwd, signal })));
+  assert.deepEqual(all.map(({ output }) => Number(output)), [...all.keys()]);
+  assert.deepEqual(warnings, []);
+});
+
 test('a refusal is an Error with the program’s sentence', async (t) => {
   const cwd = project(t);
   const unknown = (subcommand) => `nsrun: unknown option: --no-such-thing; see 'nsrun ${subcommand} --help'`;
@@ -235,6 +281,17 @@ test('a session ends with the process that started it', async (t) => {
   await once(owner, 'close');
   while (fs.existsSync(`/proc/${monitor}`)) await new Promise(setImmediate);
   assert.match(show().stderr, /^nsrun: no such session: /);
+});
+
+test('a command ends with the process that started it, if that exits', async (t) => {
+  const cwd = project(t);
+  const word = `${80000 + process.pid}.5`;
+  const source = `const { bash } = require('@nsrun/nsrun');
+    bash('echo started; exec sleep ${word}', { cwd: ${JSON.stringify(cwd)}, onOutput: () => process.exit(3) });`;
+  const host = spawn(process.execPath, ['-e', source], { cwd: here, stdio: 'inherit' });
+  const [status] = await once(host, 'close');
+  assert.equal(status, 3);
+  while (isRunning(word)) await new Promise(setImmediate);
 });
 
 test('probe: doctor’s word, and the build’s', async (t) => {
