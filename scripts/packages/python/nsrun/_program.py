@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 from typing import IO, Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Tuple, Union
@@ -18,7 +19,7 @@ class HasFileno(Protocol):
     def fileno(self) -> int: ...
 
 
-Scalar = Union[None, bool, int, float, str, "os.PathLike[str]", HasFileno]
+Scalar = Union[None, bool, int, float, str, bytes, "os.PathLike[str]", HasFileno]
 Option = Union[Scalar, Sequence[Scalar], Mapping[str, Scalar]]
 Event = Dict[str, Any]
 
@@ -89,26 +90,40 @@ def scratch() -> IO[bytes]:
     return os.fdopen(os.memfd_create("nsrun"), "w+b")
 
 
-def _value(value: Any, fds: List[int]) -> str:
-    if not hasattr(value, "fileno"):
-        return os.fsdecode(value) if hasattr(value, "__fspath__") else str(value)
-    fds.append(value.fileno())
-    return str(fds[-1])
+def _value(name: str, value: Any, fds: List[int]) -> str:
+    if hasattr(value, "fileno"):
+        fds.append(value.fileno())
+        return str(fds[-1])
+    if isinstance(value, (str, bytes, os.PathLike)):
+        return os.fsdecode(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value)
+    raise TypeError(f"the option {name} takes no {type(value).__name__}")
+
+
+def _pair(name: str, key: Any, value: Any, fds: List[int]) -> str:
+    if not isinstance(key, str) or "=" in key:
+        raise TypeError(f"the option {name}: {key!r} is no name")
+    return key if value is None or value is True else f"{key}={_value(name, value, fds)}"
 
 
 def call(verb: Sequence[str], options: Mapping[str, Option], rest: Sequence[str] = ()) -> Call:
     """The command line.  An option is its name with _ for -, and for a name that Python has taken one behind it (for_).
     True is an option without a value; None and False none at all; a list gives it again for each, a mapping for each
-    name as NAME=VALUE, of None NAME alone.  What has a fileno() is passed, and its number is the value."""
+    name as NAME=VALUE, of None and True NAME alone.  What has a fileno() is passed, and its number is the value."""
+    if isinstance(rest, (str, bytes)):
+        raise TypeError("the command is a list of words, and no string")
     argv: List[str] = list(verb)
     fds: List[int] = []
     for name, given in options.items():
+        if not re.fullmatch("[a-z][a-z0-9_]*", name):
+            raise TypeError(f"{name!r} is no option's name")
         option = "--" + name.rstrip("_").replace("_", "-")
         each: Iterable[Any] = given if isinstance(given, (list, tuple)) else (given,)
         if isinstance(given, Mapping):
-            each = [key if value is None else f"{key}={_value(value, fds)}" for key, value in given.items()]
+            each = [_pair(name, key, value, fds) for key, value in given.items()]
         argv += [
-            option if value is True else f"{option}={_value(value, fds)}"
+            option if value is True else f"{option}={_value(name, value, fds)}"
             for value in each
             if value is not None and value is not False
         ]

@@ -4,6 +4,7 @@ says in the environment where wheels and sources are."""
 import asyncio
 import contextlib
 import os
+import pathlib
 import re
 import runpy
 import shutil
@@ -64,6 +65,36 @@ class Options(Case):
             ({"env": {"A": "1", "B": None}}, ["--env=A=1", "--env=B"]),
         ):
             self.assertEqual(nsrun._program.call(["run"], options).argv, ["run", *argv])
+
+    def test_what_is_no_option_or_no_value_is_never_made_one(self):
+        for options, argv in (
+            ({"ro": [b"/\xff", pathlib.Path("a")]}, ["--ro=/\udcff", "--ro=a"]),
+            ({"env": {"A": True}, "net": "--rw=/"}, ["--env=A", "--net=--rw=/"]),
+        ):
+            self.assertEqual(nsrun._program.call(["run"], options).argv, ["run", *argv])
+        for message, options in (
+            ("the option hide takes no set", {"hide": {"*.pem"}}),
+            ("the option hide takes no generator", {"hide": (name for name in ["*.pem"])}),
+            ("the option hide takes no dict_keys", {"hide": {"*.pem": 1}.keys()}),
+            ("the option ro takes no list", {"ro": [["a"]]}),
+            ("the option env takes no bool", {"env": {"A": False}}),
+            ("the option env takes no list", {"env": {"A": ["x"]}}),
+            ("the option env: 'A=B' is no name", {"env": {"A=B": "C"}}),
+            ("'hostname=x' is no option's name", {"hostname=x": True}),
+            ("'_' is no option's name", {"_": True}),
+        ):
+            for function, word in ((nsrun.bash, "true"), (nsrun.run, ["true"]), (nsrun.plan, ["true"])):
+                with self.assertRaises(TypeError) as caught:
+                    function(word, **options)
+                self.assertEqual(str(caught.exception), message)
+        for function in (nsrun.run, nsrun.plan):
+            with self.assertRaises(TypeError) as caught:
+                function("ls -l")
+            self.assertEqual(str(caught.exception), "the command is a list of words, and no string")
+        # What needs a value takes no other option for it.
+        message = "this option needs a value, behind '=' where it begins with '--': --hide; see 'nsrun {} --help'"
+        self.refused(message.format("bash"), nsrun.bash, "--no-sandbox", hide=True)
+        self.refused(message.format("run"), nsrun.run, ["true"], hide=True, net="none")
 
     def test_a_file_is_passed_and_its_number_is_the_value(self):
         with open(os.devnull, "wb") as file:
@@ -280,6 +311,10 @@ class Sessions(Case):
                 session.commit(expect=digest)
             self.assertEqual((caught.exception.status, os.listdir("project")), (123, []))
             self.assertIn(PATCHED, session.diff("f", patch=True))
+            self.refused(
+                "nothing has changed there: --force: No such file or directory; nsrun session diff says what has",
+                session.commit, "--force",
+            )
             session.commit(expect=session.changes(digest=True)["digest"])
             self.assertEqual(os.listdir("project"), ["f"])
 
