@@ -10,6 +10,12 @@ const path = require('node:path');
 // Options that are this package's and not the program's, of every function.
 const OURS = ['signal', 'cwd', 'maxBuffer'];
 
+// What the program then prints isn't what a function here reads.
+const PRINTERS = ['help', 'version', 'json', 'jsonStream', 'format', 'statusFd'];
+
+// The kernel's MAX_ARG_STRLEN, without the zero at its end.
+const LONGEST_WORD = 131071;
+
 // Of each output, unless options.maxBuffer says otherwise.
 const MAX_BUFFER = 16 << 20;
 
@@ -88,6 +94,7 @@ function wordsOf(options, ...own) {
   for (const [key, value] of Object.entries(options)) {
     if (OURS.includes(key) || own.includes(key)) continue;
     if (!/^[a-z][A-Za-z0-9]*$/.test(key)) throw new TypeError(`nsrun: ${JSON.stringify(key)} is no option's name`);
+    if (PRINTERS.includes(key)) throw new TypeError(`nsrun: the option ${key} is not for this`);
     addWord(words, key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`), value);
   }
   return words;
@@ -120,6 +127,8 @@ function start(words, options, stdio = ['ignore', 'pipe', 'pipe']) {
   const { signal, cwd } = options;
   signal?.throwIfAborted();
   if (cwd !== undefined) checkFolder(cwd);
+  if (words.some((word) => Buffer.byteLength(String(word)) > LONGEST_WORD))
+    throw new NsrunError(`nsrun: a command's word has at most ${LONGEST_WORD} bytes: write a longer text to a file`);
   // One signal for many commands at once is no leak.
   if (signal) setMaxListeners(0, signal);
   const child = spawn(program(), words, { cwd, stdio, windowsHide: true });

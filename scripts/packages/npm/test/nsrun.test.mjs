@@ -92,6 +92,7 @@ test('what is no option, no value and no word is never made one', async (t) => {
     [{ env: { A: false } }, 'the option env: A takes no boolean'],
     [{ env: { A: ['x'] } }, 'the option env: A takes no object'],
     [{ onOutput() {} }, 'the option on-output takes no function'],
+    ...['help', 'version', 'json', 'jsonStream', 'format', 'statusFd'].map((key) => [{ [key]: 1 }, `the option ${key} is not for this`]),
   ];
   for (const [options, message] of rows) await assert.rejects(run(['true'], { cwd, ...options }), wrong(message));
   await assert.rejects(bash('cat', { cwd, input: Buffer.from('x') }), wrong('the option input takes no object'));
@@ -108,6 +109,9 @@ test('what is no option, no value and no word is never made one', async (t) => {
   assert.equal(await layer.commit(['--force']), 'committed 1 path\n');
   assert.deepEqual(fs.readdirSync(cwd), ['--force']);
   await layer.end();
+  const long = fails("nsrun: a command's word has at most 131071 bytes: write a longer text to a file");
+  await assert.rejects(bash(':'.padEnd(131072), { cwd }), long);
+  assert.equal((await bash(':'.padEnd(131071), { cwd })).status, 0);
   // What needs a value takes no other option for it, nor what ends them.
   const needed = (subcommand) => fails("nsrun: this option needs a value, behind '=' where it begins with '--': --hide; " +
     `see 'nsrun ${subcommand} --help'`, { status: 125 });

@@ -11,6 +11,9 @@ import signal
 import subprocess
 from typing import IO, Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Tuple, Union
 
+# The kernel's MAX_ARG_STRLEN, without the zero at its end.
+LONGEST_WORD = 131071
+
 # How long a command of run() has to end after a SIGTERM; of bash's the program itself sees to it.
 GRACE = 5
 
@@ -118,6 +121,8 @@ def call(verb: Sequence[str], options: Mapping[str, Option], rest: Sequence[str]
     for name, given in options.items():
         if not re.fullmatch("[a-z][a-z0-9_]*", name):
             raise TypeError(f"{name!r} is no option's name")
+        if name in ("help", "version", "json_stream", "format"):
+            raise TypeError(f"the option {name} is not for this")
         option = "--" + name.rstrip("_").replace("_", "-")
         each: Iterable[Any] = given if isinstance(given, (list, tuple)) else (given,)
         if isinstance(given, Mapping):
@@ -127,6 +132,8 @@ def call(verb: Sequence[str], options: Mapping[str, Option], rest: Sequence[str]
             for value in each
             if value is not None and value is not False
         ]
+    if any(len(os.fsencode(word)) > LONGEST_WORD for word in (*argv, *rest)):
+        raise Error(f"a command's word has at most {LONGEST_WORD} bytes: write a longer text to a file")
     return Call([*argv, "--", *rest] if rest else argv, tuple(fds))
 
 

@@ -82,6 +82,7 @@ class Options(Case):
             ("the option env: 'A=B' is no name", {"env": {"A=B": "C"}}),
             ("'hostname=x' is no option's name", {"hostname=x": True}),
             ("'_' is no option's name", {"_": True}),
+            ("the option version is not for this", {"version": True}),
         ):
             for function, word in ((nsrun.bash, "true"), (nsrun.run, ["true"]), (nsrun.plan, ["true"])):
                 with self.assertRaises(TypeError) as caught:
@@ -91,6 +92,9 @@ class Options(Case):
             with self.assertRaises(TypeError) as caught:
                 function("ls -l")
             self.assertEqual(str(caught.exception), "the command is a list of words, and no string")
+        long = "a command's word has at most 131071 bytes: write a longer text to a file"
+        self.refused(long, nsrun.bash, ":".ljust(131072))
+        self.assertEqual(nsrun.bash(":".ljust(131071)).status, 0)
         # What needs a value takes no other option for it.
         message = "this option needs a value, behind '=' where it begins with '--': --hide; see 'nsrun {} --help'"
         self.refused(message.format("bash"), nsrun.bash, "--no-sandbox", hide=True)
