@@ -357,7 +357,7 @@ static void take_whose(struct question *q, uint32_t asker, enum net_verdict verd
         if ((q->state != QUESTION_WHOSE && q->state != QUESTION_WAITS) || !(q->unheard & bit_of(asker)))
                 return;
         q->unheard &= ~bit_of(asker);
-        if (verdict == NET_VERDICT_MINE) {
+        if (verdict == NET_VERDICT_MINE && q->owner == NOBODY) {
                 q->owner = asker;
                 q->state = QUESTION_WAITS;
         } else if (verdict == NET_VERDICT_NOT_MINE) {

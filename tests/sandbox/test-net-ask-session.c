@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* --net=ask in sessions: who is asked about a name, when, and what is kept of the answer. */
 #include "net-talk.h"
+#include "net/question.h"
 #include "session.h"
+#include "terminal/asking.h"
 
 /* Says of each name that is read from standard input whether it has an address. */
 #define LOOK_UP                                                                                                \
@@ -235,6 +237,60 @@ TEST(who_answers_late_is_asked) {
         await_question_for(&own, "session", "own.test", code);
         kill_talk(&own);
         close_fdp(&own.in);
+        end_session(s, id, "stop");
+}
+
+static void expect_question(int fd, enum net_question_kind kind, uint32_t number) {
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
+        struct net_question q = {0};
+
+        assert_int_equal(poll(&ready, 1, 1000 * deadline_seconds), 1);
+        assert_int_equal(recv(fd, &q, sizeof(q), 0), sizeof(q));
+        assert_int_equal(q.kind, kind);
+        assert_int_equal(q.number, number);
+}
+
+static void say(int fd, uint32_t number, enum net_verdict verdict) {
+        const struct net_answer a = {number, verdict};
+
+        assert_int_equal(send(fd, &a, sizeof(a), 0), sizeof(a));
+}
+
+/* A socket may be two commands' at once. */
+TEST(who_has_said_first_that_it_is_its_commands_is_asked) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START(s, "--net=ask"),
+                            *path = text_of("%s/nsrun/sessions/%s", s->runtime, id);
+        _cleanup_close_ int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), one = -EBADF,
+                            other = -EBADF;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct pollfd ready[2];
+        struct running running[2];
+
+        assert_int_equal(question_join(folder, &one), 0);
+        assert_int_equal(question_join(folder, &other), 0);
+        for (uint32_t number = 1; number <= 2; number++) {
+                spawn_alone(s, id,
+                            number == 1 ? "getent ahostsv4 first.test" : "getent ahostsv4 second.test",
+                            &running[number - 1]);
+                expect_question(one, NET_QUESTION_WHOSE, number);
+                say(one, number, NET_VERDICT_MINE);
+                if (number == 1)
+                        expect_question(one, NET_QUESTION_PERSON, number);
+                expect_question(other, NET_QUESTION_WHOSE, number);
+                say(other, number, NET_VERDICT_MINE);
+        }
+        say(one, 1, NET_VERDICT_NO);
+        ready[0] = (struct pollfd){.fd = one, .events = POLLIN};
+        ready[1] = (struct pollfd){.fd = other, .events = POLLIN};
+        assert_int_equal(poll(ready, 2, 1000 * deadline_seconds), 1);
+        assert_int_equal(ready[1].revents, 0);
+        expect_question(one, NET_QUESTION_PERSON, 2);
+        say(one, 2, NET_VERDICT_NO);
+        for (size_t i = 0; i < ARRAY_SIZE(running); i++) {
+                finish(&running[i], &o);
+                outcome_clear(&o);
+        }
         end_session(s, id, "stop");
 }
 
