@@ -206,12 +206,16 @@ static int verify_hidden(const struct verifying *v) {
         return 0;
 }
 
-/* The path that "FOLDER//NAME" stands for; NULL for want of memory. */
+/* The path that "FOLDER//NAME", or "FOLDER//NAME//TEXT", stands for; NULL for want of memory. */
 static char *path_of_entry(const char *entry) {
-        const char *middle = strstr(entry, "//");
-        _cleanup_free_ char *folder = strndup(entry, middle ? (size_t)(middle - entry) : strlen(entry));
+        const char *middle = strstr(entry, "//"), *end = middle ? strstr(middle + 2, "//") : NULL;
+        size_t length = end ? (size_t)(end - entry) : strlen(entry),
+               folder = middle ? (size_t)(middle - entry) : length;
+        char *path = strndup(entry, length);
 
-        return folder ? str_concat(folder, "", middle ? middle + 1 : "") : NULL;
+        if (path && middle)
+                memmove(path + folder, path + folder + 1, length - folder);
+        return path;
 }
 
 /* Whether each folder from the one that is writable down to that of `inside`, where a name lies that can't

@@ -11,6 +11,7 @@
 
 #include "base/path.h"
 #include "base/responds.h"
+#include "base/sys.h"
 #include "host/glob.h"
 #include "protect_home.h"
 #include "protect_names.h"
@@ -187,6 +188,16 @@ static bool has_own_version(const struct protecting *p, const char *name, const 
                strv_length(p->resolved->protection.private) < PROTECT_PRIVATE_MOST;
 }
 
+static int add_present(const struct protecting *p, const char *name, const struct stat *st) {
+        char text[PATH_MAX] = "";
+        ssize_t n = S_ISLNK(st->st_mode) ? sys_readlinkat(p->fd, name, text, sizeof(text) - 1) : 0;
+
+        if (n > 0)
+                text[n] = '\0';
+        return strv_consume(&p->resolved->protection.present,
+                            str_format("%s//%s%s%s", p->path, name, n > 0 ? "//" : "", text));
+}
+
 static int protect_found(void *data, const char *name, const struct stat *st) {
         struct protecting *p = data;
         struct resolved *s = p->resolved;
@@ -196,7 +207,7 @@ static int protect_found(void *data, const char *name, const struct stat *st) {
         if (protect_is_left_open(p, name))
                 return 0;
         source = str_concat(p->path, "/", name);
-        if (!source || strv_consume(&s->protection.present, str_concat(p->path, "//", name)) < 0)
+        if (!source || add_present(p, name, st) < 0)
                 return -ENOMEM;
         if (s->policy->protects_strictly && strv_add(&p->found, name) < 0)
                 return -ENOMEM;

@@ -97,7 +97,8 @@ struct resolved_files {
 /* Protected names, as what looks at them before and after the run has them. */
 struct resolved_protection {
         char **names;       /* "FOLDER//GLOB": a name that may not be made or changed; no "//" in FOLDER */
-        char **present;     /* "FOLDER//NAME": of these names those that are there */
+        char **present;     /* "FOLDER//NAME": of these names those that are there; of a symlink
+                               "FOLDER//NAME//TEXT" */
         char **private;     /* canonical: of these files the command gets a version of its own */
         char **git_dirs;    /* git dirs in which the command may write, canonical */
         char **git_links;   /* "PATH -> TEXT": the symlinks in them */

@@ -66,16 +66,16 @@ static char *read_link(int folder, const char *name) {
         return n < 0 ? NULL : strndup(text, (size_t)n);
 }
 
-static int remember(void *data, const char *name, const struct stat *st) {
-        struct protected_folder *f = data;
+/* `link`: the text of a symlink, if that was there; NULL: what it says now. */
+static int remember(struct protected_folder *f, const char *name, const struct stat *st, const char *link) {
         struct protected_name n = {.st = *st, .fd = -EBADF};
 
         if (ARRAY_GROW(f->names, f->n_names) < 0)
                 return -ENOMEM;
         n.name = strdup(name);
-        if (n.name && S_ISLNK(st->st_mode))
-                n.link = read_link(f->fd, name);
-        if (!n.name || (S_ISLNK(st->st_mode) && !n.link)) {
+        if (n.name && (link || S_ISLNK(st->st_mode)))
+                n.link = link ? strdup(link) : read_link(f->fd, name);
+        if (!n.name || ((link || S_ISLNK(st->st_mode)) && !n.link)) {
                 free(n.name);
                 return -ENOMEM;
         }
@@ -169,16 +169,19 @@ static void hold_name(const struct look *l, struct protected_name *n) {
 /* What was there when the policy was resolved, in a session when that began: what came to be since is no
  * more the user's than what this command makes. */
 static int add_present(struct protected_names *names, const char *entry) {
-        const char *cut = strstr(entry, "//");
+        const char *cut = strstr(entry, "//"), *link = strstr(cut + 2, "//");
         struct protected_folder *f = find_folder(names, entry, (size_t)(cut - entry));
+        _cleanup_free_ char *name = link ? strndup(cut + 2, (size_t)(link - cut - 2)) : strdup(cut + 2);
         const struct look look = {.folder = f, .all = names};
         struct stat st;
         int r;
 
-        if (!f || f->fd < 0 || fstatat(f->fd, cut + 2, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        if (!name)
+                return -ENOMEM;
+        if (!f || f->fd < 0 || fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return 0;
-        r = remember(f, cut + 2, &st);
-        if (r >= 0 && has_own_copy(&look, cut + 2))
+        r = remember(f, name, &st, link ? link + 2 : NULL);
+        if (r >= 0 && has_own_copy(&look, name))
                 hold_name(&look, &f->names[f->n_names - 1]);
         return r;
 }

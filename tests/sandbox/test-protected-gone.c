@@ -53,6 +53,31 @@ TEST(a_protected_link_that_is_removed_is_put_back) {
         expect_out(&seen, "conf\nd/l\n");
 }
 
+/* What another command of the session makes of a link, to be seen as this one begins, doesn't become the
+ * user's: the monitor, which would take it away, is held. */
+TEST(a_protected_link_is_what_it_was_when_the_session_began) {
+        static const char *const scripts[] = {"true", "rm .envrc", "ln -sf third .envrc"};
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(scripts); i++) {
+                _cleanup_free_ char *id = NULL;
+                _cleanup_close_ int monitor = -EBADF;
+
+                on_host(s, "rm -rf * .[a-z]*; ln -s real .envrc", &o);
+                id = START_PLAIN(s);
+                monitor = session_pidfd(s, id, "monitor");
+                send_signal(monitor, SIGSTOP);
+                on_host(s, "ln -sfn other .envrc", &o);
+                JOIN_SCRIPT(s, id, &o, scripts[i]);
+                expect_status(&o, 0);
+                on_host(s, "readlink .envrc", &o);
+                expect_out(&o, "real\n");
+                send_signal(monitor, SIGCONT);
+                end_session(s, id, "stop");
+        }
+}
+
 int main(void) {
         return run_all_tests();
 }
