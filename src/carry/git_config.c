@@ -184,12 +184,50 @@ static char *text_to_keep(const struct git_change *changes, size_t n) {
         return strbuf_finish(&b);
 }
 
-static bool has_entry(const struct git_list *list, const char *key, const char *value) {
-        for (size_t i = 0; i < list->n; i++)
-                if (streq(list->entries[i].key, key) &&
-                    (!value || (list->entries[i].value && streq(list->entries[i].value, value))))
-                        return true;
-        return false;
+static int compare_entry_keys(const void *a, const void *b) {
+        const struct git_entry *x = a, *y = b;
+
+        return strcmp(x->key, y->key);
+}
+
+/* A key's values among those of a list: their number. */
+static size_t count_values(const struct git_list *list, const char *key,
+                           const struct git_entry **ret_first) {
+        const struct git_entry wanted = {.key = (char *)(uintptr_t)key}, *end = list->entries + list->n,
+                               *first = list->n == 0 ? NULL
+                                                     : bsearch(&wanted, list->entries, list->n,
+                                                               sizeof(wanted), compare_entry_keys);
+        size_t n = 0;
+
+        if (!first)
+                return 0;
+        while (first > list->entries && streq(first[-1].key, key))
+                first--;
+        while (first + n < end && streq(first[n].key, key))
+                n++;
+        *ret_first = first;
+        return n;
+}
+
+/* What a list says something of, be it that it is taken out, as keys of a list that owns none of them. */
+static int keys_of(const struct git_list *list, struct git_list *ret) {
+        *ret = (struct git_list){.entries = calloc(list->n + 1, sizeof(*ret->entries))};
+        for (size_t i = 0; i < list->n && ret->entries; i++) {
+                const struct git_entry *e = &list->entries[i];
+                char *key = streq(e->key, GIT_CONFIG_UNSET) ? e->value : e->key;
+
+                if (key)
+                        ret->entries[ret->n++].key = key;
+        }
+        if (ret->n > 0)
+                qsort(ret->entries, ret->n, sizeof(*ret->entries), compare_entry_keys);
+        return ret->entries ? 0 : -ENOMEM;
+}
+
+static bool has_key(const struct git_list *list, const char *key) {
+        const struct git_entry wanted = {.key = (char *)(uintptr_t)key};
+
+        return list->n > 0 && bsearch(&wanted, list->entries, list->n, sizeof(wanted), compare_entry_keys);
 }
 
 /* Whether another run has kept that since this one, which was given `seen` and keeps `own`, began. */
@@ -197,14 +235,13 @@ static bool is_others(const struct git_entry *e, const struct git_list *seen, co
         bool is_unset = streq(e->key, GIT_CONFIG_UNSET);
         const char *key = is_unset ? e->value : e->key;
 
-        return key && has_entry(seen, key, NULL) == is_unset && !has_entry(own, key, NULL) &&
-               !has_entry(own, GIT_CONFIG_UNSET, key);
+        return key && has_key(seen, key) == is_unset && !has_key(own, key);
 }
 
 /* What is kept, and was by another run since this one began.  What git doesn't read stays with all that it
  * says.  NULL: for want of memory. */
 static char *find_others(const struct git_config_carry *g, const char *kept, const char *text) {
-        _cleanup_git_list_ struct git_list seen = {0}, own = {0}, all = {0};
+        _cleanup_git_list_ struct git_list seen = {0}, own = {0}, own_keys = {0}, all = {0};
         _cleanup_strbuf_ struct strbuf b = {0};
         int r;
 
@@ -215,11 +252,13 @@ static char *find_others(const struct git_config_carry *g, const char *kept, con
                 r = git_list_read(text, strlen(text), &own);
         if (r >= 0)
                 r = git_list_read(kept, strlen(kept), &all);
+        if (r >= 0)
+                r = keys_of(&own, &own_keys);
         if (r < 0)
                 return r == -ENOMEM ? NULL : strdup(kept);
         strbuf_add(&b, "");
         for (size_t i = 0; i < all.n; i++)
-                if (is_others(&all.entries[i], &seen, &own))
+                if (is_others(&all.entries[i], &seen, &own_keys))
                         gitconfig_write(&b,
                                         &(struct gitconfig_entry){all.entries[i].key, all.entries[i].value});
         return strbuf_finish(&b);
@@ -370,16 +409,6 @@ static int carry_once(struct git_config_carry *g, const struct git_list *base, c
         if (r <= 0 && r != -ENOMEM)
                 *ret_words = describe_kept(changes, n, "the command", r < 0);
         return r == -ENOMEM ? r : 0;
-}
-
-static size_t count_values(const struct git_list *list, const char *key,
-                           const struct git_entry **ret_first) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < list->n; i++)
-                if (streq(list->entries[i].key, key) && n++ == 0)
-                        *ret_first = &list->entries[i];
-        return n;
 }
 
 /* The file as it is, its comments too, where what is kept has what it had in the base.  -EBADMSG: git reads

@@ -98,6 +98,31 @@ TEST_WITH(what_another_run_keeps_meanwhile_stays, setup, site_teardown) {
         }
 }
 
+/* Each key looked for among all others would take minutes, of whoever waits for the run's end. */
+TEST_WITH(many_keys_of_two_runs_are_told_apart_at_once, setup, site_teardown) {
+        static const char inside[] = "cat one >>.git/config; >ready; until [ -e go ]; do :; done";
+        const struct site *s = *state;
+        const char **argv;
+        struct running running;
+        _cleanup_outcome_ struct outcome o = {0}, end = {0};
+
+        NEED_GIT();
+        on_host(s,
+                "rm -rf go ready \"$XDG_STATE_HOME\"/nsrun/kept\n"
+                "for n in one other; do { echo [$n]; seq -f k%.0f 50000; } >$n; done",
+                &o);
+        argv = nsrun_argv(s, (const char *const[]){"--", "sh", "-c", inside, NULL});
+        spawn(&(struct request){.argv = argv, .cwd = s->project}, &running);
+        free(argv);
+        on_host(s, "until [ -e ready ]; do :; done", &o);
+        RUN(s, &o, "--", "sh", "-c", "cat other >>.git/config; >go");
+        expect_in(o.err, "is kept aside: other.k1, ");
+        finish(&running, &end);
+        expect_in(end.err, "is kept aside: one.k1, ");
+        on_host(s, "grep -c k \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry", &o);
+        expect_out(&o, "100000\n");
+}
+
 int main(void) {
         return run_all_tests();
 }
