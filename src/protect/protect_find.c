@@ -188,7 +188,7 @@ static bool has_own_version(const struct protecting *p, const char *name, const 
                strv_length(p->resolved->protection.private) < PROTECT_PRIVATE_MOST;
 }
 
-static int add_present(const struct protecting *p, const char *name, const struct stat *st) {
+static int add_present_name(const struct protecting *p, const char *name, const struct stat *st) {
         char text[PATH_MAX] = "";
         ssize_t n = S_ISLNK(st->st_mode) ? sys_readlinkat(p->fd, name, text, sizeof(text) - 1) : 0;
 
@@ -207,7 +207,7 @@ static int protect_found(void *data, const char *name, const struct stat *st) {
         if (protect_is_left_open(p, name))
                 return 0;
         source = str_concat(p->path, "/", name);
-        if (!source || add_present(p, name, st) < 0)
+        if (!source || add_present_name(p, name, st) < 0)
                 return -ENOMEM;
         if (s->policy->protects_strictly && strv_add(&p->found, name) < 0)
                 return -ENOMEM;
