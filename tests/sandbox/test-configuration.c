@@ -382,7 +382,7 @@ TEST(help_comes_before_a_broken_configuration) {
         expect_status(&o, 0);
         AT(s, &o, "--no-config", "--", "true");
         expect_status(&o, 0);
-        AT(s, &o, "--config", "--", "--", "true");
+        AT(s, &o, "--config=--", "--", "true");
         expect_line(s, &o, "the configuration can't be opened: --: No such file or directory");
 }
 

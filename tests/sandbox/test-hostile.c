@@ -497,38 +497,6 @@ TEST(an_odd_home_adds_nothing_to_passwd) {
         }
 }
 
-static void mask_everything(nsrun_unused void *data) {
-        (void)umask(0777);
-}
-
-TEST(a_umask_of_0777_breaks_no_later_run) {
-        const struct site *s = *state;
-        _cleanup_free_ char *layered = path_of(s->root, "layered"), *cache = path_of(s->cache, "new"),
-                            *rundirs = path_of(cache, "nsrun");
-        _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){"--overlay", layered, "--", "sh", "-c",
-                                                    "umask; echo y >../layered/file", NULL});
-        const char *const folders[] = {cache, rundirs};
-        _cleanup_outcome_ struct outcome o = {0};
-
-        make_folder(s->root, "layered");
-        assert_int_equal(setenv("XDG_CACHE_HOME", cache, 1), 0);
-        run(&(struct request){.argv = argv, .cwd = s->root, .in_child = mask_everything}, &o);
-        expect_status(&o, 0);
-        expect_out(&o, "0777\n"); /* which the command keeps */
-        for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
-                struct stat st;
-
-                assert_int_equal(stat(folders[i], &st), 0);
-                assert_int_equal(st.st_mode & 07777, 0700);
-        }
-        outcome_clear(&o);
-        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
-        expect_status(&o, 0);
-        expect_out(&o, "0022\n");
-        assert_int_equal(setenv("XDG_CACHE_HOME", s->cache, 1), 0);
-}
-
 /* ---------------------------------------------------------- commands that fail */
 
 TEST(what_is_there_and_can_not_be_executed_is_126) {

@@ -24,8 +24,8 @@ static bool shows_processors(void) {
 }
 
 TEST(the_root_folder_holds_the_plans_entries_alone) {
-        static const char *const always[] = {"bin", "dev",  "etc",  "lib", "lib32", "lib64", "libx32",
-                                             "opt", "proc", "sbin", "sys", "tmp",   "usr"};
+        static const char *const always[] = {"bin", "dev", "etc",  "lib",  "lib32", "lib64", "libx32",
+                                             "nix", "opt", "proc", "sbin", "sys",   "tmp",   "usr"};
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *top = strdup(s->root + 1), *expected = NULL;
