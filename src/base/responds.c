@@ -18,11 +18,28 @@ enum {
 };
 
 /* Of a local file system the kernel tells that its files may be immutable, and asks nobody for that; that of
- * no other.  Only what the kernel has in memory is looked up (RESOLVE_CACHED, 5.12). */
+ * no other.  Only what the kernel has in memory is looked up (RESOLVE_CACHED, 5.12): the path, or as much of
+ * it as is there, behind which nothing else may be mounted. */
 static bool is_known_local(int dir, const char *path) {
-        _cleanup_close_ int fd = sys_openat2(dir, path, O_PATH, 0, RESOLVE_CACHED);
+        _cleanup_free_ char *known = strdup(path);
+        _cleanup_close_ int fd = -EBADF;
+        char *end = known ? known + strlen(known) : NULL;
 
-        return fd >= 0 && sys_is_local(fd);
+        while (end && end != known) {
+                *end = '\0';
+                fd = sys_openat2(dir, known, O_PATH, 0, RESOLVE_CACHED);
+                if (fd >= 0) {
+                        const char *rest = path + (end - known) + strspn(path + (end - known), "/");
+                        bool is_local = sys_is_local(fd);
+                        _cleanup_close_ int last =
+                                is_local && *rest ? sys_openat2(fd, rest, O_PATH, 0, RESOLVE_NO_XDEV)
+                                                  : -ENOENT;
+
+                        return is_local && last != -EXDEV;
+                }
+                end = strrchr(known, '/');
+        }
+        return false;
 }
 
 /* Looks it up, has it mounted where it is mounted at need, and reads what is in it. */

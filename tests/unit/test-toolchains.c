@@ -57,7 +57,7 @@ static int each(const char *home, int (*found)(void *data, const struct toolchai
 static int collect(void *data, const struct toolchain_place *place) {
         struct listing *l = data;
 
-        if (place->state != TOOLCHAIN_FOUND || streq(place->entry->tool, "nix")) /* the host's */
+        if (place->state != TOOLCHAIN_FOUND || startswith(place->path, "/nix/")) /* the host's */
                 return 0;
         if (place->entry->access == TOOLCHAIN_READABLE) {
                 assert_int_equal(l->n_overlay, 0); /* the readable ones come first */
@@ -73,7 +73,7 @@ static int describe(void *data, const struct toolchain_place *place) {
                                              "not-itself", "holds",   "unreadable"};
         char *line = NULL;
 
-        if (streq(place->entry->tool, "system") || streq(place->entry->tool, "nix"))
+        if (streq(place->entry->tool, "system") || startswith(place->path, "/nix/"))
                 return 0;
         assert_true(asprintf(&line, "%s %s %s%s%s", place->path, place->variable ? place->variable : "-",
                              states[place->state], place->detail ? " " : "",
