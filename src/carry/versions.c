@@ -179,8 +179,7 @@ int versions_begin(const struct nsrun_plan *plan, const struct rundir *rundir, s
                                : error_set(err, NSRUN_STAGE_WORKSPACE, r, path,
                                            "the command's version of what is protected can't be made",
                                            r == -EACCES
-                                                   ? "a umask that takes rights from the owner does that: "
-                                                     "umask 022"
+                                                   ? "if the umask takes rights from the owner: umask 022"
                                                    : NULL);
         }
         *ret = versions;

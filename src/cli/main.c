@@ -29,7 +29,8 @@ static int open_standard_fds(void) {
         return 0;
 }
 
-/* Such a one would have files and folders of nsrun's own made that it can't open, some for good. */
+/* Under a umask that takes rights from the owner nsrun would make files and folders that it can't open
+ * itself, some for good. */
 static int check_umask(struct nsrun_error *err) {
         mode_t mask = umask(0);
 

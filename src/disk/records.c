@@ -20,7 +20,6 @@
 enum {
         NAME_MOST = 64,
         TOLD_MOST = 64 * 1024,
-        WHY_MOST = 4096,
         RECORD_MOST = 64 * 1024 * 1024, /* bytes; the record of a plan with 100,000 rules has some 20 MiB */
 };
 
@@ -203,7 +202,7 @@ static void ended_name(const char *id, char to[ENDED_SIZE]) {
 static char *read_why(int folder, const char *name) {
         char *why = NULL;
 
-        (void)read_small_file(folder, name, O_NOFOLLOW, WHY_MOST, &why);
+        (void)read_small_file(folder, name, O_NOFOLLOW, TOLD_MOST, &why);
         if (why && !*why)
                 free(TAKE_PTR(why));
         return why;

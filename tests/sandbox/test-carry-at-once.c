@@ -1,35 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* git's configuration where several commands, and the host, write it at once. */
-#include "harness.h"
-
-#define NEED_GIT()                                                \
-        do {                                                      \
-                if (!has_program("git"))                          \
-                        skip_because("skipped: there is no git"); \
-        } while (0)
-
-static void on_host(const struct site *s, const char *script, struct outcome *o) {
-        _cleanup_free_ char *text = text_of("cd '%s'\n%s", s->project, script);
-
-        run_outside(s, o, text);
-        expect_status(o, 0);
-}
-
-static int setup(void **state) {
-        _cleanup_outcome_ struct outcome o = {0};
-
-        if (site_setup(state) != 0)
-                return -1;
-        if (has_program("git"))
-                on_host(*state,
-                        "git init -q -b main . && git config user.name J && git config user.email j@example.org && "
-                        "git commit -q --allow-empty -m first",
-                        &o);
-        return 0;
-}
+#include "repository.h"
 
 /* Four at once, and the host, too.  Who doesn't get the lock for seconds keeps its key aside. */
-TEST_WITH(whoever_writes_at_once_loses_no_key, setup, site_teardown) {
+TEST_WITH(whoever_writes_at_once_loses_no_key, repository_setup, site_teardown) {
         static const char inside[] =
                 "git config branch.r$0.description x; : >ready$0; until [ -e go ]; do :; done";
         const struct site *s = *state;
@@ -64,7 +38,7 @@ TEST_WITH(whoever_writes_at_once_loses_no_key, setup, site_teardown) {
 
 /* Each case is what another run does meanwhile, to what is kept of an earlier one.  A value may be too long
  * for a parser of ours. */
-TEST_WITH(what_another_run_keeps_meanwhile_stays, setup, site_teardown) {
+TEST_WITH(what_another_run_keeps_meanwhile_stays, repository_setup, site_teardown) {
         static const struct {
                 const char *script, *said, *kept;
         } cases[] = {{"git config alias.long $(printf %020000d 0)",
@@ -99,7 +73,7 @@ TEST_WITH(what_another_run_keeps_meanwhile_stays, setup, site_teardown) {
 }
 
 /* Each key looked for among all others would take minutes, of whoever waits for the run's end. */
-TEST_WITH(many_keys_of_two_runs_are_told_apart_at_once, setup, site_teardown) {
+TEST_WITH(many_keys_of_two_runs_are_told_apart_at_once, repository_setup, site_teardown) {
         static const char inside[] = "cat one >>.git/config; >ready; until [ -e go ]; do :; done";
         const struct site *s = *state;
         const char **argv;

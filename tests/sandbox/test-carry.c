@@ -4,34 +4,8 @@
 #include <pty.h>
 #include <sys/wait.h>
 
-#include "harness.h"
+#include "repository.h"
 #include "session.h"
-
-#define NEED_GIT()                                                \
-        do {                                                      \
-                if (!has_program("git"))                          \
-                        skip_because("skipped: there is no git"); \
-        } while (0)
-
-static void on_host(const struct site *s, const char *script, struct outcome *o) {
-        _cleanup_free_ char *text = text_of("cd '%s'\n%s", s->project, script);
-
-        run_outside(s, o, text);
-        expect_status(o, 0);
-}
-
-static int setup(void **state) {
-        _cleanup_outcome_ struct outcome o = {0};
-
-        if (site_setup(state) != 0)
-                return -1;
-        if (has_program("git"))
-                on_host(*state,
-                        "git init -q -b main . && git config user.name J && git config user.email j@example.org && "
-                        "git commit -q --allow-empty -m first",
-                        &o);
-        return 0;
-}
 
 /* What is kept aside of .git/config in the store. */
 static void expect_kept(const struct site *s, const char *text) {
@@ -43,7 +17,7 @@ static void expect_kept(const struct site *s, const char *text) {
         expect_out(&o, text);
 }
 
-TEST_WITH(what_git_writes_works_and_what_is_harmless_comes_out, setup, site_teardown) {
+TEST_WITH(what_git_writes_works_and_what_is_harmless_comes_out, repository_setup, site_teardown) {
         static const char script[] =
                 "set -e; git remote add up https://me:secret@example.org/up.git; git checkout -q -b topic\n"
                 "git branch -q --set-upstream-to=main; git config user.name Inside; git sparse-checkout init --cone\n"
@@ -135,7 +109,7 @@ static int accept_number(const struct site *s, const char *number, const char *a
 }
 
 /* A person's yes at a terminal, and nothing else, puts it on the host. */
-TEST_WITH(what_is_kept_aside_is_reviewed, setup, site_teardown) {
+TEST_WITH(what_is_kept_aside_is_reviewed, repository_setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_free_ char
                 *listed = text_of("1  %s/.git/config\n"
@@ -191,7 +165,7 @@ TEST_WITH(what_is_kept_aside_is_reviewed, setup, site_teardown) {
 }
 
 /* A key's values are kept all together, and so is a key without any. */
-TEST_WITH(a_key_with_several_values_has_each_once, setup, site_teardown) {
+TEST_WITH(a_key_with_several_values_has_each_once, repository_setup, site_teardown) {
         static const char show[] =
                 "git config --get-all x.y | tr '\\n' ' '; git config --type=bool x.bare || echo none";
         const struct site *s = *state;
@@ -216,7 +190,7 @@ TEST_WITH(a_key_with_several_values_has_each_once, setup, site_teardown) {
 
 /* A folder of protected names is the command's own: hooks run inside, a checkout of other skills is whole,
  * and the host has what it had. */
-TEST_WITH(a_protected_folder_is_the_commands_own, setup, site_teardown) {
+TEST_WITH(a_protected_folder_is_the_commands_own, repository_setup, site_teardown) {
         static const char prepare[] =
                 "set -e; mkdir -p .claude/skills .husky; echo 1 >.claude/skills/a; echo 1 >.claude/skills/b\n"
                 "echo 1 >.husky/x; git add -A; git commit -qm 1; git checkout -q -b two; echo 2 >.claude/skills/a\n"
@@ -273,7 +247,7 @@ TEST_WITH(a_protected_folder_is_the_commands_own, setup, site_teardown) {
 }
 
 /* Who changed nothing drops nothing; what is dropped for its age is told. */
-TEST_WITH(what_another_run_has_kept_stays, setup, site_teardown) {
+TEST_WITH(what_another_run_has_kept_stays, repository_setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_free_ char *id = NULL, *review = text_of("'%s' review 2>&1 | sed \"s,$PWD,P,\"", program());
         _cleanup_outcome_ struct outcome o = {0};
@@ -299,7 +273,7 @@ TEST_WITH(what_another_run_has_kept_stays, setup, site_teardown) {
 
 /* A session goes on, and what is shown is what is kept aside now: in the end what its commands took back is
  * no part of it, and what another run kept is. */
-TEST_WITH(what_a_session_has_kept_aside_so_far_is_shown, setup, site_teardown) {
+TEST_WITH(what_a_session_has_kept_aside_so_far_is_shown, repository_setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_free_ char *id = NULL, *review = NULL,
                             *all = text_of("'%s' review | grep -v '^    by ' | sed \"s,$PWD,P,\"",
@@ -345,7 +319,7 @@ TEST_WITH(what_a_session_has_kept_aside_so_far_is_shown, setup, site_teardown) {
 }
 
 /* By its path; what an agent removed, or keeps beside its folder, isn't listed. */
-TEST_WITH(what_an_agent_wrote_is_taken_over_by_a_person, setup, site_teardown) {
+TEST_WITH(what_an_agent_wrote_is_taken_over_by_a_person, repository_setup, site_teardown) {
         static const char script[] =
                 "echo '{\"hooks\":1}' >~/.claude/settings.json; mkdir -p ~/.claude/skills/x; echo a >~/.claude/skills/x/s\n"
                 "mkdir -p ~/.claude/deep/a; echo b >~/.claude/deep/a/b; rm ~/.claude/CLAUDE.md; echo '{\"mcpServers\":{\"a\":1}}' >~/.claude.json";
@@ -401,7 +375,7 @@ TEST_WITH(what_an_agent_wrote_is_taken_over_by_a_person, setup, site_teardown) {
 }
 
 /* With the modes that it had, and for others no wider than what is there; and with its time. */
-TEST_WITH(what_is_taken_over_has_its_modes_and_times, setup, site_teardown) {
+TEST_WITH(what_is_taken_over_has_its_modes_and_times, repository_setup, site_teardown) {
         static const char make[] =
                 "umask 22; echo token >.npmrc; chmod 600 .npmrc; mkdir -m 700 .vscode; echo x >.vscode/f; echo y >.envrc\n"
                 "chmod 755 .envrc; touch -d @9 .envrc .vscode/f; echo z >.yarnrc.yml";
@@ -427,7 +401,7 @@ TEST_WITH(what_is_taken_over_has_its_modes_and_times, setup, site_teardown) {
 }
 
 /* A NUL hides nothing, and what can't be shown at all is put nowhere. */
-TEST_WITH(what_was_not_shown_is_not_taken_over, setup, site_teardown) {
+TEST_WITH(what_was_not_shown_is_not_taken_over, repository_setup, site_teardown) {
         static const char *const make[] = {
                 "printf '#!/bin/sh\\necho \\0evil\\n' >.envrc",
                 "mkdir d; for i in $(seq 257); do echo $i >d/$i; done; mv d .vscode",
@@ -457,7 +431,7 @@ TEST_WITH(what_was_not_shown_is_not_taken_over, setup, site_teardown) {
 
 /* Protected names that a command made: a folder with all that a folder can have, and one that is too large.
  */
-TEST_WITH(what_a_command_made_is_taken_over_by_a_person, setup, site_teardown) {
+TEST_WITH(what_a_command_made_is_taken_over_by_a_person, repository_setup, site_teardown) {
         static const char odd[] =
                 "mkdir .vscode; cd .vscode; echo x >f; ln -s /etc l; mkdir d; echo y >d/f\n"
                 "chmod 400 d/f; chmod 0 d; printf '\\033[2J\\n' >run; chmod 755 run";
@@ -517,7 +491,7 @@ TEST_WITH(what_a_command_made_is_taken_over_by_a_person, setup, site_teardown) {
 }
 
 /* A session's commands carry one by one, and what is carried uncovers nothing. */
-TEST_WITH(after_a_carry_the_hosts_file_is_covered_still, setup, site_teardown) {
+TEST_WITH(after_a_carry_the_hosts_file_is_covered_still, repository_setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_free_ char *id = NULL;
         _cleanup_outcome_ struct outcome o = {0};
@@ -551,7 +525,7 @@ TEST_WITH(after_a_carry_the_hosts_file_is_covered_still, setup, site_teardown) {
 }
 
 /* A command line is cut, and may be of any bytes; so may a path. */
-TEST_WITH(whatever_bytes_a_command_and_its_project_have_are_kept, setup, site_teardown) {
+TEST_WITH(whatever_bytes_a_command_and_its_project_have_are_kept, repository_setup, site_teardown) {
         static const char script[] =
                 "p=$(printf 'p\\377'); git init -q $p; cd $p; many=$(printf '\\303\\251%%.0s' $(seq 3000))\n"
                 "for x in a bc; do %s run -- sh -c 'git config core.pager $0; echo $0 >.envrc; while [ -e .envrc ]; do :; done' "
@@ -571,7 +545,7 @@ TEST_WITH(whatever_bytes_a_command_and_its_project_have_are_kept, setup, site_te
 }
 
 /* What lies beside, in a folder that the command has closed before it was killed. */
-TEST_WITH(what_a_killed_command_has_closed_is_kept, setup, site_teardown) {
+TEST_WITH(what_a_killed_command_has_closed_is_kept, repository_setup, site_teardown) {
         static const char script[] =
                 "mkdir .github; %s run -- sh -c 'mkdir -p .github/d/x; chmod 500 .github/d; mv .github/d .github/hooks\n"
                 "while [ -e .github/hooks ]; do :; done; chmod 0 .github; >go; exec sleep 1000' & p=$!\n"

@@ -3,14 +3,8 @@
  * opens nothing that the repository names, and waits for nobody; and what it tells of HEAD afterwards. */
 #include <sys/inotify.h>
 
-#include "harness.h"
+#include "repository.h"
 #include "session.h"
-
-#define NEED_GIT()                                                \
-        do {                                                      \
-                if (!has_program("git"))                          \
-                        skip_because("skipped: there is no git"); \
-        } while (0)
 
 static int setup(void **state) {
         const struct site *s;

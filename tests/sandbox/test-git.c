@@ -2,7 +2,7 @@
 /* git inside: in a worktree and in a submodule, whose repositories lie outside the
  * project, commits work and reach the host, while nothing that git on the host would
  * execute can be planted; and a .git file that lies shows nobody's repository. */
-#include "harness.h"
+#include "repository.h"
 #include "session.h"
 
 /* root/main with its worktree root/work, a bare repository with a worktree within
@@ -34,12 +34,6 @@ static int setup(void **state) {
         }
         return 0;
 }
-
-#define NEED_GIT()                                                \
-        do {                                                      \
-                if (!has_program("git"))                          \
-                        skip_because("skipped: there is no git"); \
-        } while (0)
 
 /* A script in the sandbox of the project root/NAME, whose environment names the
  * site's root as $ROOT. */

@@ -2,14 +2,8 @@
 /* Protected names that are gone when a command has ended, and the host's that were taken for the command's.
  */
 #include "bash.h"
+#include "repository.h"
 #include "session.h"
-
-static void on_host(const struct site *s, const char *script, struct outcome *o) {
-        _cleanup_free_ char *text = text_of("cd '%s'\n%s", s->project, script);
-
-        run_outside(s, o, text);
-        expect_status(o, 0);
-}
 
 /* Each link of the way, by each way to run a command. */
 TEST(a_protected_link_that_is_removed_is_put_back) {

@@ -6,6 +6,7 @@
 #include "../seed.h"
 #include "bash.h"
 #include "faults.h"
+#include "repository.h"
 #include "session.h"
 
 #define RANDOM_KILLS 60
@@ -47,13 +48,6 @@ static const char make_none[] = "set -e; chmod -R u+rwx .; find . -mindepth 1 -d
 /* All that there is of the names. */
 static const char list_all[] =
         "find $(cat ../names) -printf '%p %y %i %m %l\\n' -type f -exec md5sum {} + 2>/dev/null; true\n";
-
-static void on_host(const struct site *s, const char *script, struct outcome *o) {
-        _cleanup_free_ char *text = text_of("cd '%s'\n%s", s->project, script);
-
-        run_outside(s, o, text);
-        expect_status(o, 0);
-}
 
 static int setup(void **state) {
         _cleanup_outcome_ struct outcome o = {0};
