@@ -183,6 +183,8 @@ int locked_take_spare(int base_fd, const char *spare, char *name, int *ret_dir, 
                 r = -errno;
         if (r < 0)
                 return r;
+        /* The lock tells since when its owner has it. */
+        (void)futimens(lock_fd, NULL);
         strcpy(name, taken);
         *ret_dir = TAKE_FD(dir_fd);
         *ret_lock = TAKE_FD(lock_fd);

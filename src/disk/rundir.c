@@ -176,11 +176,15 @@ int rundir_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err) {
         return 0;
 }
 
+bool rundir_is_name(const char *name) {
+        return startswith(name, NAME_PREFIX) != NULL;
+}
+
 bool rundir_is_uncarried(int base_fd, const char *name) {
         static const char *const files[] = {RUNDIR_CARRIED, RUNDIR_KEPT};
         char path[NAME_MAX + 1 + sizeof(RUNDIR_CARRIED)];
 
-        for (size_t i = 0; startswith(name, NAME_PREFIX) && i < ARRAY_SIZE(files); i++) {
+        for (size_t i = 0; rundir_is_name(name) && i < ARRAY_SIZE(files); i++) {
                 (void)snprintf(path, sizeof(path), "%s/%s", name, files[i]);
                 if (faccessat(base_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
                         return true;
@@ -189,7 +193,7 @@ bool rundir_is_uncarried(int base_fd, const char *name) {
 }
 
 struct rundir_sweeping {
-        bool has_uncarried;
+        bool has_uncarried, has_others;
         struct rundir *taker; /* gets the first spare one; NULL: spare ones are removed */
         char *name;           /* the name that it has then */
 };
@@ -205,8 +209,8 @@ static int rundir_sweep_one(void *data, int base_fd, const struct dirent *entry)
                 return 0;
         if (rundir_is_uncarried(base_fd, name))
                 s->has_uncarried = true;
-        else if (startswith(name, NAME_PREFIX) || startswith(name, DRAFT_PREFIX))
-                (void)locked_is_held(base_fd, name, STALE_SECONDS);
+        else if (rundir_is_name(name) || startswith(name, DRAFT_PREFIX))
+                s->has_others |= locked_is_held(base_fd, name, STALE_SECONDS);
         return 0;
 }
 
@@ -231,6 +235,7 @@ int rundir_make(struct rundir *ret, struct nsrun_error *err) {
                 return error_oom(err);
         (void)folder_each(u.base_fd, rundir_sweep_one, &s);
         u.has_uncarried = s.has_uncarried;
+        u.has_others = s.has_others || s.has_uncarried;
         if (u.dir_fd < 0)
                 r = locked_make(u.base_fd, DRAFT_PREFIX, name, &u.dir_fd, &u.lock_fd);
         if (r < 0)

@@ -15,6 +15,7 @@ struct rundir {
         bool is_shown; /* another process may hold on to it, as of a session's (session/overlays.c), or of
                           what was moved to it (carry/killed.h): it is removed, and never a spare one */
         bool has_uncarried; /* rundir_sweep()'s: some, dead or alive */
+        bool has_others;    /* another run is alive */
 };
 
 /* The value of a struct rundir that has no folder. */
@@ -76,7 +77,9 @@ void rundir_close(struct rundir *u);
  * seven days; ignores failures.  `base_fd` is the folder of all run directories, open for reading.  Whether
  * there is one with RUNDIR_CARRIED or RUNDIR_KEPT. */
 bool rundir_sweep(int base_fd);
-/* Whether that folder's entry `name` is one. */
+/* Whether an entry of that folder is the directory of a run, which may be dead; */
+bool rundir_is_name(const char *name);
+/* one with such a file. */
 bool rundir_is_uncarried(int base_fd, const char *name);
 /* Sweeps the folder of all run directories, if there is one.  -EPERM: another user owns it or may
  * write to it. */

@@ -178,6 +178,9 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
                 params->stdio = run->streams.stdio;
         if (r >= 0)
                 r = disk_prepare(plan, &run->rundir, params, err);
+        if (r >= 0 &&
+            links_settle(&run->protected, &run->rundir, plan->join ? plan->join->rundir : NULL) < 0)
+                return error_oom(err);
         if (r >= 0 && carried_recover(&run->rundir, take_finding, run) < 0)
                 return error_oom(err);
         if (r >= 0)
@@ -370,15 +373,6 @@ static void write_down_kept(struct run *run) {
                 versions_write_down(&run->versions, &run->killed);
 }
 
-static void make_killed(void *data) {
-        struct run *run = data;
-
-        if (!run->record_path && run->kept_by && !run->kept_by->session &&
-            rundir_make(&run->rundir, NULL) >= 0)
-                run->record_path = strdup(run->rundir.path);
-        write_down_kept(run);
-}
-
 /* What can't be kept from the command ends it. */
 static void judge_replaced(struct run *run, int r) {
         struct nsrun_error *why = &run->protected.uncovered;
@@ -399,8 +393,6 @@ static void judge_replaced(struct run *run, int r) {
 
 void run_take_appeared(struct run *run) {
         write_down_kept(run);
-        run->protected.make_killed = make_killed;
-        run->protected.data = run;
         judge_replaced(run, protected_take(&run->protected, run->launch.pid));
 }
 

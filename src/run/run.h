@@ -19,6 +19,7 @@
 #include "sweep/home_report.h"
 #include "sweep/overlay_marks.h"
 #include "sweep/protected.h"
+#include "sweep/protected_links.h"
 
 struct run_params {
         /* What the caller decides of the launch.  run_begin() fills in the run directory, the

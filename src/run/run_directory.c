@@ -92,8 +92,9 @@ static bool has_scratch(const struct nsrun_plan *plan) {
         return false;
 }
 
-/* Whether default caches' overlays and git's configuration are all that a run directory would be for:
- * launch/ can have the layers of the ones in memory, and the other is read-only then. */
+/* Whether a run directory would be for nothing but default caches' overlays, git's configuration and
+ * protected names: launch/ can have the layers of the first in memory, the second is read-only then, and the
+ * third are renamed where they are. */
 static bool can_do_without_rundir(const struct nsrun_plan *plan) {
         for (size_t i = 0; i < plan->n_ops; i++)
                 if (plan->ops[i].kind == PLAN_OVERLAY &&
@@ -124,7 +125,8 @@ static int disk_make_rundir(const struct nsrun_plan *plan, struct rundir *u, str
         if (!can_do_without_rundir(plan))
                 return rundir_make(u, err);
         r = rundir_make(u, &why);
-        if (r < 0 && r != -ENOMEM && plan->refuses_degraded)
+        if (r < 0 && r != -ENOMEM && plan->refuses_degraded &&
+            (plan->private || (plan->has_overlays && plan->backing == POLICY_BACKING_DISK)))
                 return refuse_memory(plan, &why, err);
         return r == -ENOMEM ? error_oom(err) : 0;
 }

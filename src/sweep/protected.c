@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* See protected.h.  All below these folders is the command's: it is reached by descriptors, and no symlink
  * is followed. */
-#include "protected_aside.h"
+#include "protected_links.h"
 
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -58,23 +58,22 @@ void protected_clear(struct protected_names *names) {
         *names = (struct protected_names){0};
 }
 
-/* The text of a symlink; NULL: there is none, or no memory. */
-static char *read_link(int folder, const char *name) {
+char *protected_read_link(int folder, const char *name) {
         char text[PATH_MAX];
         ssize_t n = readlinkat(folder, name, text, sizeof(text) - 1);
 
         return n < 0 ? NULL : strndup(text, (size_t)n);
 }
 
-/* `link`: the text of a symlink, if that was there; NULL: what it says now. */
-static int remember(struct protected_folder *f, const char *name, const struct stat *st, const char *link) {
+int protected_remember(struct protected_folder *f, const char *name, const struct stat *st,
+                       const char *link) {
         struct protected_name n = {.st = *st, .fd = -EBADF};
 
         if (ARRAY_GROW(f->names, f->n_names) < 0)
                 return -ENOMEM;
         n.name = strdup(name);
         if (n.name && (link || S_ISLNK(st->st_mode)))
-                n.link = link ? strdup(link) : read_link(f->fd, name);
+                n.link = link ? strdup(link) : protected_read_link(f->fd, name);
         if (!n.name || ((link || S_ISLNK(st->st_mode)) && !n.link)) {
                 free(n.name);
                 return -ENOMEM;
@@ -129,8 +128,7 @@ static bool has_own_copy(const struct look *l, const char *name) {
         return path && strv_contains(l->all->private, path);
 }
 
-/* Whether two looks saw one file with the same contents, as far as the time of its last change tells. */
-static bool is_same_entry(const struct stat *a, const struct stat *b) {
+bool is_same_entry(const struct stat *a, const struct stat *b) {
         return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
                a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
@@ -180,7 +178,7 @@ static int add_present(struct protected_names *names, const char *entry) {
                 return -ENOMEM;
         if (!f || f->fd < 0 || fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return 0;
-        r = remember(f, name, &st, link ? link + 2 : NULL);
+        r = protected_remember(f, name, &st, link ? link + 2 : NULL);
         if (r >= 0 && has_own_copy(&look, name))
                 hold_name(&look, &f->names[f->n_names - 1]);
         return r;
@@ -242,7 +240,7 @@ static bool is_made_anew(const struct look *l, const struct protected_name *n, c
         return n->is_gone ? n->fd < 0 || is_other_file(l, n, st) : is_blind && is_replaced_unseen(l, n, st);
 }
 
-static const struct protected_name *find_name_in(const struct protected_folder *f, const char *name) {
+struct protected_name *protected_find_name(const struct protected_folder *f, const char *name) {
         for (size_t i = 0; i < f->n_names; i++)
                 if (streq(f->names[i].name, name))
                         return &f->names[i];
@@ -257,17 +255,22 @@ static bool is_written_to(const struct look *l, const char *name) {
         return fd >= 0 && !has_own_copy(l, name) && file_has_writer(fd);
 }
 
+/* What is put back. */
+static const struct protected_name *sure_of(const struct protected_name *was) {
+        return was->is_unsure ? NULL : was;
+}
+
 static int judge_name(void *data, const char *name, const struct stat *st) {
         struct look *l = data;
-        const struct protected_name *was = find_name_in(l->folder, name);
+        const struct protected_name *was = protected_find_name(l->folder, name);
 
         if (was && is_made_anew(l, was, st))
                 was = NULL;
         /* No mount keeps a link from being replaced. */
         if (was && was->link && l->is_early) {
-                _cleanup_free_ char *link = read_link(l->folder->fd, name);
+                _cleanup_free_ char *link = protected_read_link(l->folder->fd, name);
 
-                return link && streq(link, was->link) ? 0 : look_put_aside(l, name, was);
+                return link && streq(link, was->link) ? 0 : look_put_aside(l, name, sure_of(was));
         }
         /* A repository of its own, which a command may make: repositories.h tells of it. */
         if ((!was && streq(name, ".git")) || (was && l->is_early)) {
@@ -290,9 +293,9 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
         if (streq(name, ".git") && S_ISDIR(was->st.st_mode))
                 return S_ISDIR(st->st_mode) ? 0 : look_put_aside(l, name, NULL);
         if (was->link) {
-                _cleanup_free_ char *link = read_link(l->folder->fd, name);
+                _cleanup_free_ char *link = protected_read_link(l->folder->fd, name);
 
-                return link && streq(link, was->link) ? 0 : look_put_aside(l, name, was);
+                return link && streq(link, was->link) ? 0 : look_put_aside(l, name, sure_of(was));
         }
         /* What a session's earlier command changed, that one has told. */
         if (is_same_entry(&was->st, st) || time_is_before(&st->st_ctim, &l->all->since))
@@ -372,7 +375,7 @@ static int look_through(struct look *l) {
                 r = -E2BIG;
         free(l->last_closed);
         l->last_closed = NULL;
-        if (r >= 0 && !find_name_in(l->folder, "HEAD") && nested_is_bare(l->folder->fd))
+        if (r >= 0 && !protected_find_name(l->folder, "HEAD") && nested_is_bare(l->folder->fd))
                 r = look_put_aside(l, "HEAD", NULL);
         if (r < 0 && r != -ENOMEM && !l->is_early)
                 r = look_say(l, ".", "what the command has made of protected names can't be seen", NULL);
@@ -419,7 +422,7 @@ static bool was_there(void *data, const char *path, const struct stat *st) {
                 const struct protected_folder *f = &l->all->folders[i];
                 const char *below = path_below(path, f->path);
                 _cleanup_free_ char *name = below ? str_concat(below, *below ? "/" : "", ".git") : NULL;
-                const struct protected_name *was = name ? find_name_in(f, name) : NULL;
+                const struct protected_name *was = name ? protected_find_name(f, name) : NULL;
 
                 if (was && was->st.st_ino == st->st_ino && was->st.st_dev == st->st_dev)
                         return true;
@@ -584,33 +587,6 @@ int protected_take(struct protected_names *names, pid_t init) {
 
 /* ----------------------------------------------------------------------- at the end */
 
-/* No mount keeps a symlink from being removed, either. */
-static int put_back_links(const struct look *l) {
-        int r = 0;
-
-        for (size_t i = 0; i < l->folder->n_names && r >= 0; i++) {
-                const struct protected_name *n = &l->folder->names[i];
-                const char *base = path_basename(n->name);
-                _cleanup_free_ char *folder = NULL;
-                _cleanup_close_ int parent = n->link ? open_folder_of(l, n->name, &folder) : -EBADF;
-                struct stat st;
-
-                if (!n->link || (parent >= 0 &&
-                                 (fstatat(parent, base, &st, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)))
-                        continue;
-                if (parent == -ENOMEM)
-                        return parent;
-                r = look_say(l, n->name,
-                             parent >= 0 && symlinkat(n->link, parent, base) == 0
-                                     ? "a protected symlink was removed while the command ran, by it or by "
-                                       "others, and is put back"
-                                     : "a protected symlink was removed while the command ran, by it or by "
-                                       "others, and can't be put back",
-                             NULL);
-        }
-        return r;
-}
-
 int protected_end(struct protected_names *names, int (*found)(void *data, const struct nsrun_error *note),
                   void *data) {
         int r;
@@ -636,7 +612,7 @@ int protected_end(struct protected_names *names, int (*found)(void *data, const 
                         continue;
                 r = look_through(&look);
                 if (r >= 0)
-                        r = put_back_links(&look);
+                        r = links_put_back(&look);
                 if (r >= 0)
                         r = repositories_look(&repositories, look.folder->fd, look.folder->path);
         }

@@ -14,6 +14,9 @@ struct protected_name {
         struct stat st;
         int fd;       /* of it, so that its inode is no other file's; or -EBADF */
         bool is_gone; /* the host has removed it since, or renamed it */
+        /* protected_links.h's: another run says what the link said; or may have made it, and nobody puts it
+         * back. */
+        bool is_known, is_unsure;
 };
 
 struct protected_folder {
@@ -43,6 +46,14 @@ struct look {
         bool has_replaced; /* something is another file than was there */
 };
 
+struct protected_name *protected_find_name(const struct protected_folder *f, const char *name);
+/* `link`: the text of a symlink, if that was there; NULL: what it says now.  -ENOMEM. */
+int protected_remember(struct protected_folder *f, const char *name, const struct stat *st,
+                       const char *link);
+/* The text of a symlink; NULL: there is none, or no memory. */
+char *protected_read_link(int folder, const char *name);
+/* Whether two looks saw one file with the same contents, as far as the time of its last change tells. */
+bool is_same_entry(const struct stat *a, const struct stat *b);
 /* Tells of what lies at `name` in the folder. */
 int look_say(const struct look *l, const char *name, const char *what, const char *hint);
 /* The folder that `name` is in, and its path, which may be NULL. */

@@ -72,6 +72,44 @@ TEST(a_protected_link_is_what_it_was_when_the_session_began) {
         }
 }
 
+/* What a command has put in a link's place, or made, while who waits for it is held, isn't the user's for a
+ * run or a session that begins then: not beside it, and not after it. */
+TEST(what_another_run_makes_of_a_link_is_not_put_back) {
+        static const char script[] =
+                "way=%s; rm -rf * .[a-z]*; ln -s real .envrc\n"
+                "'%s' run -- sh -c '>b; until [ -e go ]; do :; done; %s; >did\n"
+                "until [ -e end ]; do :; done' & b=$!\n"
+                "until [ -e b ]; do :; done; kill -STOP $b; >go; until [ -e did ]; do :; done\n"
+                "case $way in run) '%s' run -- sh -c '>c; until [ -e bye ]; do :; done; %s' & c=$!\n"
+                "until [ -e c ]; do :; done;; *) id=$('%s' session start); esac\n"
+                "kill -CONT $b; >end; wait $b; readlink .envrc .npmrc; >bye\n"
+                "case $way in run) wait $c;; *) '%s' run --session $id -- sh -c '%s'; '%s' session stop $id; esac\n"
+                "readlink .envrc .npmrc; true\n";
+        static const struct {
+                const char *what, *then;
+        } cases[] = {{"ln -sfn evil .envrc", "true"},
+                     {"ln -sfn evil .envrc", "rm -f .envrc"},
+                     {"rm .envrc", "true"},
+                     {"rm .envrc", "ln -s evil .envrc"},
+                     {"rm .envrc; echo evil >.envrc", "true"},
+                     {"ln -s evil .npmrc", "true"},
+                     {"ln -s evil .npmrc", "rm -f .envrc"}};
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
+                const char *what = cases[i / 2].what, *then = cases[i / 2].then, *n = program(),
+                           *way = i % 2 ? "session" : "run";
+                _cleanup_free_ char *text = text_of(script, way, n, what, n, then, n, n, then, n);
+                _cleanup_outcome_ struct outcome o = {0};
+
+                on_host(s, text, &o);
+                collect_orphans();
+                expect_status(&o, 0);
+                if (!streq(o.out, "real\nreal\n"))
+                        fail_msg("%s, then %s, in a %s: %s%s", what, then, way, o.out, o.err);
+        }
+}
+
 int main(void) {
         return run_all_tests();
 }
