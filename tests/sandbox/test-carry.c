@@ -377,8 +377,8 @@ TEST_WITH(what_an_agent_wrote_is_taken_over_by_a_person, repository_setup, site_
 /* With the modes that it had, and for others no wider than what is there; and with its time. */
 TEST_WITH(what_is_taken_over_has_its_modes_and_times, repository_setup, site_teardown) {
         static const char make[] =
-                "umask 22; echo token >.npmrc; chmod 600 .npmrc; mkdir -m 700 .vscode; echo x >.vscode/f; echo y >.envrc\n"
-                "chmod 755 .envrc; touch -d @9 .envrc .vscode/f; echo z >.yarnrc.yml";
+                "umask 22; echo token >n; chmod 600 n; mv n .npmrc; mkdir -m 700 v; echo x >v/f; echo y >e; chmod 755 e\n"
+                "touch -d @9 e v/f; mv v .vscode; mv e .envrc; echo z >.yarnrc.yml";
         const struct site *s = *state;
         _cleanup_free_ char *review = text_of("'%s' review", program());
         _cleanup_outcome_ struct outcome o = {0};

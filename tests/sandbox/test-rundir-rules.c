@@ -36,7 +36,7 @@ TEST(no_rule_lets_a_command_write_run_directories) {
                 expect_refusal(&o, 125, tmp_line);
                 RUN(s, &o, "--bind", elsewhere, "--", "true");
                 expect_refusal(&o, 125, bind_line);
-                RUN(s, &o, "--rw", inside, "--", "true");
+                RUN(s, &o, "--no-protect", "*", "--rw", inside, "--", "true");
                 expect_status(&o, 0);
                 assert_int_equal(access(base, F_OK), i - 1);
                 for (size_t j = 0; i == 1 && j < ARRAY_SIZE(sources); j++) {
@@ -70,7 +70,7 @@ TEST(beside_run_directories_a_command_may_write) {
 
         make_folder(s->root, "layered");
         make_file(s->outside, "policy", "{\"defaultAction\": \"SCMP_ACT_ALLOW\"}");
-        RUN(s, &o, option, "--", "true");
+        RUN(s, &o, "--no-protect", "*", option, "--", "true");
         expect_status(&o, 0);
         assert_int_equal(access(base, F_OK), -1);
         for (int i = 0; i < 2; i++) {
