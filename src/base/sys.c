@@ -228,6 +228,9 @@ SYS(setns, "setns", (int fd, uint64_t kind), syscall(SYS_setns, fd, kind))
 SYS(fchmod, "fchmod", (int fd, mode_t mode), fchmod(fd, mode))
 SYS(fchown, "fchown", (int fd, uid_t uid, gid_t gid), fchown(fd, uid, gid))
 SYS(mkdirat, "mkdirat", (int dir, const char *path, mode_t mode), mkdirat(dir, path, mode))
+/* An empty plain file. */
+SYS(mknodat, "mknodat", (int dir, const char *path, mode_t mode),
+    syscall(SYS_mknodat, dir, path, S_IFREG | mode, 0))
 SYS(symlinkat, "symlinkat", (const char *text, int dir, const char *path), symlinkat(text, dir, path))
 SYS(chdir, "chdir", (const char *path), chdir(path))
 SYS(fchdir, "fchdir", (int fd), fchdir(fd))
@@ -243,12 +246,11 @@ SYS(move_mount, "move_mount", (int from, int to, const char *path),
     syscall(SYS_move_mount, from, "", to, path,
             MOVE_MOUNT_F_EMPTY_PATH | (*path ? 0U : MOVE_MOUNT_T_EMPTY_PATH)))
 
-int sys_open_tree_attr(int fd, unsigned flags, uint64_t set) {
+int sys_open_tree_attr(int dir, const char *path, unsigned flags, uint64_t set) {
         struct mount_attr attributes = {.attr_set = set};
 
         SYS_FAULT("open_tree_attr");
-        return result(
-                syscall(SYS_open_tree_attr, fd, "", AT_EMPTY_PATH | flags, &attributes, sizeof(attributes)));
+        return result(syscall(SYS_open_tree_attr, dir, path, flags, &attributes, sizeof(attributes)));
 }
 
 int sys_mount_setattr(int fd, unsigned flags, uint64_t set) {

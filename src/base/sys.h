@@ -148,6 +148,7 @@ int sys_lock_shared(int fd);
 int sys_unshare(uint64_t flags);
 int sys_setns(int fd, uint64_t kind); /* with a pidfd (5.8): several kinds at once */
 int sys_mkdirat(int dir, const char *path, mode_t mode);
+int sys_mknodat(int dir, const char *path, mode_t mode);
 int sys_symlinkat(const char *text, int dir, const char *path);
 int sys_chdir(const char *path);
 int sys_fchdir(int fd);
@@ -158,7 +159,7 @@ int sys_umount(const char *path, int flags);
 int sys_pivot_root(const char *new_root, const char *put_old);
 int sys_open_tree(int dir, const char *path, unsigned flags);
 /* open_tree(2) of an open file and mount_setattr(2) of the copy in one (6.15). */
-int sys_open_tree_attr(int fd, unsigned flags, uint64_t set);
+int sys_open_tree_attr(int dir, const char *path, unsigned flags, uint64_t set);
 /* To `path` beneath the folder `to`, of which the last name isn't followed; or with "" to what `to` is. */
 int sys_move_mount(int from, int to, const char *path);
 int sys_mount_setattr(int fd, unsigned flags, uint64_t set);

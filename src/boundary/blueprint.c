@@ -187,6 +187,10 @@ static bool op_can_be(const struct plan_op *op, bool is_raw) {
                 if (!op->source)
                         return false;
                 break;
+        case PLAN_COVER: /* on the way to its target there are the kernel's folders alone */
+                if (!is_raw && !path_is_beneath(op->target, "/proc"))
+                        return false;
+                break;
         case PLAN_OVERLAY:
                 if (is_raw ? !op->layers || (op->source && !op->work) : !op->source || !op->text)
                         return false;

@@ -7,13 +7,9 @@
 #include "base/beneath.h"
 #include "base/causes.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "decimal.h"
 #include "mount.h"
-
-/* Read-only keeps chmod and utimes off the host's nodes, which root's uid owns;
- * writing to a device is not writing to its file system. */
-#define ATTRIBUTES_DEVICE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
-#define ATTRIBUTES_COVER  (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 
 /* The new file system is mounted by mount(2) with a number at the beginning of its path: the working
  * directory is the host's /proc/self/fd, so "7" is descriptor 7 and no path is walked twice, and "5/etc" a
@@ -93,11 +89,13 @@ static int fail_target(struct mounting *m, const struct plan_op *op, int r) {
                          NULL);
 }
 
-static int mount_make_file(struct mounting *m, const struct plan_op *op, mode_t mode, const char *bytes,
-                           size_t n) {
+int mount_make_file(struct mounting *m, const struct plan_op *op, mode_t mode, const char *bytes, size_t n) {
+        /* One call, where no filter refuses it, does for an empty one. */
+        int r = bytes ? -ENOSYS : sys_mknodat(m->new_root, op->target + 1, mode);
         _cleanup_close_ int fd = -EBADF;
-        int r;
 
+        if (r >= 0)
+                return 0;
         fd = sys_open(m->new_root, op->target + 1, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, mode);
         if (fd < 0)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, fd, op->target,
@@ -126,8 +124,15 @@ static int mount_open_flags(const struct plan_op *op) {
         return O_PATH | (is_folder ? O_DIRECTORY : 0) | (op->is_link ? O_NOFOLLOW : 0);
 }
 
+/* Whether a path beneath the new root leads to where it says: each of its parts is the plan's own or the
+ * kernel's. */
+static bool is_way_known(const struct plan_op *op) {
+        return (op->makes_target || path_is_beneath(op->target, "/proc")) &&
+               strlen(op->target) < PLACE_PATH_MAX - 24;
+}
+
 int mount_point_again(const struct mounting *m, const struct plan_op *op, struct mount_place *ret) {
-        bool has_path = op->makes_target && strlen(op->target) < PLACE_PATH_MAX - 24;
+        bool has_path = is_way_known(op);
         int fd = has_path ? m->new_root : beneath_open(m->new_root, op->target + 1, mount_open_flags(op), 0);
 
         if (fd >= 0)
@@ -147,159 +152,6 @@ int mount_point(struct mounting *m, const struct plan_op *op, struct mount_place
                 return r;
         r = mount_point_again(m, op, ret);
         return r < 0 ? fail_target(m, op, r) : 0;
-}
-
-/* move_mount(2) says EINVAL for this and for much else. */
-static bool is_same_kind(int source, const struct mount_place *at) {
-        _cleanup_close_ int target = beneath_open(at->fd, at->path, O_PATH, 0);
-        struct stat x, y;
-
-        return sys_fstat(source, &x) < 0 || sys_fstat(*at->path ? target : at->fd, &y) < 0 ||
-               S_ISDIR(x.st_mode) == S_ISDIR(y.st_mode);
-}
-
-/* Without the newer calls (Linux 5.12) no bind can be made. */
-static int fail_bind(struct mounting *m, const struct plan_op *op, int r, const char *what,
-                     const char *hint) {
-        int found = r == -ENOSYS || r == -EPERM ? sys_find_mount_calls() : 0;
-
-        if (found < 0)
-                return error_cause(m->error,
-                                   found == -EPERM ? NSRUN_ERROR_FILTER_MOUNT_CALLS
-                                                   : NSRUN_ERROR_NO_MOUNT_CALLS,
-                                   found, NULL);
-        return error_set_id(m->error, NSRUN_ERROR_BIND, NSRUN_STAGE_MOUNT, r,
-                            op->source ? op->source : op->target, what, hint);
-}
-
-/* A detached copy gets its attributes before anything can see it (5.12); in one call since 6.15.  What that
- * can't do the two tell apart. */
-static int clone_tree(struct mounting *m, const struct plan_op *op, int source, uint64_t attributes,
-                      unsigned recursive) {
-        const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | recursive;
-        int tree = m->lacks_open_tree_attr ? -ENOSYS : sys_open_tree_attr(source, flags, attributes), r;
-
-        if (tree >= 0)
-                return tree;
-        m->lacks_open_tree_attr = true;
-        tree = sys_open_tree(source, "", flags);
-        if (tree < 0)
-                return fail_bind(m, op, tree, "the source can't be bound",
-                                 FILTER_HINT_FOR(tree, "open_tree"));
-        r = sys_mount_setattr(tree, recursive, attributes);
-        if (r >= 0)
-                return tree;
-        (void)sys_close(tree);
-        return fail_bind(m, op, r, "the bind's attributes can't be set",
-                         FILTER_HINT_FOR(r, "mount_setattr"));
-}
-
-int mount_attach(struct mounting *m, const struct plan_op *op, int source, const struct mount_place *at,
-                 uint64_t attributes, bool is_recursive) {
-        _cleanup_close_ int tree = clone_tree(m, op, source, attributes, is_recursive ? AT_RECURSIVE : 0);
-        int r;
-
-        if (tree < 0)
-                return tree;
-        r = sys_move_mount(tree, at->fd, at->path);
-        if (r == -EINVAL && !is_same_kind(source, at))
-                return error_set_id(
-                        m->error, NSRUN_ERROR_MOUNT_POINT_KIND, NSRUN_STAGE_MOUNT, -ENOTDIR, op->target,
-                        "the mount point and the source are not both folders or both files", NULL);
-        if (r == -ENOSYS)
-                return fail_bind(m, op, r, causes[NSRUN_ERROR_FILTER_MOVE].what, NULL);
-        if (r < 0)
-                return error_is_filtered(r)
-                               ? error_cause(m->error, NSRUN_ERROR_FILTER_MOVE, r, op->target)
-                               : error_cause_with(m->error, NSRUN_ERROR_FILTER_MOVE, r, op->target, NULL);
-        return 0;
-}
-
-/* Puts a symlink of the sandbox's own over a file of the host's, which leads to the command's version of it:
- * git, which makes a new file beside the old one and renames it, does so where that is.  The link itself
- * can't be renamed or removed (EBUSY).  It keeps its name, from which it is mounted again where the host
- * replaces the file: what has none can't be. */
-static int mount_private_link(struct mounting *m, const struct plan_op *op) {
-        _cleanup_place_ struct mount_place at = PLACE_NONE;
-        _cleanup_close_ int link = -EBADF;
-        char name[PRIVATE_LINK_SIZE];
-        int r;
-
-        private_link_name(op->text, name);
-        r = sys_symlinkat(op->text, m->new_root, name);
-        /* A folder may be shown twice. */
-        if (r == -EEXIST && (r = sys_unlinkat(m->new_root, name)) >= 0)
-                r = sys_symlinkat(op->text, m->new_root, name);
-        link = r < 0 ? r : sys_open(m->new_root, name, O_PATH | O_NOFOLLOW, 0);
-        if (link < 0)
-                return error_set(m->error, NSRUN_STAGE_MOUNT, link, op->target,
-                                 "a symlink of the sandbox can't be made",
-                                 FILTER_HINT_FOR(link, "symlinkat"));
-        r = mount_point(m, op, &at);
-        return r < 0 ? r : mount_attach(m, op, link, &at, ATTRIBUTES_COVER, false);
-}
-
-/* 1: it is copied; 0: it is to be bound, being too large for that or none that the user may read. */
-static int mount_copy(struct mounting *m, const struct plan_op *op) {
-        _cleanup_close_ int source =
-                beneath_open(m->old_root, op->source + 1, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
-        struct stat st = {.st_mode = S_IFREG};
-        int r = source < 0 ? source : sys_fstat(source, &st);
-        char bytes[16384];
-        ssize_t n = r < 0 || !S_ISREG(st.st_mode) ? r : sys_read(source, bytes, sizeof(bytes));
-
-        /* -ENXIO: it is a socket. */
-        if (n == -EACCES || n == -ELOOP || n == -ENOENT || n == -ENXIO || n == 0 || n == sizeof(bytes))
-                return 0;
-        if (n < 0)
-                return error_set(m->error, NSRUN_STAGE_MOUNT, (int)n, op->source, "the source can't be read",
-                                 NULL);
-        r = mount_make_file(m, op, 0444, bytes, (size_t)n);
-        if (r != -EFBIG)
-                return r < 0 ? r : 1;
-        /* RLIMIT_FSIZE bounds what is written, and not what is bound. */
-        m->error->stage = NSRUN_STAGE_NONE;
-        return sys_unlinkat(m->new_root, op->target + 1);
-}
-
-/* The plan's sources are canonical: a symlink on the way means that somebody
- * changed the tree since the policy was checked. */
-static int mount_bind(struct mounting *m, const struct plan_op *op) {
-        _cleanup_place_ struct mount_place at = PLACE_NONE;
-        _cleanup_close_ int source = -EBADF;
-        int r;
-
-        if (op->stubs)
-                return mount_with_stubs(m, op);
-        if (op->text && m->b->rundir_path && !op->is_directory)
-                return mount_private_link(m, op);
-        r = op->is_copied                   ? mount_copy(m, op)
-            : op->text && m->b->rundir_path ? mount_private_folder(m, op)
-                                            : 0;
-        if (r != 0)
-                return r < 0 ? r : 0;
-        if (op->is_in_rundir && !m->b->rundir_path)
-                return 0;
-        source = op->is_in_rundir ? mount_open_scratch(m, op)
-                                  : beneath_open(m->old_root, op->source + 1, mount_open_flags(op), 0);
-        if (source == -ELOOP)
-                return error_set(m->error, NSRUN_STAGE_MOUNT, source, op->source,
-                                 "the source was replaced by a symlink while the sandbox was being built",
-                                 NULL);
-        if (source < 0)
-                return error_set(
-                        m->error, NSRUN_STAGE_MOUNT, source, op->source, "the source can't be opened",
-                        source == -EACCES ? "a folder above it is another user's, and a sandbox has no "
-                                            "capabilities over it, root's neither: run nsrun as that "
-                                            "user, or let others pass (chmod o+x)"
-                                          : NULL);
-        r = mount_point(m, op, &at);
-        if (r < 0)
-                return r;
-        return mount_attach(m, op, source, &at,
-                            op->is_device ? ATTRIBUTES_DEVICE
-                                          : ATTRIBUTES_BIND | (op->is_read_only ? MOUNT_ATTR_RDONLY : 0),
-                            true);
 }
 
 /* By its path, since a descriptor of the supervisor's leads to the host's mounts; and only what was made. */
@@ -325,16 +177,20 @@ static int mount_own_cgroup(struct mounting *m, const struct plan_op *op) {
 }
 
 static int mount_cover(struct mounting *m, const struct plan_op *op) {
-        _cleanup_close_ int here = -EBADF;
+        const struct mount_place at = {.fd = m->new_root, .path = op->target + 1};
+        _cleanup_close_ int tree = -EBADF;
+        int r;
 
         if (op->proc == POLICY_PROC_SUBSET && !m->proc_is_subset)
                 return 0;
-        here = beneath_open(m->new_root, op->target + 1, O_PATH, 0);
-        if (here == -ENOENT)
+        tree = mount_clone(m, op, at.fd, at.path, ATTRIBUTES_COVER, 0);
+        if (tree == -ENOENT)
                 return 0;
-        if (here < 0)
-                return fail_target(m, op, here);
-        return mount_attach(m, op, here, AT(here), ATTRIBUTES_COVER, false);
+        if (tree < 0)
+                return m->error->stage ? tree : fail_target(m, op, tree);
+        r = mount_clone_attach(m, op, tree, &at);
+        mount_close_later(m, TAKE_FD(tree));
+        return r;
 }
 
 /* Whether an operation of the plan has its mount point at or below a name at the top. */
@@ -385,6 +241,9 @@ static int mount_hide(struct mounting *m, const struct plan_op *op) {
         if (r < 0)
                 return r;
         target = beneath_open(m->new_root, op->target + 1, O_PATH, 0);
+        /* Not every /proc has what root may not read of it. */
+        if (target == -ENOENT && op->proc == POLICY_PROC_AUTO)
+                return 0;
         if (target < 0 && target != -ENOENT)
                 return fail_target(m, op, target);
         r = target < 0 ? target : sys_fstat(target, &st);
@@ -429,21 +288,9 @@ static int mount_new(struct mounting *m, const struct plan_op *op, const char *t
         return 0;
 }
 
-/* Whether op hides a file that this /proc, of the processes alone or none at all, doesn't have. */
-static bool has_nothing_to_hide(struct mounting *m, const struct plan_op *op) {
-        _cleanup_close_ int fd = -EBADF;
-
-        if ((op->kind != PLAN_BIND && op->kind != PLAN_HIDE) || op->proc != POLICY_PROC_AUTO)
-                return false;
-        fd = beneath_open(m->new_root, op->target + 1, O_PATH, 0);
-        return fd == -ENOENT;
-}
-
 static int mount_operation(struct mounting *m, const struct plan_op *op) {
         int r;
 
-        if (has_nothing_to_hide(m, op))
-                return 0;
         switch (op->kind) {
         case PLAN_DIR:
                 return mount_make_folder(m, op, op->mode);
@@ -532,8 +379,9 @@ static int close_folders(struct mounting *m) {
                 if (r >= 0)
                         r = sys_mount_setattr(fd, 0, ATTRIBUTES_BIND | MOUNT_ATTR_RDONLY);
                 if (r < 0)
-                        return fail_bind(m, op, r, "a folder around the project can't be made read-only",
-                                         FILTER_HINT_FOR(r, "mount_setattr"));
+                        return mount_fail_bind(m, op, r,
+                                               "a folder around the project can't be made read-only",
+                                               FILTER_HINT_FOR(r, "mount_setattr"));
         }
         return 0;
 }
@@ -560,8 +408,9 @@ static int mount_seal(struct mounting *m) {
                                  "the file in the place of hidden ones can't be removed", NULL);
         r = sys_mount_setattr(m->new_root, 0, ATTRIBUTES_BIND | MOUNT_ATTR_RDONLY);
         if (r < 0)
-                return fail_bind(m, &(const struct plan_op){.target = (char[]){"/"}}, r,
-                                 "the root can't be made read-only", FILTER_HINT_FOR(r, "mount_setattr"));
+                return mount_fail_bind(m, &(const struct plan_op){.target = (char[]){"/"}}, r,
+                                       "the root can't be made read-only",
+                                       FILTER_HINT_FOR(r, "mount_setattr"));
         r = sys_fchdir(m->old_root);
         if (r >= 0)
                 r = sys_umount(".", MNT_DETACH);
@@ -572,11 +421,13 @@ static int mount_seal(struct mounting *m) {
                 return error_is_filtered(r)
                                ? error_cause(m->error, NSRUN_ERROR_FILTER_UMOUNT, r, "/")
                                : error_cause_with(m->error, NSRUN_ERROR_FILTER_UMOUNT, r, "/", NULL);
+        mount_close(m);
         close_fdp(&m->old_root);
         close_fdp(&m->descriptors);
         close_fdp(&m->rundir_fd);
         close_fdp(&m->stubs_fd);
         close_fdp(&m->unreadable_fd);
+        close_fdp(&m->source_fd);
         if (m->b->facts.rundir_fd >= 0)
                 (void)sys_close(m->b->facts.rundir_fd);
         r = mount_enter_directory(m->new_root, m->b->cwd, m->error);

@@ -6,7 +6,8 @@
 #include "base/sys.h"
 #include "blueprint.h"
 
-#define ATTRIBUTES_BIND (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define ATTRIBUTES_BIND  (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define ATTRIBUTES_COVER (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 
 struct mounting {
         const struct blueprint *b;
@@ -21,6 +22,10 @@ struct mounting {
         int overlay_fd;      /* the tmpfs of overlays' layers in memory, for pid 1 to keep; or -EBADF */
         int home_fd;         /* the plan's home, for pid 1 to keep; or -EBADF */
         int stubs_fd;        /* the tmpfs that has the stubs */
+        int source_fd;       /* the folder in which the last source lay, and its path */
+        const char *source;
+        size_t source_length;
+        int done, n_done;    /* the first of the copies that are attached and not closed yet, and how many */
         bool proc_is_subset; /* /proc has the processes alone */
         bool lacks_open_tree_attr;
 };
@@ -43,7 +48,7 @@ static inline void place_close(struct mount_place *at) {
         {                                                                                           \
                 .report_fd = -EBADF, .old_root = -EBADF, .new_root = -EBADF, .descriptors = -EBADF, \
                 .rundir_fd = -EBADF, .overlay_fd = -EBADF, .home_fd = -EBADF, .stubs_fd = -EBADF,   \
-                .unreadable_fd = -EBADF                                                             \
+                .unreadable_fd = -EBADF, .source_fd = -EBADF                                        \
         }
 
 /* mount.c: makes the first root, a tmpfs that becomes "/" at once, with the host's root still reachable
@@ -57,9 +62,6 @@ int mount_tree(struct mounting *m);
 int mount_enter_directory(int root, const char *path, struct nsrun_error *err);
 /* Mounts a new file system at a folder. */
 int mount_filesystem(const struct mount_place *at, const char *type, unsigned long flags, const char *data);
-/* Attaches a copy of the tree at `source`. `attributes`: MOUNT_ATTR_*. */
-int mount_attach(struct mounting *m, const struct plan_op *op, int source, const struct mount_place *at,
-                 uint64_t attributes, bool is_recursive);
 /* An open mount point. */
 #define AT(target) (&(const struct mount_place){.fd = (target), .path = ""})
 /* The mount point of op; made first where the plan says so. */
@@ -69,6 +71,23 @@ int mount_point_again(const struct mounting *m, const struct plan_op *op, struct
 /* Its path for whom has mounting's working directory. */
 #define PLACE_PATH_MAX 4096
 int place_path(const struct mount_place *at, char to[PLACE_PATH_MAX]);
+
+/* Makes op's file, for `bytes` NULL an empty one. */
+int mount_make_file(struct mounting *m, const struct plan_op *op, mode_t mode, const char *bytes, size_t n);
+
+/* mount_bind.c: attaches a copy of the tree at `source`. `attributes`: MOUNT_ATTR_*. */
+int mount_attach(struct mounting *m, const struct plan_op *op, int source, const struct mount_place *at,
+                 uint64_t attributes, bool is_recursive);
+/* The copy alone, of a path in `dir` (or "") whose last part isn't followed; `recursive`: AT_RECURSIVE or 0.
+ * What the path is at fault for (-ENOENT and its like) leaves m->error as it was. */
+int mount_clone(struct mounting *m, const struct plan_op *op, int dir, const char *path, uint64_t attributes,
+                unsigned recursive);
+int mount_clone_attach(struct mounting *m, const struct plan_op *op, int tree, const struct mount_place *at);
+/* Closes a copy when others are closed, too; and those that wait. */
+void mount_close_later(struct mounting *m, int fd);
+void mount_close(struct mounting *m);
+int mount_fail_bind(struct mounting *m, const struct plan_op *op, int r, const char *what, const char *hint);
+int mount_bind(struct mounting *m, const struct plan_op *op);
 
 /* mount_special.c: the scratch folder and /proc. */
 int mount_name_rundir(struct mounting *m);

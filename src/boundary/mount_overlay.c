@@ -66,27 +66,31 @@ static int make_own_layer(int parent, const char *name, mode_t mode) {
 /* An overlay's upper and work folder as its options name them: relative to the working directory
  * (place_path()). */
 struct layers {
-        int folder, upper, work; /* on disk: open */
+        int folder, upper; /* on disk: open */
         char options[96];
 };
 
 static void layers_close(struct layers *l) {
         close_fdp(&l->folder);
         close_fdp(&l->upper);
-        close_fdp(&l->work);
 }
 
 /* In a folder called `name`, where the end of the run looks for them. */
 static int make_disk_layers(struct layers *l, int parent, const char *name, mode_t mode) {
+        _cleanup_close_ int work = -EBADF;
         char number[24];
+        int r;
 
         l->folder = make_own_layer(parent, name, 0700);
         l->upper = l->folder < 0 ? l->folder : make_own_layer(l->folder, "upper", mode);
-        l->work = l->upper < 0 ? l->upper : make_own_layer(l->folder, "work", 0700);
-        if (l->work < 0)
-                return l->work;
+        r = l->upper < 0 ? l->upper : sys_mkdirat(l->folder, "work", 0700);
+        if (r == -EEXIST)
+                r = work = beneath_open(l->folder, "work", O_PATH | O_DIRECTORY, 0);
+        if (r < 0)
+                return r;
         strcat(strcpy(l->options, ",upperdir="), number_format(number, (uint64_t)l->upper));
-        strcat(strcat(l->options, ",workdir="), number_format(number, (uint64_t)l->work));
+        strcat(strcat(l->options, ",workdir="), number_format(number, (uint64_t)l->folder));
+        strcat(l->options, "/work");
         return 0;
 }
 
@@ -115,7 +119,7 @@ static int make_memory_layers(struct layers *l, int parent, uint64_t number, mod
  * end of every run would sync the cache folder's whole disk. */
 static int lay_overlay(struct mounting *m, const struct plan_op *op, const struct mount_place *at, int lower,
                        int kept, int parent) {
-        _cleanup_(layers_close) struct layers l = {-EBADF, -EBADF, -EBADF, ""};
+        _cleanup_(layers_close) struct layers l = {-EBADF, -EBADF, ""};
         char options[192] = "userxattr,volatile,lowerdir=", number[24];
         struct stat st;
         int r = sys_fstat(lower, &st);
@@ -153,15 +157,15 @@ static int explain_read_only(int parent) {
         return r < 0 ? r : -EINVAL;
 }
 
-static int overlay_try(struct mounting *m, const struct plan_op *op, int lower, bool is_disk) {
-        _cleanup_place_ struct mount_place at = PLACE_NONE;
+static int overlay_try(struct mounting *m, const struct plan_op *op, const struct mount_place *at, int lower,
+                       bool is_disk) {
         _cleanup_close_ int kept = -EBADF;
         unsigned long flags = MS_RDONLY;
-        int r = mount_point_again(m, op, &at), parent = r < 0 ? r : overlay_folder(m, op, is_disk);
+        int r, parent = overlay_folder(m, op, is_disk);
 
         if (op->layers)
                 kept = beneath_open(m->old_root, op->layers[0] + 1, O_PATH | O_DIRECTORY, 0);
-        r = parent < 0 ? parent : lay_overlay(m, op, &at, lower, kept, parent);
+        r = parent < 0 ? parent : lay_overlay(m, op, at, lower, kept, parent);
         if (r < 0)
                 return r;
         /* Unable to make its work folder, overlayfs mounts all the same, read-only: that won't do. */
@@ -271,10 +275,12 @@ static int cache_degrade(struct mounting *m, const struct plan_op *op, int lower
                                        is_disk ? DEGRADED_CACHE_IN_MEMORY : DEGRADED_CACHE_READ_ONLY,
                                        op->target, hint, m->error);
         }
-        if (lower >= 0 && is_disk && overlay_try(m, op, lower, false) >= 0)
+        r = lower < 0 ? lower : mount_point_again(m, op, &at);
+        if (r >= 0 && is_disk && overlay_try(m, op, &at, lower, false) >= 0)
                 return report_degraded(m->report_fd, false, DEGRADED_CACHE_IN_MEMORY, op->target, NULL,
                                        m->error);
-        r = lower < 0 ? lower : mount_point_again(m, op, &at);
+        place_close(&at);
+        r = r < 0 ? r : mount_point_again(m, op, &at);
         if (r >= 0)
                 r = mount_attach(m, op, lower, &at, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
                                  true);
@@ -309,7 +315,7 @@ int mount_overlay(struct mounting *m, const struct plan_op *op) {
                                          : "the tmpfs for the upper layers can't be mounted",
                                  NULL);
         if (r >= 0)
-                r = overlay_try(m, op, lower, is_disk);
+                r = overlay_try(m, op, &at, lower, is_disk);
         if (r >= 0)
                 return 0;
         return op->was_asked_for ? overlay_fail(m, op, lower, r) : cache_degrade(m, op, lower, r);
@@ -367,7 +373,7 @@ int mount_private_folder(struct mounting *m, const struct plan_op *op) {
                 return 0;
         r = bind_layer(m, op, lower, &at);
         if (r == 0)
-                r = overlay_try(m, op, lower, true);
+                r = overlay_try(m, op, &at, lower, true);
         return r >= 0 ? 1
                       : report_degraded(m->report_fd, m->b->facts.init.refuses_degraded, DEGRADED_GIT_CONFIG,
                                         op->target, NULL, m->error);

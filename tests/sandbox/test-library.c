@@ -331,6 +331,53 @@ TEST(a_hidden_name_that_was_moved_before_the_start_ends_it) {
         assert_int_equal(unlink(to), 0);
 }
 
+/* Each source is looked up anew when the sandbox is built: a link is followed neither in its place nor on
+ * the way. */
+TEST(a_source_that_a_link_took_the_place_of_before_the_start_ends_it) {
+        static const struct {
+                const char *shown, *swapped;
+                const char *const test[5];
+        } cases[] = {
+                {"given", "given", {"grep", "-q", "mine", "given", NULL}},
+                {"kept", "kept", {"test", "-e", "kept/deep/x", NULL}},
+                {"kept/deep", "kept", {"test", "-e", "kept/deep/x", NULL}},
+                {"kept/deep/x", "kept/deep", {"grep", "-q", "mine", "kept/deep/x", NULL}},
+        };
+        const struct site *s = *state;
+
+        make_file(s->project, "given", "mine\n");
+        make_folder(s->project, "kept");
+        make_folder(s->project, "kept/deep");
+        make_file(s->project, "kept/deep/x", "mine\n");
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *shown = path_of(s->project, cases[i].shown),
+                                    *swapped = path_of(s->project, cases[i].swapped),
+                                    *aside = path_of(s->project, "aside"),
+                                    *line = text_of("the source was replaced by a symlink while the sandbox "
+                                                    "was being built: %s: Too many levels of symbolic links",
+                                                    swapped);
+                struct nsrun_policy *policy = make_policy(s, cases[i].test);
+                struct nsrun_sandbox *sandbox = NULL;
+                struct nsrun_plan *plan = NULL;
+                struct nsrun_error err = {0};
+
+                assert_int_equal(nsrun_policy_set(policy, "ro", shown, &err), 0);
+                assert_int_equal(nsrun_plan_new(policy, &plan, &err), 0);
+                assert_int_equal(nsrun_start(plan, NULL, &sandbox, &err), 0);
+                expect_end(sandbox, 0, 0);
+                assert_null(nsrun_sandbox_free(sandbox));
+                sandbox = NULL;
+                assert_int_equal(rename(swapped, aside), 0);
+                assert_int_equal(symlink("aside", swapped), 0);
+                expect_error(nsrun_start(plan, NULL, &sandbox, &err), -ELOOP, NSRUN_STAGE_MOUNT, &err, line);
+                assert_null(sandbox);
+                assert_int_equal(unlink(swapped), 0);
+                assert_int_equal(rename(aside, swapped), 0);
+                assert_null(nsrun_plan_free(plan));
+                assert_null(nsrun_policy_free(policy));
+        }
+}
+
 TEST(a_missing_nsrun_init_is_named) {
         const struct site *s = *state;
         _cleanup_free_ char *saved = strdup(getenv("NSRUN_INIT")), *path = path_of(s->root, "absent");

@@ -209,6 +209,7 @@ TEST(what_can_not_be_is_refused) {
         EXPECT_REFUSED(op.target = (char *)"x");
         EXPECT_REFUSED(op.kind = PLAN_BIND);
         EXPECT_REFUSED(op.kind = PLAN_BIND; op.source = (char *)"x");
+        EXPECT_REFUSED(op.kind = PLAN_COVER); /* its target is not in /proc */
         EXPECT_REFUSED(op.kind = PLAN_FILE);
         EXPECT_REFUSED(op.kind = PLAN_SYMLINK);
         EXPECT_REFUSED(op.kind = PLAN_OVERLAY; op.source = (char *)"/s");
