@@ -13,8 +13,8 @@ const struct cause causes[NSRUN_ERROR_COUNT] = {
               "user namespaces are switched off", "sudo sysctl -w user.max_user_namespaces=15000",
               "a_limit_of_no_namespaces_is_named"),
         CAUSE(NSRUN_ERROR_APPARMOR, NSRUN_STAGE_NAMESPACE,
-              "The sysctl kernel.apparmor_restrict_unprivileged_userns is 1, as on Ubuntu, and nsrun has "
-              "no profile.",
+              "kernel.apparmor_restrict_unprivileged_userns is 1, as on Ubuntu, without a profile, or the "
+              "profile forbids them.",
               "AppArmor restricts user namespaces to programs with a profile",
               "give nsrun a profile that allows userns (nsrun-hosts(7), APPARMOR), or: sudo sysctl -w "
               "kernel.apparmor_restrict_unprivileged_userns=0",

@@ -13,6 +13,7 @@
 #include "disk/rundir.h"
 #include "doctor.h"
 #include "host/user.h"
+#include "launch/launch.h"
 #include "policy/policy.h"
 #include "run/cgroup_place.h"
 
@@ -247,6 +248,16 @@ static char *spell_apparmor_fix(void) {
                       : NULL;
 }
 
+/* Whether what started nsrun is confined, and nsrun with it, by a profile without namespaces. */
+static bool is_refused_by_apparmor(void) {
+        struct nsrun_error error = {0};
+        size_t i = 0;
+
+        while (launch_trials[i].namespaces != CLONE_NEWUSER)
+                i++;
+        return launch_try(&launch_trials[i], &error) < 0 && error.id == NSRUN_ERROR_APPARMOR;
+}
+
 /* A confined nsrun may be refused what its profile doesn't say, one without a profile what namespaces are
  * for. */
 static void say_apparmor(struct doctor *d) {
@@ -256,7 +267,8 @@ static void say_apparmor(struct doctor *d) {
         read_line_of("/sys/module/apparmor/parameters/enabled", enabled);
         read_line_of("/proc/self/attr/apparmor/current", profile);
         read_line_of("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", restricts);
-        if (*restricts == '1' && geteuid() != 0 && (!*profile || streq(profile, "unconfined"))) {
+        if ((*restricts == '1' && geteuid() != 0 && (!*profile || streq(profile, "unconfined"))) ||
+            is_refused_by_apparmor()) {
                 fix = spell_apparmor_fix();
                 d->has_failed |= !fix;
                 doctor_add(d, "AppArmor", DOCTOR_DEGRADED, "no profile allows user namespaces to nsrun",

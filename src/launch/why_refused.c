@@ -18,21 +18,23 @@
 /* So many namespaces are never used up by chance. */
 #define BOUND_ENOUGH 15000UL
 
+#define APPARMOR_LABEL "/proc/self/attr/apparmor/current"
+
 enum {
         MOST_ANCESTORS = 64, /* processes around this one that are asked what they see */
 };
 
-/* Makes a namespace and mounts in it, since Ubuntu's AppArmor lets it be made
- * and then denies what it is for.  *ret_use: -errno of the use, or 0. */
-static int probe_namespace(int *ret_use) {
+/* Makes namespaces of these kinds and mounts in them if it may, since a security module may let them be
+ * made and then deny what they are for.  *ret_use: -errno of the use, or 0. */
+static int probe_namespace(uint64_t kinds, int *ret_use) {
         siginfo_t info = {.si_status = 0};
         int pidfd = -EBADF, r;
 
-        r = sys_clone_namespaces(CLONE_NEWUSER | CLONE_NEWNS, &pidfd);
+        r = sys_clone_namespaces(kinds, &pidfd);
         if (r < 0)
                 return r;
         if (r == 0) {
-                r = sys_mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
+                r = kinds & CLONE_NEWNS ? sys_mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) : 0;
                 _exit(-r & 0xff);
         }
         r = sys_waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED);
@@ -387,6 +389,7 @@ int launch_explain_kinds(int r, uint64_t kinds, struct nsrun_error *err) {
         struct stat st;
         size_t found;
         int use = 0, made;
+        bool is_unusable;
 
         if (!err)
                 return r;
@@ -409,7 +412,7 @@ int launch_explain_kinds(int r, uint64_t kinds, struct nsrun_error *err) {
         if (explain_outer_nsrun(r, kinds, err) < 0)
                 return r;
         found = find_switch(kinds, r);
-        made = probe_namespace(&use);
+        made = probe_namespace(CLONE_NEWUSER | CLONE_NEWNS, &use);
         /* Ubuntu's lets the namespace be made: in a container on one its filter is the first to refuse. */
         if (found < ARRAY_SIZE(switches) &&
             !(switches[found].cause == NSRUN_ERROR_APPARMOR && made == -EPERM && has_filter()))
@@ -421,6 +424,12 @@ int launch_explain_kinds(int r, uint64_t kinds, struct nsrun_error *err) {
         if (has_filter())
                 return explain_filter(made < 0 ? NSRUN_ERROR_FILTER_USERNS : NSRUN_ERROR_FILTER_MOUNTS, r,
                                       err);
-        return error_cause(err, made >= 0 && use < 0 ? NSRUN_ERROR_MODULE : NSRUN_ERROR_NAMESPACES_REFUSED,
-                           r, NULL);
+        /* The kernel itself never says EACCES here. */
+        if (made == -EACCES && file_says(APPARMOR_LABEL, "(enforce)"))
+                return error_cause_with(
+                        err, NSRUN_ERROR_APPARMOR, r, APPARMOR_LABEL,
+                        "give nsrun a profile that allows userns (nsrun-hosts(7), APPARMOR)");
+        /* A mount namespace takes a capability in the new user namespace, which a module may deny, too. */
+        is_unusable = made >= 0 ? use < 0 : made == -EPERM && probe_namespace(CLONE_NEWUSER, &use) >= 0;
+        return error_cause(err, is_unusable ? NSRUN_ERROR_MODULE : NSRUN_ERROR_NAMESPACES_REFUSED, r, NULL);
 }
