@@ -59,7 +59,7 @@ static bool has_glob(const struct protected_folder *f, const char *name) {
 }
 
 /* Another run's link, in whichever folder of this one's it lies. */
-static int take_link(struct settling *s, const char *path, const char *text) {
+static int take_others_link(struct settling *s, const char *path, const char *text) {
         int r = 0;
 
         for (size_t i = 0; i < s->names->n && r >= 0; i++) {
@@ -86,7 +86,7 @@ static int doubt_young(struct settling *s, nsrun_unused const struct protected_f
 }
 
 /* A dead run's links may have been changed by the user since. */
-static bool is_alive(int base, const char *name, struct timespec *ret_begin) {
+static bool is_run_alive(int base, const char *name, struct timespec *ret_begin) {
         char path[NAME_MAX + sizeof("/lock")];
         _cleanup_close_ int lock = -EBADF;
         struct stat st;
@@ -111,7 +111,7 @@ static int take_links(struct settling *s, int fd) {
                 text = at + strlen(at) + 1;
                 if (text >= bytes + n)
                         break;
-                r = take_link(s, at, text);
+                r = take_others_link(s, at, text);
         }
         return r;
 }
@@ -126,7 +126,7 @@ static int look_at_run(void *data, int base, const struct dirent *entry) {
                 return 0;
         (void)snprintf(path, sizeof(path), "%s/" LINKS_FILE, entry->d_name);
         fd = openat(base, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if ((fd < 0 && !s->has_links) || !is_alive(base, entry->d_name, &s->begin))
+        if ((fd < 0 && !s->has_links) || !is_run_alive(base, entry->d_name, &s->begin))
                 return 0;
         r = fd >= 0 ? take_links(s, fd) : 0;
         return r < 0 ? r : each_link(s, doubt_young);
@@ -146,8 +146,8 @@ static int look_at_link(struct settling *s, const struct protected_folder *f, st
 }
 
 /* -EAGAIN: something else lies there meanwhile. */
-static int look_again(nsrun_unused struct settling *s, const struct protected_folder *f,
-                      struct protected_name *n) {
+static int look_at_link_again(nsrun_unused struct settling *s, const struct protected_folder *f,
+                              struct protected_name *n) {
         _cleanup_free_ char *text = n->is_known ? NULL : protected_read_link(f->fd, n->name);
         struct stat st;
 
@@ -158,13 +158,13 @@ static int look_again(nsrun_unused struct settling *s, const struct protected_fo
         return is_same_entry(&n->st, &st) && (!text || streq(text, n->link)) ? 0 : -EAGAIN;
 }
 
-static int doubt(nsrun_unused struct settling *s, nsrun_unused const struct protected_folder *f,
-                 struct protected_name *n) {
+static int links_doubt(nsrun_unused struct settling *s, nsrun_unused const struct protected_folder *f,
+                       struct protected_name *n) {
         n->is_unsure = !n->is_known;
         return 0;
 }
 
-static int settle(struct settling *s, int base) {
+static int settle_by_runs(struct settling *s, int base) {
         int r = -EAGAIN;
 
         for (unsigned i = 0; i < TRIES && r == -EAGAIN; i++) {
@@ -172,9 +172,9 @@ static int settle(struct settling *s, int base) {
                 if (r >= 0)
                         r = folder_each(base, look_at_run, s);
                 if (r >= 0)
-                        r = each_link(s, look_again);
+                        r = each_link(s, look_at_link_again);
         }
-        return r == -ENOMEM ? r : r < 0 ? each_link(s, doubt) : 0;
+        return r == -ENOMEM ? r : r < 0 ? each_link(s, links_doubt) : 0;
 }
 
 /* What the session has written; what it hasn't it was unsure of. */
@@ -183,7 +183,7 @@ static int settle_by_session(struct settling *s, const char *session) {
         _cleanup_close_ int fd = path ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -EBADF;
         int r = !path ? -ENOMEM : fd >= 0 ? take_links(s, fd) : 0;
 
-        return r < 0 || fd < 0 ? r : each_link(s, doubt);
+        return r < 0 || fd < 0 ? r : each_link(s, links_doubt);
 }
 
 static int add_own(struct settling *s, const struct protected_folder *f, struct protected_name *n) {
@@ -221,8 +221,8 @@ int links_settle(struct protected_names *names, const struct rundir *u, const ch
         if (!u->path)
                 return 0;
         s.own = path_basename(u->path);
-        if (u->has_others || each_link(&s, look_again) == -EAGAIN)
-                r = settle(&s, u->base_fd);
+        if (u->has_others || each_link(&s, look_at_link_again) == -EAGAIN)
+                r = settle_by_runs(&s, u->base_fd);
         return r < 0 ? r : write_own(&s, u->dir_fd);
 }
 
