@@ -43,6 +43,16 @@ static void raw_free(struct plan_raw *raw) {
 #define FREE_FILTER(member)         seccomp_loaded_clear(&plan->member);
 #define FREE(kind, member)          FREE_##kind(member)
 
+bool plan_needs_rundir(const struct nsrun_plan *plan) {
+        if (plan->rundir || plan->has_stubs ||
+            (plan->has_overlays && plan->backing == POLICY_BACKING_DISK))
+                return true;
+        STRV_FOREACH (entry, plan->join ? NULL : plan->present)
+                if (strstr(strstr(*entry, "//") + 2, "//"))
+                        return true;
+        return false;
+}
+
 void plan_free(struct nsrun_plan *plan) {
         if (!plan)
                 return;

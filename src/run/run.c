@@ -391,8 +391,19 @@ static void judge_replaced(struct run *run, int r) {
         (void)launch_signal(&run->launch, SIGKILL);
 }
 
+static void make_killed(void *data) {
+        struct run *run = data;
+
+        if (!run->record_path && run->kept_by && !run->kept_by->session &&
+            rundir_make(&run->rundir, NULL) >= 0)
+                run->record_path = strdup(run->rundir.path);
+        write_down_kept(run);
+}
+
 void run_take_appeared(struct run *run) {
         write_down_kept(run);
+        run->protected.make_killed = make_killed;
+        run->protected.data = run;
         judge_replaced(run, protected_take(&run->protected, run->launch.pid));
 }
 

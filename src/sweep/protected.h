@@ -28,6 +28,9 @@ struct protected_names {
         struct protected_aside *asides; /* what protected_take() has renamed; at most KEPT_MOST_NEW */
         size_t n_asides;
         struct killed *killed; /* the caller's; NULL: there is none yet */
+        /* Makes that, when something is first taken away while the command runs. */
+        void (*make_killed)(void *data);
+        void *data;
         char **links;          /* what it has removed */
         size_t n_others;       /* what is renamed, and isn't kept: it is too much */
         size_t n_repeated;     /* what has gone between the first and the last of a name */

@@ -186,9 +186,12 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
         _cleanup_close_ int parent = open_folder_of(l, name, &folder);
         const char *base = path_basename(name);
         bool is_too_much = l->all->n_asides >= KEPT_MOST_NEW;
-        struct killed *killed = l->all->killed;
+        struct killed *killed;
         int r = parent < 0 || path ? parent : -ENOMEM;
 
+        if (r >= 0 && l->is_early && !l->all->killed)
+                l->all->make_killed(l->all->data);
+        killed = l->all->killed;
         if (r >= 0)
                 r = killed && !is_too_much ? killed_take(killed, parent, base, path, &away) : -EXDEV;
         /* Globs like [!.]* leave names with a dot out. */

@@ -35,7 +35,7 @@ static int each_link(struct settling *s, int (*visit)(struct settling *s, const 
         int r = 0;
 
         for (size_t i = 0; i < s->names->n; i++)
-                for (size_t j = 0; j < s->names->folders[i].n_names && r >= 0; j++)
+                for (size_t j = 0; j < s->names->folders[i].n_names && r == 0; j++)
                         if (s->names->folders[i].names[j].link)
                                 r = visit(s, &s->names->folders[i], &s->names->folders[i].names[j]);
         return r;
@@ -212,18 +212,42 @@ static int write_own(struct settling *s, int dir) {
         return 0;
 }
 
-int links_settle(struct protected_names *names, const struct rundir *u, const char *session) {
+static int is_link(nsrun_unused struct settling *s, nsrun_unused const struct protected_folder *f,
+                   nsrun_unused struct protected_name *n) {
+        return 1;
+}
+
+/* Without a run directory, since there were no links: another run may know of some that are gone at this
+ * moment. */
+static int settle_without(struct settling *s, struct rundir *u) {
+        _cleanup_free_ char *path = NULL;
+        _cleanup_close_ int base = -EBADF;
+        int r = rundir_find_base(&path, NULL);
+
+        base = r < 0 ? r : open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (base < 0)
+                return r == -ENOMEM ? r : 0;
+        s->own = "";
+        r = settle_by_runs(s, base);
+        if (r >= 0 && each_link(s, is_link) > 0 && rundir_make(u, NULL) == -ENOMEM)
+                r = -ENOMEM;
+        return r;
+}
+
+int links_settle(struct protected_names *names, struct rundir *u, const char *session) {
         struct settling s = {.names = names};
         int r = 0;
 
         if (session)
                 return settle_by_session(&s, session);
         if (!u->path)
-                return 0;
-        s.own = path_basename(u->path);
-        if (u->has_others || each_link(&s, look_at_link_again) == -EAGAIN)
-                r = settle_by_runs(&s, u->base_fd);
-        return r < 0 ? r : write_own(&s, u->dir_fd);
+                r = names->n > 0 ? settle_without(&s, u) : 0;
+        else {
+                s.own = path_basename(u->path);
+                if (u->has_others || each_link(&s, look_at_link_again) == -EAGAIN)
+                        r = settle_by_runs(&s, u->base_fd);
+        }
+        return r < 0 || !u->path ? r : write_own(&s, u->dir_fd);
 }
 
 /* ------------------------------------------------------------------------------ put back */

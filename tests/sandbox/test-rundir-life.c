@@ -341,8 +341,7 @@ TEST_WITH(an_overlay_on_a_full_disk_says_so_and_the_run_goes_on, setup, site_tea
                 "echo x >>lower && echo added; cat lower; "
                 "rm big; echo small >small && cat small";
         const struct site *s = *state;
-        _cleanup_free_ char *expected = text_of("dd 1\nlower\nsmall\nstatus 0\n%s/nsrun\n", s->cache),
-                            *roomy = text_of("dd 0\nadded\nlower\nx\nsmall\nstatus 0\n%s/nsrun\n", s->cache);
+        _cleanup_free_ char *expected = text_of("dd 1\nlower\nsmall\nstatus 0\n%s/nsrun\n", s->cache);
         _cleanup_outcome_ struct outcome o = {0};
 
         want_overlays(s);
@@ -351,7 +350,7 @@ TEST_WITH(an_overlay_on_a_full_disk_says_so_and_the_run_goes_on, setup, site_tea
         expect_in(o.err, "No space left on device");
         /* The same elsewhere, and with more room. */
         run_on_disk(s, "mode=0700,size=128k", "tmpfs", command, &o);
-        expect_out(&o, roomy);
+        expect_out(&o, "dd 0\nadded\nlower\nx\nsmall\nstatus 0\n");
 }
 
 int main(void) {
