@@ -44,8 +44,7 @@ static void raw_free(struct plan_raw *raw) {
 #define FREE(kind, member)          FREE_##kind(member)
 
 bool plan_needs_rundir(const struct nsrun_plan *plan) {
-        if (plan->rundir || plan->has_stubs ||
-            (plan->has_overlays && plan->backing == POLICY_BACKING_DISK))
+        if (plan->rundir || plan->has_stubs || (plan->has_overlays && plan->backing == POLICY_BACKING_DISK))
                 return true;
         STRV_FOREACH (entry, plan->join ? NULL : plan->present)
                 if (strstr(strstr(*entry, "//") + 2, "//"))

@@ -230,8 +230,8 @@ void plan_free(struct nsrun_plan *plan);
  * without the mark.  Two that are the same are one.  `inode`: what the inode is said to be; 0: what it is.
  * NULL for want of memory. */
 char *hidden_identity(const char *path, uint64_t inode);
-/* plan.c: whether a run of the plan needs a run directory: for overlays' layers, a scratch folder, or stubs; or
- * to tell other runs of the protected symlinks that the command may replace (sweep/protected_links.h). */
+/* plan.c: whether a run of the plan needs a run directory: for overlays' layers, a scratch folder, or stubs;
+ * or to tell other runs of the protected symlinks that the command may replace (sweep/protected_links.h). */
 bool plan_needs_rundir(const struct nsrun_plan *plan);
 static inline void plan_freep(struct nsrun_plan **plan) {
         plan_free(*plan);

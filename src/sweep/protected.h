@@ -31,9 +31,9 @@ struct protected_names {
         /* Makes that, when something is first taken away while the command runs. */
         void (*make_killed)(void *data);
         void *data;
-        char **links;          /* what it has removed */
-        size_t n_others;       /* what is renamed, and isn't kept: it is too much */
-        size_t n_repeated;     /* what has gone between the first and the last of a name */
+        char **links;      /* what it has removed */
+        size_t n_others;   /* what is renamed, and isn't kept: it is too much */
+        size_t n_repeated; /* what has gone between the first and the last of a name */
         struct covers *covers;
         bool lacks_covers;            /* what the host replaces isn't covered again */
         struct nsrun_error uncovered; /* why one of these is gone for good */
