@@ -39,8 +39,7 @@ static void set_acl(int folder, const char *path, const char *kind, const struct
         if (fsetxattr(fd, kind, acl, sizeof(*acl), 0) == 0)
                 return;
         assert_int_equal(errno, EOPNOTSUPP);
-        print_message("no ACLs in this file system\n");
-        skip();
+        skip_as_lacking("no ACLs in this file system");
 }
 
 static void expect_acl(int folder, const char *path, const struct acl *acl) {

@@ -48,26 +48,55 @@ static void ask(const struct site *s, const char *option, const char *script, st
         expect_status(ret, 0);
 }
 
+/* Leaves out the rows in which something answers before the kernel already: a filter that nsrun itself was
+ * started behind, as in a container, or a processor that has no way into the kernel for programs of 32 bits.
+ * Returns how many are left; `ret` has room for what the others answered. */
+static size_t keep_the_kernels(const struct site *s, struct row *rows, size_t n, char *ret, size_t size) {
+        _cleanup_free_ char *helper = helper_path("answer"), *script = script_of(rows, n, helper);
+        _cleanup_outcome_ struct outcome o = {0};
+        size_t n_kept = 0;
+        char *next;
+
+        run_outside(s, &o, script);
+        expect_status(&o, 0);
+        next = o.out;
+        for (size_t i = 0; i < n; i++) {
+                const char *line = strsep(&next, "\n");
+                _cleanup_free_ char *kernels = text_of("%s: kernel", rows[i].call);
+
+                if (streq(line, kernels))
+                        rows[n_kept++] = rows[i];
+                else
+                        (void)snprintf(ret + strlen(ret), size - strlen(ret), " %s;", line);
+        }
+        return n_kept;
+}
+
 /* `option` NULL: what a run has where nobody asks.  The control is the same sandbox
- * without a filter: there the kernel has the last word, unless nsrun itself was started
- * behind a filter, as in a container. */
-static void check(const struct site *s, const char *option, const struct row *rows, size_t n) {
-        _cleanup_free_ char *helper = helper_path("answer"), *host_script = script_of(rows, n, helper);
+ * without a filter: there the kernel has the last word. */
+static void check_rows(const struct site *s, const char *option, const struct row *rows, size_t n) {
         _cleanup_free_ char *script = script_of(rows, n, "/answer"), *expected = lines_of(rows, n, NULL);
         _cleanup_free_ char *all_kernel = lines_of(rows, n, "kernel");
         _cleanup_outcome_ struct outcome o = {0};
 
-        run_outside(s, &o, host_script);
-        if (!streq(o.out, all_kernel))
-                skip_because("skipped: something here answers before the kernel already:\n%s", o.out);
         ask(s, "--seccomp=none", script, &o);
         expect_out(&o, all_kernel);
         ask(s, option, script, &o);
         expect_out(&o, expected);
 }
+
+static void check(const struct site *s, const char *option, struct row *rows, size_t n) {
+        char others[2048] = "";
+        size_t n_kept = keep_the_kernels(s, rows, n, others, sizeof(others));
+
+        if (n_kept > 0)
+                check_rows(s, option, rows, n_kept);
+        if (n_kept < n)
+                skip_as_lacking("here answers something else than the kernel:%s", others);
+}
 #define CHECK(site, option, ...)                             \
         do {                                                 \
-                const struct row rows[] = {__VA_ARGS__};     \
+                struct row rows[] = {__VA_ARGS__};           \
                 check(site, option, rows, ARRAY_SIZE(rows)); \
         } while (0)
 

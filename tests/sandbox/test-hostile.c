@@ -368,7 +368,9 @@ static void stage_small_cache(void *data) {
                 stage_fail("a small cache");
 }
 
-/* Where overlayfs can't make what it needs it mounts all the same, but read-only. */
+/* Where overlayfs can't make what it needs it mounts all the same, but read-only.  Where it took the last
+ * room itself, which the kernel may give back to it meanwhile, the command finds a full disk as on the host.
+ */
 TEST(an_overlay_is_writable_or_refused) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered"), *full = path_of(s->cache, "nsrun");
@@ -396,8 +398,10 @@ TEST(an_overlay_is_writable_or_refused) {
                         n_ran++;
                         continue;
                 }
-                expect_status(&o, 125);
                 expect_out(&o, "");
+                if (streq(o.err, "sh: 1: cannot create ../layered/file: No space left on device\n"))
+                        continue;
+                expect_status(&o, 125);
                 expect_in(o.err, ": No space left on device");
                 n_no_room += streq(o.err, line);
         }
@@ -528,7 +532,7 @@ TEST(what_is_there_and_can_not_be_executed_is_126) {
         assert_true(writer >= 0);
         run_outside(s, &o, "./busy");
         if (o.status == 0)
-                skip_because("this kernel executes what is open for writing (Linux 6.11 and 6.12)");
+                skip_as_lacking("this kernel executes what is open for writing (Linux 6.11 and 6.12)");
         RUN(s, &o, "--", "./busy");
         expect_refusal(&o, 126, "nsrun: command can't be executed: ./busy: Text file busy");
 }
