@@ -13,8 +13,6 @@ void child_free(struct child *c) {
 
         for (size_t i = 0; i < ARRAY_SIZE(f->stdio); i++)
                 close_fdp(&f->stdio[i]);
-        for (size_t i = 0; i < ARRAY_SIZE(c->lifted); i++)
-                close_fdp(&c->lifted[i]);
         close_fdp(&c->socket);
         close_fdp(&init->report_fd);
         close_fdp(&init->supervisor_fd);
@@ -62,10 +60,7 @@ int child_open_socket(int *ret_own, int *ret_child, struct nsrun_error *err) {
         if (r >= 0) {
                 *ret_own = ends[0];
                 *ret_child = ends[1];
-                r = fd_lift(ret_own);
         }
-        if (r >= 0)
-                r = fd_lift(ret_child);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no sockets to hear of the command by",
                                  NULL);
@@ -82,8 +77,6 @@ int child_open_control(struct child *c, struct launch *l, struct nsrun_error *er
         int *fd = &c->b.facts.init.control_fd, r;
 
         r = *fd = sys_eventfd();
-        if (r >= 0)
-                r = fd_lift(fd);
         if (r >= 0) {
                 l->control_fd = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
                 r = l->control_fd < 0 ? -errno : 0;
@@ -107,14 +100,10 @@ static int child_open_init(struct child *c, struct nsrun_error *err) {
         if (!c->params->init_path)
                 return 0;
         r = f->init_fd = sys_open(AT_FDCWD, c->params->init_path, O_PATH, 0);
-        if (r >= 0)
-                r = fd_lift(&f->init_fd);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, c->params->init_path,
                                  "nsrun-init can't be opened", "install nsrun completely");
         r = f->init_data_fd = sys_memfd("nsrun-init");
-        if (r >= 0)
-                r = fd_lift(&f->init_data_fd);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "no memory to tell nsrun-init by",
                                  NULL);

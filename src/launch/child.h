@@ -13,7 +13,6 @@ struct child {
         const struct nsrun_plan *plan;
         const struct launch_params *params;
         struct blueprint b; /* what the child is told */
-        int lifted[2];      /* copies of the run directory's descriptors, if they had numbers 0, 1 or 2 */
         int socket;         /* this side's end of a join's reaper_socket */
         int *held;          /* b.held's memory */
         struct sock_filter *owned_filter;
@@ -55,7 +54,7 @@ struct child {
                                         .exec_fd = -EBADF,                      \
                                         .join_pidfd = -EBADF,                   \
                                         .console_socket = -EBADF}}},            \
-                .lifted = {-EBADF, -EBADF}, .socket = -EBADF,                   \
+                .socket = -EBADF,                                               \
         }
 
 /* What is one life's own; launch_start() has what all do.  Each function returns -errno with *err. */

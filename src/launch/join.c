@@ -179,8 +179,6 @@ static void describe_reaper(struct child *c, struct init *init) {
 static int open_proc(int *ret, struct nsrun_error *err) {
         int r = *ret = sys_open(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0);
 
-        if (r >= 0)
-                r = fd_lift(ret);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_NAMESPACE, r, "/proc",
                                  "the host's processes can't be listed",
@@ -196,8 +194,6 @@ static int join_describe(struct child *c, struct launch *l, struct nsrun_error *
 
         describe_reaper(c, init);
         r = init->session_fd = record_open_process(&join->init);
-        if (r >= 0)
-                r = fd_lift(&init->session_fd);
         if (r < 0)
                 return join_fail(c, &nobody, r, err);
         if (!join->isolates_commands)

@@ -7,15 +7,14 @@
 #include <sys/wait.h>
 
 #include "base/causes.h"
+#include "base/closed_streams.h"
 #include "base/file.h"
 #include "base/stream.h"
 #include "child.h"
 #include "plan/verify.h"
 
-/* Makes copies, with numbers above 2, of the descriptors that become the child's 0, 1 and 2, and of nsrun's
- * own that have one of these numbers and would be overwritten. */
-static int open_stdio(struct child *c, struct launch_params *params, struct nsrun_error *err) {
-        int *const in_the_way[] = {&params->rundir_fd, &params->lock_fd};
+/* Makes copies, with numbers above 2, of the descriptors that become the child's 0, 1 and 2. */
+static int open_stdio(struct child *c, const struct launch_params *params, struct nsrun_error *err) {
         int r = 0;
 
         if (!params->stdio)
@@ -23,14 +22,11 @@ static int open_stdio(struct child *c, struct launch_params *params, struct nsru
         for (int i = 0; i <= 2 && r >= 0; i++) {
                 if (params->stdio[i] >= 0)
                         r = c->b.facts.stdio[i] = fcntl(params->stdio[i], F_DUPFD_CLOEXEC, 3);
-                else if (fcntl(i, F_GETFD) < 0)
+                else if (closed_streams_has(i))
                         /* In place of one that is neither given nor open in the caller: pid 1, which closes
                          * the command's streams, must not have a descriptor of its own under that number. */
                         r = c->b.facts.stdio[i] = null_open(O_RDWR, err);
         }
-        for (size_t i = 0; i < ARRAY_SIZE(in_the_way) && r >= 0; i++)
-                if (*in_the_way[i] >= 0 && *in_the_way[i] <= 2)
-                        r = *in_the_way[i] = c->lifted[i] = fcntl(*in_the_way[i], F_DUPFD_CLOEXEC, 3);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, -errno, NULL,
                                  "the command's standard streams can't be had", NULL);
@@ -48,12 +44,6 @@ static int open_descriptors(struct child *c, int *ret_report, struct nsrun_error
                 init->report_fd = ends[1];
                 r = init->supervisor_fd = sys_pidfd_open(getpid());
         }
-        if (r >= 0)
-                r = fd_lift(&read_end);
-        if (r >= 0)
-                r = fd_lift(&init->report_fd);
-        if (r >= 0)
-                r = fd_lift(&init->supervisor_fd);
         if (r < 0)
                 return r == -ENOSYS || r == -EPERM
                                ? error_cause(err,

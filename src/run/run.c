@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "base/closed_streams.h"
 #include "base/degraded.h"
 #include "base/file.h"
 #include "base/path.h"
@@ -206,8 +207,8 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
         return r;
 }
 
-int run_begin(const struct nsrun_plan *plan, const struct run_params *params, struct run *ret,
-              struct nsrun_error *err) {
+static int begin_all(const struct nsrun_plan *plan, const struct run_params *params, struct run *ret,
+                     struct nsrun_error *err) {
         struct launch_params launch_params = params->launch;
         struct run run = RUN_INIT;
         int r;
@@ -286,6 +287,16 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
                 run.shown = shown_begin(plan, run.launch.pid, run.degraded);
         *ret = run;
         return 0;
+}
+
+int run_begin(const struct nsrun_plan *plan, const struct run_params *params, struct run *ret,
+              struct nsrun_error *err) {
+        int r;
+
+        closed_streams_hold();
+        r = begin_all(plan, params, ret, err);
+        closed_streams_release();
+        return r;
 }
 
 int run_take_report(struct run *run, struct launch_report *ret, struct nsrun_error *err) {

@@ -261,6 +261,20 @@ TEST(closed_standard_streams_stay_closed) {
         expect_in(seen, "fd 0\nfd 1\nmount ");
 }
 
+/* There the run has a run directory, links that it keeps, and a repository whose settings it reads. */
+TEST(closed_standard_streams_stay_closed_in_a_repository) {
+        const struct site *s = *state;
+        _cleanup_free_ char *path = path_of(s->project, "seen"), *seen = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_outside(s, &o, "git init -q . && echo x >real && ln -s real .envrc");
+        expect_status(&o, 0);
+        copy_helper(s, "look");
+        assert_int_equal(in_another_host(s, start_with_closed_streams), 7);
+        seen = file_text(path);
+        expect_in(seen, "fd 0\nfd 1\nmount ");
+}
+
 /* ------------------------------------------------------- what was left to the start */
 
 /* Writes the notes of a run with this /proc to the project's file "notes". */
