@@ -5,51 +5,65 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "sys.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned n_holders;
-static ino_t held[3]; /* 0: none */
+static struct stat held[3]; /* st_ino 0: none */
 
-static ino_t inode_of(int fd) {
+static bool is_held(int fd) {
         struct stat st;
 
-        return fstat(fd, &st) < 0 ? 0 : st.st_ino;
+        return held[fd].st_ino && sys_fstat(fd, &st) >= 0 && st.st_ino == held[fd].st_ino &&
+               st.st_dev == held[fd].st_dev;
 }
 
-void closed_streams_hold(void) {
-        (void)pthread_mutex_lock(&lock);
-        for (int i = 0; n_holders == 0 && i <= 2; i++) {
-                int fd = fcntl(i, F_GETFD) < 0 ? sys_memfd("nsrun-closed") : -EBADF;
-
-                /* Another thread's may have got the number. */
-                if (fd == i)
-                        held[i] = inode_of(fd);
-                else if (fd >= 0)
-                        (void)close(fd);
+static void drop(void) {
+        for (int i = 0; i <= 2; i++) {
+                if (is_held(i))
+                        (void)sys_close(i);
+                held[i].st_ino = 0;
         }
-        n_holders++;
+}
+
+static int hold(int stream) {
+        int fd = sys_memfd("nsrun-closed");
+        int r = fd == stream ? sys_fstat(fd, &held[stream]) : fd;
+
+        /* Another of the caller's threads may have got the stream's number. */
+        if (fd >= 0 && (fd != stream || r < 0))
+                (void)sys_close(fd);
+        return r < 0 ? r : 0;
+}
+
+int closed_streams_hold(void) {
+        int r = 0;
+
+        (void)pthread_mutex_lock(&lock);
+        for (int i = 0; i <= 2 && r >= 0; i++)
+                if (fcntl(i, F_GETFD) < 0)
+                        r = hold(i);
+        if (r >= 0)
+                n_holders++;
+        else if (n_holders == 0)
+                drop();
         (void)pthread_mutex_unlock(&lock);
+        return r;
 }
 
 void closed_streams_release(void) {
         (void)pthread_mutex_lock(&lock);
-        n_holders--;
-        for (int i = 0; n_holders == 0 && i <= 2; i++) {
-                if (held[i] && inode_of(i) == held[i])
-                        (void)close(i);
-                held[i] = 0;
-        }
+        if (--n_holders == 0)
+                drop();
         (void)pthread_mutex_unlock(&lock);
 }
 
 bool closed_streams_has(int fd) {
-        bool is_held;
+        bool r;
 
         (void)pthread_mutex_lock(&lock);
-        is_held = fd >= 0 && fd <= 2 && held[fd];
+        r = is_held(fd);
         (void)pthread_mutex_unlock(&lock);
-        return is_held;
+        return r;
 }

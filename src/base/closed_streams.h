@@ -5,13 +5,13 @@
 #include <stdbool.h>
 
 /* Until the release no descriptor that is opened gets the number of a standard stream that is closed: the
- * command would have it as its stream, or it would be closed in a stream's place.  What holds the numbers
- * ends at the exec.  May be called by several threads, and again before the release; where there is no
- * memory for that, nothing is held. */
-void closed_streams_hold(void);
+ * command would have it as its stream, or it would be closed in a stream's place.  The files that hold the
+ * numbers are closed by a child's exec(2).  For several threads at once, and for one several times; each has
+ * a release.  0, or sys_memfd()'s error: then nothing is held, nor to be released. */
+int closed_streams_hold(void);
 
-/* The streams are closed again, unless somebody has opened them meanwhile. */
+/* The last one's closes the streams again, unless the caller has opened them meanwhile. */
 void closed_streams_release(void);
 
-/* Whether the number is held, and the stream closed. */
+/* Whether the number, 0 to 2, is held, and the caller's stream closed. */
 bool closed_streams_has(int fd);

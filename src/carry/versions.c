@@ -146,8 +146,6 @@ static int open_versions(struct versions *versions, const struct nsrun_plan *pla
                 const struct private_folder folder = {f->path, rundir, k, versions->kept_by};
 
                 f->held = open(f->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-                if (f->held >= 0 && fd_lift(&f->held) < 0)
-                        return -ENOMEM;
                 f->is_folder = f->held >= 0 && fstat(f->held, &f->host) == 0 && S_ISDIR(f->host.st_mode);
                 if (!plan->join)
                         r = !f->is_folder        ? make_version(versions, rundir, k)

@@ -83,8 +83,6 @@ static int begin_display(const struct nsrun_plan *plan, struct desktop *d, struc
 
         r = d->wayland = desktop_connect(plan->wayland);
         if (r >= 0)
-                r = fd_lift(&d->wayland);
-        if (r >= 0)
                 r = wayland_find_contexts(d->wayland, &d->contexts);
         /* It had some when the plan was made. */
         if (r == 0)
@@ -95,10 +93,7 @@ static int begin_display(const struct nsrun_plan *plan, struct desktop *d, struc
                 return display_fail(plan, r, err);
         d->display_socket = ends[0];
         d->display_given = ends[1];
-        r = fd_lift(&d->display_socket);
-        if (r >= 0)
-                r = fd_lift(&d->display_given);
-        return r < 0 ? display_fail(plan, r, err) : 0;
+        return 0;
 }
 
 static int begin_browser(struct desktop *d, struct nsrun_error *err) {
@@ -166,8 +161,7 @@ static int make_context(struct desktop *d) {
                 return r;
         d->display_life = ends[0];
         other = ends[1];
-        r = fd_lift(&d->display_life);
-        return r < 0 ? r : wayland_make_context(d->wayland, d->contexts, listener, other);
+        return wayland_make_context(d->wayland, d->contexts, listener, other);
 }
 
 int desktop_finish(const struct nsrun_plan *plan, struct desktop *d, struct nsrun_error *err) {

@@ -47,11 +47,6 @@ int give_pair(struct given *g, int *ret_other) {
         if (r < 0)
                 return r;
         *ret_other = ends[0];
-        r = fd_lift(ret_other);
-        if (r < 0) {
-                (void)close(ends[1]);
-                return r;
-        }
         return give(g, ends[1]);
 }
 

@@ -291,9 +291,12 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
 
 int run_begin(const struct nsrun_plan *plan, const struct run_params *params, struct run *ret,
               struct nsrun_error *err) {
-        int r;
+        int r = closed_streams_hold();
 
-        closed_streams_hold();
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                 "the standard streams that are closed can't be kept so",
+                                 FILTER_HINT_FOR(r, "memfd_create"));
         r = begin_all(plan, params, ret, err);
         closed_streams_release();
         return r;

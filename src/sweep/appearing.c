@@ -55,7 +55,7 @@ struct appearing *appearing_new(void) {
                 return NULL;
         a->fd = a->inotify = -EBADF;
         a->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-        return a->timer < 0 || fd_lift(&a->timer) < 0 || set_delay(a, false) < 0 ? appearing_free(a) : a;
+        return a->timer < 0 || set_delay(a, false) < 0 ? appearing_free(a) : a;
 }
 
 /* For good.  Something can't be watched, or was missed: the user's instances or watches are used up, or the

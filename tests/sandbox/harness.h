@@ -219,6 +219,7 @@ static inline bool has_scopes(void) {
                 print_message("\n");        \
                 skip();                     \
         } while (0)
-/* The same where the kernel, the file system or the processor has none of what the test is about, asked
- * without nsrun: no package mends that, and scripts/check tells it and goes on. */
+/* The same where the machine has no way into the kernel for programs of 32 bits, found without nsrun: no
+ * package and no setting mends that, and scripts/check tells it and goes on.  Whatever else is missing is a
+ * skip. */
 #define skip_as_lacking(...) skip_because("lacking: " __VA_ARGS__)

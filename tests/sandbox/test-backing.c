@@ -41,7 +41,7 @@ static void want_attributes(void) {
         _cleanup_close_ int fd = memfd_create("attributes", MFD_CLOEXEC);
 
         if (fsetxattr(fd, "user.test", "", 0, 0) < 0)
-                skip_as_lacking("this kernel's memory keeps no attributes");
+                skip_because("this kernel's memory keeps no attributes");
 }
 
 /* and, if nobody names a size, where there is enough of it. */

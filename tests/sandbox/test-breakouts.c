@@ -198,7 +198,7 @@ TEST(the_callers_keys_are_not_the_commands) {
 
         run(&request, &o);
         if (o.status == 122)
-                skip_as_lacking("this kernel has no keys");
+                skip_because("skipped: this kernel has no keys");
         expect_out(&o, "ok\nnsrun-secret: marzipan\n");
         outcome_clear(&o);
         request.argv = inside;
@@ -240,7 +240,7 @@ TEST(an_abstract_socket_of_the_host_is_out_of_reach) {
         const struct site *s = *state;
 
         if (!has_scopes())
-                skip_as_lacking("this kernel's Landlock has no scopes (ABI 6, Linux 6.12)");
+                skip_because("skipped: this kernel's Landlock has no scopes (ABI 6, Linux 6.12)");
         for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
                 _cleanup_free_ char *name = text_of("/tmp/.X11-unix/X%d-%zu", getpid(), i);
                 int fd = listen_abstract(name, kinds[i].type);
@@ -283,7 +283,7 @@ TEST(message_queues_of_the_host_are_not_there) {
         _cleanup_outcome_ struct outcome inside = {0}, outside = {0};
 
         if (queue < 0)
-                skip_as_lacking("no POSIX message queues: %s", strerror(errno));
+                skip_because("skipped: no POSIX message queues: %s", strerror(errno));
         try_inside(s, NULL, WORDS("queue-open", name), &inside);
         try_outside(s, NULL, WORDS("queue-open", name), &outside);
         (void)mq_close(queue);

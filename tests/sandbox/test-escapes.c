@@ -430,7 +430,7 @@ TEST(a_nested_proc_shows_no_more_than_the_sandboxs_own) {
         outcome_clear(&o);
         run(&(struct request){.argv = control}, &o);
         if (streq(o.out, refused))
-                skip_as_lacking("this host's own /proc is masked: nobody may mount a full one");
+                skip_because("this host's own /proc is masked: nobody may mount a full one");
         expect_out(&o, geteuid() == 0 ? "unshare: ok\nproc: ok\nmeminfo: ok\ncore_pattern: ok\n"
                                       : "unshare: ok\nproc: ok\nmeminfo: ok\n");
 }

@@ -91,7 +91,7 @@ TEST(a_low_port_is_the_commands_in_its_own_network_and_told_in_the_hosts) {
         _cleanup_outcome_ struct outcome none = {0}, allow = {0}, host = {0}, refused = {0}, high = {0};
 
         if (strtoul(first, NULL, 10) < 82)
-                skip_as_lacking("every port is everybody's here");
+                skip_because("every port is everybody's here");
         explained(s, &none, "--net=none", take);
         expect_status(&none, 0);
         explained(s, &allow, "--net=allow", take);

@@ -116,7 +116,7 @@ TEST_IF(geteuid() != 0, a_device_of_somebody_else_is_one_line, site_setup, site_
         struct desk d = {.nodes = NODES("kvm", "dri/renderD128"), .node = "/dev/kmsg"};
 
         if (access("/dev/kmsg", F_OK) < 0 || access("/dev/kmsg", W_OK) == 0)
-                skip_as_lacking("there is no /dev/kmsg, or this user may write to it");
+                skip_because("there is no /dev/kmsg, or this user may write to it");
         run_desk(s, &d, OPTIONS("--kvm"), "echo started", &o);
         expect_refusal(&o, 125,
                        "nsrun: --kvm: this user may not open the host's device: /dev/kvm; its mode (ls -l) "

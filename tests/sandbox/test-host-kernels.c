@@ -106,7 +106,7 @@ TEST(a_module_that_refuses_mounts_is_named) {
         _cleanup_outcome_ struct outcome o = {0};
 
         if (syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) < 0)
-                skip_as_lacking("this kernel has no Landlock");
+                skip_because("this kernel has no Landlock");
         run_on(s, stage_landlock, &(struct host){0}, NULL, NO_OPTIONS, "echo fine", &o);
         expect_host_refusal(&o, 125, line);
         run_on(s, stage_plain, &(struct host){0}, NULL, NO_OPTIONS, "echo fine", &o);

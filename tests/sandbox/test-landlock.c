@@ -126,10 +126,10 @@ static const char *const nothing[] = {NULL};
 static long landlock_abi(void) {
         return syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, 1U);
 }
-#define NEED_SCOPES()                                                                                     \
-        do {                                                                                              \
-                if (landlock_abi() < 6)                                                                   \
-                        skip_as_lacking("this kernel's Landlock has no scopes: ABI %ld", landlock_abi()); \
+#define NEED_SCOPES()                                                                                  \
+        do {                                                                                           \
+                if (landlock_abi() < 6)                                                                \
+                        skip_because("this kernel's Landlock has no scopes: ABI %ld", landlock_abi()); \
         } while (0)
 
 TEST(the_hosts_abstract_sockets_are_out_of_reach) {

@@ -4,6 +4,7 @@
  * ends with it. */
 #include <inttypes.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <time.h>
 
@@ -273,6 +274,38 @@ TEST(closed_standard_streams_stay_closed_in_a_repository) {
         assert_int_equal(in_another_host(s, start_with_closed_streams), 7);
         seen = file_text(path);
         expect_in(seen, "fd 0\nfd 1\nmount ");
+}
+
+/* 7: the start is refused, by these words, and leaves the streams as they were. */
+static int start_without_room_for_streams(const struct site *s) {
+        static const char *const argv[] = {"true", NULL};
+        struct nsrun_policy *policy = make_policy(s, argv);
+        struct nsrun_sandbox *sandbox = NULL;
+        struct nsrun_plan *plan = NULL;
+        struct nsrun_error err = {0};
+        int r;
+
+        if (nsrun_plan_new(policy, &plan, &err) < 0)
+                return 100;
+        for (int fd = 0; fd <= 2; fd++)
+                (void)close(fd);
+        /* For the first of them alone. */
+        if (setrlimit(RLIMIT_NOFILE, &(struct rlimit){1, 1}) < 0)
+                return 101;
+        r = nsrun_start(plan, NULL, &sandbox, &err);
+        (void)nsrun_plan_free(plan);
+        (void)nsrun_policy_free(policy);
+        for (int fd = 0; fd <= 2; fd++)
+                if (fcntl(fd, F_GETFD) >= 0)
+                        return 102;
+        return r == -EMFILE && err.error == EMFILE && err.stage == NSRUN_STAGE_SUPERVISE &&
+                               streq(err.what, "the standard streams that are closed can't be kept so")
+                       ? 7
+                       : 103;
+}
+
+TEST(streams_that_can_not_be_kept_closed_are_a_refusal) {
+        assert_int_equal(in_another_host(*state, start_without_room_for_streams), 7);
 }
 
 /* ------------------------------------------------------- what was left to the start */

@@ -186,7 +186,7 @@ static bool is_mode_nested(size_t i) {
 /* A session of isolated commands that are in one pid namespace. */
 static char *start_scoped(const struct site *s) {
         if (!has_scopes())
-                skip_as_lacking("this kernel's Landlock has no scopes (ABI 6, Linux 6.12)");
+                skip_because("skipped: this kernel's Landlock has no scopes (ABI 6, Linux 6.12)");
         return start_session(s, modes[ISOLATED], "--seccomp=default");
 }
 

@@ -125,7 +125,7 @@ TEST(a_server_may_listen_by_ipv6_alone) {
         const struct site *s = *state;
 
         if (access("/proc/net/if_inet6", F_OK) < 0)
-                skip_as_lacking("no IPv6");
+                skip_because("no IPv6");
         expect_server(s, "--net=none", "listen6", 8000);
 }
 

@@ -231,7 +231,7 @@ TEST(no_mark_of_an_overlay_stays) {
         struct running running;
 
         if (setxattr(src, name, "n", 1, 0) < 0)
-                skip_as_lacking("no extended attributes can be set here");
+                skip_because("no extended attributes can be set here");
         spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
         free(argv);
         free(read_line(running.out));
@@ -257,7 +257,7 @@ TEST(a_mark_of_the_users_own_stays) {
                 _cleanup_free_ char *path = path_of(s->project, folders[i]);
 
                 if (setxattr(path, name, "y", 1, 0) < 0)
-                        skip_as_lacking("no extended attributes can be set here");
+                        skip_because("no extended attributes can be set here");
         }
         RUN(s, &o, "--protect=strict", "--hide", "hidden", "--overlay", layered, "--", "sh", "-c",
             "mkdir a; mv a b");

@@ -423,7 +423,7 @@ TEST(nothing_is_typed_into_the_callers_terminal) {
         type(&t, "\025"); /* takes away what was typed so */
         close_terminal(&t);
         if (!is_possible)
-                skip_as_lacking("this kernel lets an ordinary user type into no terminal (legacy_tiocsti)");
+                skip_because("this kernel lets an ordinary user type into no terminal (legacy_tiocsti)");
 }
 
 int main(int argc, char **argv) {
