@@ -73,7 +73,7 @@ enum nsrun_stage {
 /* clang-format off */
 /* Which failure it is, for programs, with nsrun_error_name()'s word for each: both stay, and new ones come at
  * the end.  Of NSRUN_ERROR_OTHER stage and errno tell all there is to tell.  An error's words may change. */
-enum nsrun_error_id { /* causes on the host (nsrun-hosts(7)), what --strict refuses, steps of a start */
+enum nsrun_error_id { /* causes on the host (nsrun-hosts(7)), what --strict refuses, steps of a start, no project */
         NSRUN_ERROR_OTHER, NSRUN_ERROR_USERNS_CLONE, NSRUN_ERROR_MAX_USER, NSRUN_ERROR_APPARMOR, NSRUN_ERROR_MAX_MNT,
         NSRUN_ERROR_MAX_PID, NSRUN_ERROR_MAX_IPC, NSRUN_ERROR_MAX_UTS, NSRUN_ERROR_MAX_NET,
         NSRUN_ERROR_NAMESPACES_USED_UP, NSRUN_ERROR_OUTER_LIMIT, NSRUN_ERROR_NO_USERNS, NSRUN_ERROR_NO_PROC_TO_TELL,
@@ -97,7 +97,7 @@ enum nsrun_error_id { /* causes on the host (nsrun-hosts(7)), what --strict refu
         NSRUN_ERROR_DEGRADED_CACHE_EMPTY, NSRUN_ERROR_DEGRADED_PIDS, NSRUN_ERROR_DEGRADED_LEFTOVERS, NSRUN_ERROR_BIND,
         NSRUN_ERROR_MOUNT_POINT_KIND, NSRUN_ERROR_MOUNT_IN_ROOT, NSRUN_ERROR_SYMLINK, NSRUN_ERROR_USERNS_LEFT,
         NSRUN_ERROR_IDS, NSRUN_ERROR_NAMESPACES_UNUSABLE, NSRUN_ERROR_HOSTNAME, NSRUN_ERROR_DEGRADED_GIT_CONFIG,
-        NSRUN_ERROR_NO_ANSWER, NSRUN_ERROR_COUNT
+        NSRUN_ERROR_NO_ANSWER, NSRUN_ERROR_PROJECT_DENIED, NSRUN_ERROR_COUNT
 };
 /* clang-format on */
 /* What failed, in words for a person.  Zero-initialise it. */

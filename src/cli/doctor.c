@@ -26,6 +26,11 @@ const struct option_spec doctor_options[] = {
 };
 const size_t n_doctor_options = ARRAY_SIZE(doctor_options);
 
+/* Whether it is this folder alone for which a run needs an option. */
+static bool needs_folder_alone(const struct doctor *d) {
+        return d->works && !d->has_project && strv_length(d->options) == 1;
+}
+
 static int doctor_print_text(const struct doctor *d, bool is_here, struct nsrun_error *err) {
         for (size_t i = 0; i < d->n_lines; i++) {
                 const struct doctor_line *line = &d->lines[i];
@@ -44,6 +49,8 @@ static int doctor_print_text(const struct doctor *d, bool is_here, struct nsrun_
                                     : "nsrun doesn't work here with these options: mend what says \"no\"");
         } else if (!d->works) {
                 (void)puts("nsrun doesn't work here: mend what says \"no\"");
+        } else if (needs_folder_alone(d)) {
+                (void)puts("nsrun works on this host, but not with this folder as the project");
         } else if (!d->options) {
                 (void)puts("nsrun works here without an option");
         } else {
@@ -173,7 +180,7 @@ static int examine(struct invocation *i, struct nsrun_error *err) {
         const struct doctor_asked asked = {.apply = apply_words, .data = i};
         int r = command_refuse_words(i, "unexpected argument", err);
 
-        if (r == 0 && i->policy->given && !options->is_for && !options->is_here) {
+        if (r == 0 && strv_length(i->policy->given) > 0 && !options->is_for && !options->is_here) {
                 char name[64];
 
                 (void)snprintf(name, sizeof(name), "--%s", i->policy->given[0]);
@@ -190,7 +197,7 @@ static int examine(struct invocation *i, struct nsrun_error *err) {
         if (r >= 0)
                 r = options->is_json ? doctor_print_json(&d, err)
                                      : doctor_print_text(&d, options->is_here, err);
-        i->status = !d.works || d.options;
+        i->status = !d.works || (d.options && !needs_folder_alone(&d));
         return r;
 }
 

@@ -138,7 +138,7 @@ static void try_kernel(struct doctor *d) {
 }
 
 int doctor_examine(const struct doctor_asked *asked, struct doctor *ret, struct nsrun_error *err) {
-        _cleanup_doctor_ struct doctor d = {.asked = asked};
+        _cleanup_doctor_ struct doctor d = {.asked = asked, .has_project = true};
 
         doctor_make_plan(&d);
         look_at_kernel(&d);
@@ -157,7 +157,7 @@ int doctor_examine(const struct doctor_asked *asked, struct doctor *ret, struct 
 }
 
 int doctor_examine_here(const struct doctor_asked *asked, struct doctor *ret, struct nsrun_error *err) {
-        _cleanup_doctor_ struct doctor d = {.asked = asked};
+        _cleanup_doctor_ struct doctor d = {.asked = asked, .has_project = true};
 
         doctor_look_here(&d);
         if (d.has_failed)

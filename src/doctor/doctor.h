@@ -34,8 +34,9 @@ struct doctor {
         struct nsrun_plan *plan; /* of a run as it is asked for; NULL: it is refused before it has one */
         char **options;          /* "--proc=subset": what `nsrun run` needs on this host; NULL: nothing */
         bool works;              /* `nsrun run` works here, with these options */
-        bool is_weaker;          /* one of them leaves out something that protects */
-        bool has_failed;         /* memory has run out */
+        bool has_project; /* false: this folder can't be the project, and --no-project is first of these */
+        bool is_weaker;   /* one of them leaves out something that protects */
+        bool has_failed;  /* memory has run out */
 };
 
 /* Examines this host for the calling process's user, folder and environment; `asked` may be NULL.  -ENOMEM.

@@ -27,7 +27,8 @@ struct doctor_attempt {
         const struct doctor_asked *asked; /* come before `options`; or NULL */
         struct doctor_option options[MOST_OPTIONS];
         size_t n_options;
-        bool is_weaker; /* one of the options leaves out something that protects */
+        bool is_weaker;     /* one of the options leaves out something that protects */
+        bool names_project; /* the configuration does */
         const char *const *argv;
         int out; /* the command's standard output; -1: /dev/null */
         /* What came of it. */
@@ -77,6 +78,7 @@ static int make_plan(struct doctor_attempt *a) {
                 r = nsrun_policy_set(policy, a->options[i].name, a->options[i].value, &a->error);
         if (r >= 0 && !a->asked)
                 r = nsrun_policy_find_config(policy, &a->error);
+        a->names_project = policy && policy->project;
         if (r >= 0)
                 r = nsrun_policy_set_command(policy, a->argv, &a->error);
         if (r >= 0) {
@@ -227,15 +229,39 @@ static char *join_options(const struct doctor *d) {
         return strbuf_finish(&text);
 }
 
+/* Whether nobody could take this folder as a project, for what it is: the home, a folder of the system.  All
+ * else that is refused of a project may be mended. */
+static bool is_folder_denied(const struct doctor_attempt *a) {
+        return !a->asked && !a->names_project && a->r < 0 && a->error.id == NSRUN_ERROR_PROJECT_DENIED;
+}
+
+/* That is of the folder, not of the host: a run without a project is judged then. */
+static void leave_project_out(struct doctor *d, struct doctor_attempt *a) {
+        _cleanup_attempt_ struct doctor_attempt next = with_options_of(a);
+
+        add_option(&next, "no-project", NULL);
+        d->works = attempt(&next);
+        (void)doctor_add_error(d, "project", DOCTOR_DEGRADED, &a->error);
+        d->has_project = false;
+        attempt_clear(a);
+        *a = next;
+        next = (struct doctor_attempt){.argv = nothing};
+}
+
 /* The line of a plain run; and what it needs, if anything helps. */
 static void find_options(struct doctor *d, struct doctor_attempt *a) {
         struct nsrun_error first;
         struct doctor_line *line;
 
         d->works = attempt(a);
+        if (is_folder_denied(a))
+                leave_project_out(d, a);
         if (d->works) {
                 doctor_say(d, "run", "%s",
-                           a->asked ? "works with these options" : "\"nsrun run -- true\" works");
+                           a->asked         ? "works with these options"
+                           : d->has_project ? "\"nsrun run -- true\" works"
+                                            : "\"nsrun run --no-project -- true\" works");
+                keep_options(d, a);
                 return;
         }
         if (a->r >= 0)

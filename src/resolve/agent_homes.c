@@ -88,9 +88,11 @@ static int judge_agent(struct resolved *s, const struct agent_entry *agent, stru
                 if (r < 0 || !path)
                         continue;
                 if (path_is_beneath(s->project, path))
-                        return policy_refuse(err, s->project, hint,
-                                             "the folder of %s's settings and login can't be the project",
-                                             agent->name);
+                        return error_identify(
+                                err, NSRUN_ERROR_PROJECT_DENIED,
+                                policy_refuse(err, s->project, hint,
+                                              "the folder of %s's settings and login can't be the project",
+                                              agent->name));
                 if (!path_is_beneath(path, s->project) || access(path, F_OK) < 0)
                         continue;
                 if (!is_linked)

@@ -127,8 +127,10 @@ int resolve_project(struct resolved *s, struct nsrun_error *err) {
         reason = s->plain && (p->allows_all || !p->no_sandbox) ? NULL
                                                                : project_denied(s->project, s->guarded);
         if (reason)
-                return policy_refuse(err, s->project, hint, "%s can't be %s", reason,
-                                     policy_is_instance(p) ? "the working directory" : "the project");
+                return error_identify(
+                        err, NSRUN_ERROR_PROJECT_DENIED,
+                        policy_refuse(err, s->project, hint, "%s can't be %s", reason,
+                                      policy_is_instance(p) ? "the working directory" : "the project"));
         return 0;
 }
 

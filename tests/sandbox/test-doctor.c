@@ -551,18 +551,6 @@ TEST_IF(!IS_SANITIZED, low_limits_are_named, site_setup, site_teardown) {
         expect_line(&o, "degraded", "limits", "fewer than 256 open files are allowed; ulimit -n 1024");
 }
 
-TEST(a_folder_that_can_be_no_project_has_an_option) {
-        const struct site *s = *state;
-        _cleanup_outcome_ struct outcome o = {0};
-
-        run(&(struct request){.argv = (const char *const[]){program(), "doctor", NULL}, .cwd = "/"}, &o);
-        expect_status(&o, 1);
-        expect_line(&o, "no", "run", "a system root can't be the project: /; --no-project");
-        expect_last(&o, "run with --no-project\n");
-        (void)s;
-        collect_orphans();
-}
-
 int main(void) {
         return run_all_tests();
 }
