@@ -2,6 +2,7 @@
 /* The command line becomes a raw plan: sources canonical, descriptors read, --dev
  * and --proc spelled out. */
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <sys/stat.h>
 
@@ -257,18 +258,11 @@ static int add_devices(struct nsrun_plan *plan, const char *dev, struct nsrun_er
         return r;
 }
 
-/* The terminal that standard output is, as /dev/console. */
+/* The terminal that standard output is, as /dev/console.  One of another /dev has no name in this one. */
 static int build_add_console(struct nsrun_plan *plan, const char *dev, struct nsrun_error *err) {
-        char path[4096];
-        ssize_t n;
+        char path[PATH_MAX];
 
-        if (!isatty(1))
-                return 0;
-        n = sys_readlinkat(AT_FDCWD, "/proc/self/fd/1", path, sizeof(path) - 1);
-        if (n < 0 || path[0] != '/')
-                return 0;
-        path[n] = '\0';
-        return build_add_device(plan, dev, "console", path, err);
+        return ttyname_r(1, path, sizeof(path)) == 0 ? build_add_device(plan, dev, "console", path, err) : 0;
 }
 
 static int add_dev(struct nsrun_plan *plan, const struct bwrap_op *from, struct nsrun_error *err) {

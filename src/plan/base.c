@@ -85,27 +85,18 @@ static int base_add_blank(struct entries *e, const char *target) {
 }
 
 /* Shows the command's terminal as /dev/console: its own, else the one behind one of nsrun's own descriptors
- * 0 to 2. */
+ * 0 to 2.  One of another /dev, as a container's caller may have it, is none here: its path is another's. */
 static int base_add_console(struct entries *e, const struct resolved *s) {
+        char path[PATH_MAX];
+
         if (s->terminal)
                 return base_add_device(e, s->terminal, "/dev/console");
         /* On that nsrun asks. */
         if (policy_asks(s->policy))
                 return 0;
-        for (int fd = 0; fd <= 2; fd++) {
-                char link[32], path[PATH_MAX];
-                ssize_t n;
-
-                if (!isatty(fd))
-                        continue;
-                (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-                n = readlink(link, path, sizeof(path) - 1);
-                if (n <= 0)
-                        continue;
-                path[n] = '\0';
-                if (path_is_beneath(path, "/dev"))
+        for (int fd = 0; fd <= 2; fd++)
+                if (ttyname_r(fd, path, sizeof(path)) == 0 && path_is_beneath(path, "/dev"))
                         return base_add_device(e, path, "/dev/console");
-        }
         return 0;
 }
 

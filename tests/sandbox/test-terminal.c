@@ -2,10 +2,12 @@
 /* A person at a terminal: an interactive shell with job control, and what is typed there while nsrun is in
  * its foreground. */
 #include <pthread.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 
 #include "bwrap-run.h"
 #include "probe.h"
+#include "stage.h"
 #include "terminal.h"
 
 #define INNER_PROMPT "inner> "
@@ -424,6 +426,65 @@ TEST(nothing_is_typed_into_the_callers_terminal) {
         close_terminal(&t);
         if (!is_possible)
                 skip_because("this kernel lets an ordinary user type into no terminal (legacy_tiocsti)");
+}
+
+/* ------------------------------------------------------------------ where it has a name */
+
+enum named {
+        NAMED_THERE,   /* the terminal has a path */
+        NAMED_NOWHERE, /* the path that the kernel tells of it leads to nothing */
+        NAMED_ANOTHER, /* or to another terminal: as of the caller of a container */
+};
+
+static int make_terminal(void) {
+        int master, unlocked = 0, slave;
+
+        if (mount("devpts", "/dev/pts", "devpts", 0, "newinstance,ptmxmode=0666,mode=0620") < 0)
+                stage_fail("devpts");
+        /* Is open beyond exec: who closes it hangs up. */
+        master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY); /* NOLINT(android-cloexec-open) */
+        if (master < 0 || ioctl(master, TIOCSPTLCK, &unlocked) < 0)
+                stage_fail("ptmx");
+        slave = open("/dev/pts/0", O_RDWR | O_NOCTTY | O_CLOEXEC);
+        if (slave < 0)
+                stage_fail("/dev/pts/0");
+        return slave;
+}
+
+static void stage_named(void *data) {
+        enum named named = *(const enum named *)data;
+        int slave;
+
+        stage_enter();
+        slave = make_terminal();
+        if (dup2(slave, 1) < 0)
+                stage_fail("dup2");
+        if (named == NAMED_ANOTHER)
+                (void)make_terminal();
+        if (named == NAMED_NOWHERE)
+                stage_tmpfs("/dev/pts", 0);
+}
+
+TEST(a_terminal_without_a_name_is_no_console_and_what_has_its_name_is_another) {
+        static const char script[] = "test -c /dev/console && exit 3; test -e /dev/console || exit 4";
+        const struct site *s = *state;
+        const char *const as_bwrap[] = {our_bwrap(), "--ro-bind", "/",  "/",  "--dev", "/dev", "--proc",
+                                        "/proc",     "--",        "sh", "-c", script,  NULL};
+        const char *const as_run[] = {program(), "run", "--project", s->project, "--",
+                                      "sh",      "-c",  script,      NULL};
+
+        for (enum named named = NAMED_THERE; named <= NAMED_ANOTHER; named++)
+                for (int i = 0; i < 2; i++) {
+                        _cleanup_outcome_ struct outcome o = {0};
+
+                        run(&(struct request){.argv = i == 0 ? as_run : as_bwrap,
+                                              .cwd = s->root,
+                                              .in_child = stage_named,
+                                              .data = &named},
+                            &o);
+                        assert_string_equal(o.err, "");
+                        expect_status(&o, named == NAMED_THERE ? 3 : 4);
+                }
 }
 
 int main(int argc, char **argv) {
