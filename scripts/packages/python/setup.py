@@ -6,7 +6,8 @@ import platform
 import setuptools
 from wheel.bdist_wheel import bdist_wheel
 
-MACHINE = platform.machine()
+# Of the machine that the program in bin/ is for.
+MACHINE = os.environ.get("NSRUN_MACHINE") or platform.machine()
 
 
 class Distribution(setuptools.Distribution):
