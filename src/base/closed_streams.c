@@ -37,7 +37,7 @@ static int hold(int stream) {
         return r < 0 ? r : 0;
 }
 
-int closed_streams_hold(void) {
+int closed_streams_hold(struct nsrun_error *err) {
         int r = 0;
 
         (void)pthread_mutex_lock(&lock);
@@ -49,7 +49,10 @@ int closed_streams_hold(void) {
         else if (n_holders == 0)
                 drop();
         (void)pthread_mutex_unlock(&lock);
-        return r;
+        return r < 0 ? error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                 "the standard streams that are closed can't be kept so",
+                                 FILTER_HINT_FOR(r, "memfd_create"))
+                     : 0;
 }
 
 void closed_streams_release(void) {
@@ -63,7 +66,7 @@ bool closed_streams_has(int fd) {
         bool r;
 
         (void)pthread_mutex_lock(&lock);
-        r = is_held(fd);
+        r = fd >= 0 && fd <= 2 && is_held(fd);
         (void)pthread_mutex_unlock(&lock);
         return r;
 }

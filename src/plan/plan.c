@@ -4,6 +4,7 @@
 
 #include <limits.h>
 
+#include "base/closed_streams.h"
 #include "base/degraded.h"
 #include "base/path.h"
 #include "base/sys.h"
@@ -506,8 +507,9 @@ int plan_from(const struct resolved *s, struct nsrun_plan **ret, struct nsrun_er
 }
 
 int plan_make(const struct policy_request *request, struct nsrun_plan **ret, struct nsrun_error *err) {
+        _cleanup_streams_ int held = closed_streams_hold(err);
         _cleanup_resolved_ struct resolved resolved = {0};
-        int r = policy_resolve(request, &resolved, err);
+        int r = held < 0 ? held : policy_resolve(request, &resolved, err);
 
         return r < 0 ? r : plan_from(&resolved, ret, err);
 }

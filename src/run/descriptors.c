@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "base/closed_streams.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/sys.h"
@@ -112,7 +113,7 @@ int descriptors_check(const struct launch_params *params, bool is_plain, struct 
                 bool is_given = params->stdio && params->stdio[i] >= 0;
                 int fd = is_given ? params->stdio[i] : i;
 
-                r = sys_fstat(fd, &st);
+                r = closed_streams_has(fd) ? -EBADF : sys_fstat(fd, &st);
                 /* The caller may have closed it.  (A folder is refused by launch/, with a message
                  * of its own.) */
                 if (r < 0)

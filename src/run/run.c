@@ -291,15 +291,9 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
 
 int run_begin(const struct nsrun_plan *plan, const struct run_params *params, struct run *ret,
               struct nsrun_error *err) {
-        int r = closed_streams_hold();
+        _cleanup_streams_ int held = closed_streams_hold(err);
 
-        if (r < 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
-                                 "the standard streams that are closed can't be kept so",
-                                 FILTER_HINT_FOR(r, "memfd_create"));
-        r = begin_all(plan, params, ret, err);
-        closed_streams_release();
-        return r;
+        return held < 0 ? held : begin_all(plan, params, ret, err);
 }
 
 int run_take_report(struct run *run, struct launch_report *ret, struct nsrun_error *err) {
@@ -415,6 +409,8 @@ static void make_killed(void *data) {
 }
 
 void run_take_appeared(struct run *run) {
+        _cleanup_streams_ int held = closed_streams_hold(NULL);
+
         write_down_kept(run);
         run->protected.make_killed = make_killed;
         run->protected.data = run;
@@ -484,6 +480,7 @@ static void tell_session_end(struct run *run) {
 }
 
 int run_wait(struct run *run) {
+        _cleanup_streams_ int held = closed_streams_hold(NULL);
         int status = 0;
 
         if (run->is_gone)
@@ -521,6 +518,8 @@ void run_kill(struct run *run) {
 }
 
 void run_end(struct run *run) {
+        _cleanup_streams_ int held = closed_streams_hold(NULL);
+
         run_kill(run);
         launch_close(&run->launch);
         network_end(&run->network);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "disk/reach.h"
@@ -44,7 +45,8 @@ static int add_canonical(struct workspace *w, enum workspace_access access, char
                 return 0;
         }
         fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0 || fstat(fd, &st) < 0)
+        /* It lives on beside runs, and is no stream of theirs. */
+        if (fd < 0 || fd_lift(&fd) < 0 || fstat(fd, &st) < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, -errno, path, "the root can't be opened", NULL);
         if (S_ISLNK(st.st_mode))
                 return error_set(err, NSRUN_STAGE_POLICY, -ELOOP, path, "the root was swapped for a symlink",
@@ -130,13 +132,16 @@ int workspace_add_root(struct workspace *w, enum workspace_access access, const 
 int workspace_add_opened(struct workspace *w, enum workspace_access access, int fd, const char *target,
                          struct nsrun_error *err) {
         _cleanup_close_ int owned = fd;
+        int r = fd_lift(&owned);
         /* With a dot, since it is a link itself. */
         char *path = str_format("/proc/self/fd/%d/.", owned), *place = strdup(target);
 
-        if (!path || !place) {
+        if (r < 0 || !path || !place) {
                 free(path);
                 free(place);
-                return error_oom(err);
+                return r < 0 ? error_set(err, NSRUN_STAGE_POLICY, r, target, "the root can't be opened",
+                                         NULL)
+                             : error_oom(err);
         }
         return append_root(w, (struct workspace_root){.path = path,
                                                       .target = place,
