@@ -204,7 +204,7 @@ TEST(a_flood_of_names_is_one_short_line) {
         static const char *const scripts[] = {
                 "cd ~ && for i in $(seq 3000); do : >f$i; done",
                 "cd ~ && for i in $(seq 9); do : >$i$(printf %0250d 0); done",
-                "cd ~ && mkdir d && cd d && for i in $(seq 3000); do mkdir $i$(printf %0200d 0); done",
+                "cd ~ && mkdir d && cd d && mkdir $(seq -f %g$(printf %0200d 0) 3000)",
                 "cd ~ && mkfifo fifo && ln -s . loop && chmod 0 ~",
         };
         const struct site *s = *state;
