@@ -260,6 +260,8 @@ static int place(struct ordering *o, struct entry *entry, const struct plan_op *
         if (r < 0)
                 return r;
         entry->is_placed = true;
+        if (op->kind == PLAN_DIR)
+                return remember_made(o, op->target);
         return closes_place(op) ? push_cover(&o->covers, op) : 0;
 }
 

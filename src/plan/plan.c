@@ -255,6 +255,8 @@ static int plan_collect(struct entries *e, const struct resolved *s, struct nsru
                         return error_oom(err);
                 entries_add_symlink(e, ENTRY_EXPLICIT, s->files.links[i].text, path);
         }
+        for (size_t i = 0; i < strv_length(s->files.folders) && r >= 0; i++)
+                entries_add(e, ENTRY_ALIAS, PLAN_DIR, s->files.folders[i])->mode = 0755;
         for (size_t i = 0; i < s->files.n_tmpfs && r >= 0; i++)
                 if (collect_tmpfs(e, &s->files.tmpfs[i]) < 0)
                         return error_oom(err);

@@ -100,16 +100,31 @@ static bool is_in_hidden_folder(const struct resolved *s, const char *folder) {
 }
 
 /* Makes a path that is shown already be found by the spelling `spelled`, too, by a symlink, unless
- * the sandbox has something at that place. */
+ * the sandbox has something at that place.  path_normalise() takes ".." out without following
+ * symlinks: if that makes the spelling lead elsewhere there is none. */
 static int instance_add_link(struct resolved *s, const char *canonical, const char *spelled,
                              struct nsrun_error *err) {
-        _cleanup_free_ char *path = path_normalise(spelled);
+        _cleanup_free_ char *path = path_normalise(spelled), *leads_to = NULL;
 
-        if (!path)
+        if (!path || (!streq(path, canonical) && path_canonical_to_be(path, &leads_to) < 0))
                 return error_oom(err);
-        return is_in_base_view(path) || streq(path, "/tmp") || is_covered(s, path)
+        return !leads_to || !streq(leads_to, canonical) || is_in_base_view(path) || streq(path, "/tmp") ||
+                               is_covered(s, path)
                        ? 0
                        : resolve_link(s, canonical, path, err);
+}
+
+/* Makes `canonical`, a folder to which `spelled` leads, be there. */
+static int instance_add_folder(struct resolved *s, const char *canonical, const char *spelled,
+                               struct nsrun_error *err) {
+        int r = 0;
+
+        if (!is_in_base_view(canonical) && !streq(canonical, "/tmp") && !is_covered(s, canonical) &&
+            !strv_contains(s->files.folders, canonical))
+                r = strv_add(&s->files.folders, canonical);
+        if (r < 0)
+                return error_oom(err);
+        return instance_add_link(s, canonical, spelled, err);
 }
 
 /* Exposes `canonical`, to which the absolute path `spelled` leads. */
@@ -125,8 +140,37 @@ static int instance_add(struct resolved *s, enum policy_access access, const cha
         };
 
         if (is_in_base_view(canonical) || is_covered(s, canonical))
-                return streq(canonical, spelled) ? 0 : instance_add_link(s, canonical, spelled, err);
+                return instance_add_link(s, canonical, spelled, err);
         return resolve_rule(s, &request, err);
+}
+
+/* Makes each folder that the absolute path `spelled` leaves by ".." be there, empty where nothing shows it,
+ * with the symlinks that lead to it: the kernel walks through it.  Where there is none on the host the
+ * command sees the same error. */
+static int add_left_folders(struct resolved *s, const char *spelled, struct nsrun_error *err) {
+        _cleanup_free_ char *at = strdup(""); /* where `rest` begins: no symlink and no ".." */
+        const char *rest = spelled;
+
+        for (const char *up = rest; at && (up = strstr(up, "/..")); up += 3) {
+                _cleanup_free_ char *folder = NULL, *canonical = NULL;
+                int r;
+
+                if (up[3] && up[3] != '/')
+                        continue;
+                folder = str_format("%s%.*s/", at, (int)(up - rest), rest);
+                r = folder ? path_canonical(folder, &canonical, NULL) : -ENOMEM;
+                if (r < 0)
+                        return r == -ENOMEM ? error_oom(err) : 0;
+                r = streq(canonical, "/") ? 0 : instance_add_folder(s, canonical, folder, err);
+                if (r < 0)
+                        return r;
+                free(at);
+                at = path_parent(canonical);
+                if (at && streq(at, "/"))
+                        at[0] = '\0';
+                rest = up + 3;
+        }
+        return at ? 0 : error_oom(err);
 }
 
 /* Exposes `above`, a folder above `canonical`, to which `spelled` leads.  The rule is spelled
@@ -198,7 +242,9 @@ static int add_executable(struct resolved *s, const char *spelled, struct nsrun_
         if (!named || !real || path_canonical(named, &folder, NULL) < 0 ||
             find_package(s, canonical, folder, &package) < 0)
                 return error_oom(err);
-        r = package ? add_above(s, package, canonical, spelled, option, err) : 0;
+        r = add_left_folders(s, spelled, err);
+        if (r >= 0 && package)
+                r = add_above(s, package, canonical, spelled, option, err);
         if (r >= 0)
                 r = add_above(s, real, canonical, spelled, option, err);
         if (r >= 0 && !is_too_much(s, folder))
@@ -233,8 +279,11 @@ static int add_argument(struct resolved *s, const char *path, struct nsrun_error
         static const char option[] = "an argument";
         _cleanup_free_ char *canonical = NULL;
         unsigned mode = 0;
-        int r = path_canonical(path, &canonical, &mode);
+        int r = add_left_folders(s, path, err);
 
+        if (r < 0)
+                return r;
+        r = path_canonical(path, &canonical, &mode);
         if (r == -ENOMEM)
                 return error_oom(err);
         if (r == -ENOENT)

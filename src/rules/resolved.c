@@ -33,6 +33,7 @@ void resolved_clear(struct resolved *s) {
         for (size_t i = 0; i < s->files.n_links; i++)
                 policy_clear_link(&s->files.links[i]);
         free(s->files.links);
+        strv_free(s->files.folders);
         for (size_t i = 0; i < s->files.n_tmpfs; i++)
                 free(s->files.tmpfs[i].path);
         free(s->files.tmpfs);

@@ -74,6 +74,7 @@ struct resolved_files {
         size_t n_rules;
         struct policy_link *links; /* paths normalised */
         size_t n_links;
+        char **folders;             /* that are there, empty where nothing else is */
         struct policy_tmpfs *tmpfs; /* paths normalised, all sizes said; no two with one path */
         size_t n_tmpfs;
         struct resolved_rule tmp;    /* the host's folder for /tmp, target unset; source NULL: none */

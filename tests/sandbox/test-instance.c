@@ -214,6 +214,72 @@ TEST(files_named_are_read_only_and_folders_are_writable) {
         expect_out(&o, "other\n");
 }
 
+/* The kernel walks through each folder that a path leaves by "..": it is there, and shows nothing. */
+TEST(a_path_may_leave_folders_that_are_not_shown) {
+        static const struct {
+                const char *path, *out;
+        } cases[] = {
+                {"@root/other/../outside/x", "x\n"},
+                {"@root/other//.././other/sub/../../outside/x", "x\n"},
+                /* A symlink's own parent folder, twice, and what lies there. */
+                {"@root/link/../y", "y\n"},
+                {"@root/link/../deep/../../outside/x", "x\n"},
+                {"--file=@root/other/../outside/x", "x\n"},
+                {"/tmp/..@root/outside/x", "x\n"},
+                {"/../usr/..@root/outside/x", "x\n"},
+                {"@project/../outside/x", "x\n"},
+                {"@home/.nsrun/../../outside/x", "x\n"},
+        };
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *left = expanded(s, "@root/missing/../outside/x"),
+                            *file = expanded(s, "@root/outside/x/../x"),
+                            *tool = expanded(s, "@root/other/../outside/tool"),
+                            *program_path = path_of(s->outside, "tool"),
+                            *elsewhere = expanded(s, "@root/link/../y"),
+                            *planted = expanded(s, "@project/planted/../y"), *same = path_of(s->root, "y"),
+                            *script =
+                                    expanded(s, "ls -A @root/other @root/away/deep; echo w >@root/other/w");
+
+        for (size_t i = 0; i < 2; i++) {
+                make_folder(s->root, i ? "away" : "other");
+                make_folder(s->root, i ? "away/deep" : "other/sub");
+        }
+        make_file(s->root, "other/secret", "secret\n");
+        make_file(s->root, "away/deep/secret", "secret\n");
+        make_file(s->root, "away/y", "y\n");
+        make_file(s->root, "y", "another\n");
+        make_file(s->outside, "x", "x\n");
+        make_file(s->outside, "tool", "#!/bin/sh\necho tool\n");
+        assert_int_equal(chmod(program_path, 0755), 0);
+        make_link(s->root, "link", "away/deep");
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *path = expanded(s, cases[i].path);
+
+                INSTANCE(s, &o, "--", "sh", "-c", "cat \"${1#--file=}\"", "sh", path);
+                expect_out(&o, cases[i].out);
+                expect_status(&o, 0);
+        }
+        INSTANCE(s, &o, "--", tool);
+        expect_out(&o, "tool\n");
+        INSTANCE(s, &o, "--", "sh", "-c", script, "sh", tool, elsewhere);
+        expect_text(s, o.out, "@root/away/deep:\n\n@root/other:\n");
+        expect_in(o.err, "Read-only file system");
+        /* One folder's file is no other's of that name. */
+        INSTANCE(s, &o, "--", "cat", elsewhere, same);
+        expect_out(&o, "y\nanother\n");
+        /* What the host's kernel doesn't walk through, the sandbox's doesn't. */
+        INSTANCE(s, &o, "--", "cat", left);
+        expect_in(o.err, "No such file or directory");
+        INSTANCE(s, &o, "--", "cat", file);
+        expect_in(o.err, "directory");
+        make_link(s->project, "planted", "../away/deep");
+        INSTANCE(s, &o, "--", "cat", planted);
+        expect_line(s, &o,
+                    "an argument goes through a symlink in a writable folder: @project/planted; it leads to "
+                    "@root/away/y, and a command in the sandbox may have planted it: name the real path");
+}
+
 TEST(what_is_missing_can_be_made_but_not_in_a_home) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
