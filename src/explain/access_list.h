@@ -49,6 +49,8 @@ struct asked_list {
 /* Whether a call is worth a second look: the plan doesn't show its path as the host has it, or the call
  * would change what is read-only. */
 bool asked_is_of_interest(const struct nsrun_plan *plan, const char *path, enum watched_how how);
+/* Whether a call only reads a file or runs it. */
+bool asked_is_read(enum watched_how how);
 /* A connection to a port of the loopback is tried, in the network namespace whose /proc/PID/net is `folder`.
  * It is kept if nobody listens there; after ASKED_MOST_PORT_LINES of its tables nobody looks any more. */
 #define ASKED_MOST_PORT_LINES ((size_t)200000)

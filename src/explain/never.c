@@ -103,17 +103,26 @@ bool explain_may_write(const char *path) {
         return at && access(*at ? at : "/", W_OK) == 0;
 }
 
+/* Whether root alone may do with it as asked: a file that all may read they may read inside, too; what a
+ * folder holds may be another matter.  What is to be made is whose the folder around it is. */
+static bool never_is_roots(const char *path, bool to_write) {
+        _cleanup_free_ char *at = strdup(path);
+        struct stat st;
+
+        while (at && stat(at, &st) < 0)
+                if (!to_write || !path_up(at))
+                        return false;
+        return !at || (st.st_uid == 0 && (to_write || !S_ISREG(st.st_mode) || !(st.st_mode & S_IROTH)));
+}
+
 /* Who isn't root reads of it what all do. */
 static int never_system(const char *path, const char *home, bool to_write, char **ret) {
-        struct stat st;
         bool is_state = false;
 
         for (size_t i = 0; i < ARRAY_SIZE(of_system); i++)
                 is_state |= path_is_beneath(path, of_system[i]);
-        if (!is_state || (home && path_is_beneath(path, home)))
-                return 0;
-        if (geteuid() == 0 ? stat(path, &st) < 0 || st.st_uid != 0 || (!to_write && (st.st_mode & S_IROTH))
-                           : !to_write || explain_may_write(path))
+        if (!is_state || (home && path_is_beneath(path, home)) ||
+            (geteuid() == 0 ? !never_is_roots(path, to_write) : !to_write || explain_may_write(path)))
                 return 0;
         return asprintf(ret, "%s is the system's own: %s", path, ways[ARRAY_SIZE(ways) - 1].instead) < 0
                        ? -ENOMEM

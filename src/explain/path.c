@@ -164,6 +164,16 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, bool 
         r = explain_never(plan, path, to_write, ret);
         if (r < 0 || *ret)
                 return r;
+        /* Everybody's files are there: whether it exists isn't told. */
+        if (op && op->kind == PLAN_TMPFS && streq(op->target, "/tmp") && !to_write) {
+                word = str_shell_quote(path);
+                *ret = word ? str_format(
+                                      "%s isn't in the sandbox's /tmp, which is its own: --ro %s exposes the "
+                                      "host's, if it is there",
+                                      path, word)
+                            : NULL;
+                return *ret ? 0 : -ENOMEM;
+        }
         if (n_own > 0) {
                 _cleanup_free_ char *own = strndup(path, n_own), *never = NULL;
 

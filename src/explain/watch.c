@@ -219,6 +219,12 @@ static void see(struct watch *watch, const struct seccomp_notif *question, const
         seen->path = TAKE_PTR(normal);
         seen->is_replaced = call->how == WATCHED_REMOVE || strstr(call->name, "rename");
         watch_look(watch, seen);
+        /* In the sandbox's own /tmp a command makes and reads files without number. */
+        if (seen->is_there && !seen->is_replaced && asked_is_read(seen->how) &&
+            path_is_beneath(seen->path, "/tmp")) {
+                free(seen->path);
+                seen->path = NULL;
+        }
 }
 
 /* ------------------------------------------------------------ what is kept */

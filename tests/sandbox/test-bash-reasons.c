@@ -95,6 +95,9 @@ static const struct {
         {"cat %H/.config/app/settings", NULL,
          "%H/.config/app is not exposed by policy, whether it exists or not: --ro %H/.config/app exposes it, --rw "
          "writable"},
+        {"cat /tmp/missing", NULL,
+         "/tmp/missing isn't in the sandbox's /tmp, which is its own: --ro /tmp/missing exposes the host's, if it is "
+         "there"},
         {"tar -C /usr/bin -cf /tmp/x.tar bash", "--tmpfs-size=1M",
          "/tmp is a tmpfs of the sandbox's, and its 1M are full: --tmpfs-size 4M gives it more"},
         {"cat %H/work/file", NULL,
@@ -220,7 +223,7 @@ static const char *const innocent[] = {
         "cat /etc/no-such-file",
         "cat /usr/include/no-such.h",
         "cat /no-such-folder/x",
-        "cat /tmp/missing",
+        "test -x /tmp/missing",
         "ls nothing-here/below",
         "no-such-program-anywhere",
         "./plain",
