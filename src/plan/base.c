@@ -248,12 +248,32 @@ static int hide_own_folders(struct entries *e, const struct resolved *s) {
 
 /* A home in a folder that every sandbox shows (/opt/me) is hidden there as another is, unless a rule of the
  * user's shows it. */
-static enum entry_origin home_origin(const struct resolved *s) {
+static void add_home(struct entries *e, const struct resolved *s, const char *home) {
+        enum entry_origin origin = ENTRY_HIDDEN;
+
         for (size_t i = 0; i < s->files.n_rules; i++)
                 if (s->files.rules[i].origin != POLICY_BY_TOOLCHAINS &&
-                    path_is_beneath(s->home, s->files.rules[i].target))
-                        return ENTRY_OWN;
-        return ENTRY_HIDDEN;
+                    path_is_beneath(home, s->files.rules[i].target))
+                        origin = ENTRY_OWN;
+        entries_add_tmpfs(e, origin, home, 0700, s->policy->tmpfs_size);
+}
+
+int collect_accounts_home(struct entries *e, const struct resolved *s, const char *home) {
+        static const char *const shown[] = {"/opt", "/usr"};
+        _cleanup_free_ char *canonical = NULL;
+        struct stat st;
+        int r;
+
+        if (!home || (s->home && streq(home, s->home)) || (s->home_link && streq(home, s->home_link)))
+                return 0;
+        r = path_canonical(home, &canonical, NULL);
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        if (path_is_beneath_any(canonical, shown, ARRAY_SIZE(shown)) && !writable_denied(canonical) &&
+            !(s->home && path_is_beneath(canonical, s->home)) && stat(canonical, &st) >= 0 &&
+            st.st_uid == s->uid)
+                add_home(e, s, canonical);
+        return 0;
 }
 
 int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error *err) {
@@ -276,7 +296,7 @@ int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error
          * ~/.gradle/gradle.properties does not exist.  A home that is a system folder (a daemon's
          * "/usr/sbin") gets none: the tmpfs would hide that folder's programs. */
         if (s->home && (streq(s->home, "/root") || !writable_denied(s->home)))
-                entries_add_tmpfs(e, home_origin(s), s->home, 0700, s->policy->tmpfs_size);
+                add_home(e, s, s->home);
         if (s->home_link)
                 entries_add_symlink(e, ENTRY_OWN, s->home, s->home_link);
         STRV_FOREACH (folder, s->files.ephemeral)

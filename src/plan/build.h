@@ -49,6 +49,9 @@ void entries_clear(struct entries *e);
 
 /* base.c: /dev, /proc, the system roots, /tmp and the home folder. */
 int collect_base(struct entries *e, const struct resolved *s, struct nsrun_error *err);
+/* Hides `home`, passwd's or NULL, where $HOME names another and every sandbox shows what it lies in.
+ * -ENOMEM. */
+int collect_accounts_home(struct entries *e, const struct resolved *s, const char *home);
 /* granted.c: what --kvm and its like show. */
 void collect_granted(struct entries *e, const struct resolved *s);
 /* read_only_parents.c: what lies on the way to the project is read-only; all rules are known. */

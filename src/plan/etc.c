@@ -330,6 +330,8 @@ int collect_etc(struct entries *e, const struct resolved *s, struct nsrun_error 
         if (r >= 0)
                 r = user_find(s->uid, s->gid, &u);
         if (r >= 0)
+                r = collect_accounts_home(e, s, u.home);
+        if (r >= 0)
                 r = add_nix(e, s, &u);
         if (r >= 0)
                 r = add_passwd(e, s, &u);

@@ -265,6 +265,41 @@ TEST(a_home_below_opt_is_not_shown_with_opt) {
         expect_in(o.err, "No such file or directory");
 }
 
+/* The account's, where HOME names another. */
+static void stage_account_in_opt(void *data) {
+        const struct host *host = data;
+        const char *home = getenv("HOME");
+        _cleanup_free_ char *kept = home ? strdup(home) : NULL;
+
+        stage_home_in_opt(data);
+        stage_bind(host->path, "/etc/passwd");
+        if (!kept || setenv("HOME", host->folder ? host->folder : kept, 1) < 0)
+                stage_fail("HOME");
+}
+
+TEST(an_accounts_home_below_opt_is_not_shown_where_home_names_another) {
+        static const char script[] = "cat /opt/me/.ssh/key; ls -A /opt/me; ls /opt/tool";
+        static const char *const others[] = {NULL, "/opt", "/", "/nonexistent"};
+        const struct site *s = *state;
+        _cleanup_free_ char *passwd = path_of(s->outside, "passwd"),
+                            *line = text_of("me:x:%u:%u::/opt/me:/bin/sh\n", geteuid(), getegid());
+
+        make_file(s->outside, "program", "");
+        make_file(s->outside, "passwd", line);
+        for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+                struct host host = {.site = s, .path = passwd, .folder = others[i]};
+                _cleanup_outcome_ struct outcome o = {0};
+
+                run_on(s, stage_account_in_opt, &host, NULL, NO_OPTIONS, script, &o);
+                expect_not_in(o.out, "secret");
+                expect_in(o.out, "program\n");
+                expect_in(o.err, "/opt/me/.ssh/key: No such file or directory");
+                outcome_clear(&o);
+                run_on(s, stage_account_in_opt, &host, NULL, OPTIONS("--ro", "/opt/me/.ssh"), script, &o);
+                expect_in(o.out, "secret\n");
+        }
+}
+
 /* A home that isn't there holds no secret that could be shown. */
 TEST(a_home_below_opt_that_is_not_there_keeps_nothing_from_starting) {
         const struct site *s = *state;
