@@ -160,10 +160,12 @@ static int add_home_rule(struct resolved *s, struct nsrun_error *err) {
 
                 own = str_concat(has_data ? data : s->home,
                                  has_data ? "/nsrun/homes/" : "/.local/share/nsrun/homes/", name);
-                if (!own)
-                        return error_oom(err);
-                request.source = own;
+        } else {
+                own = resolve_spelling(s, asked);
         }
+        if (!own)
+                return error_oom(err);
+        request.source = own;
         r = resolve_rule(s, &request, err);
         if (r < 0)
                 return r;
@@ -174,19 +176,24 @@ static int add_home_rule(struct resolved *s, struct nsrun_error *err) {
                        : 0;
 }
 
+/* Whether a policy is the one for sandboxes in sandboxes, with calls more or less or without. */
+static bool is_for_nesting(const char *seccomp) {
+        const struct seccomp_shipped *shipped = seccomp ? seccomp_find_shipped(seccomp, NULL) : NULL;
+
+        return shipped && streq(shipped->name, "nested");
+}
+
 /* A sandbox of nsrun's that covers parts of its /proc lets nobody inside mount a new one.  A sandbox inside
  * can have one where nothing is covered (mount_too_revealing()), which is so for the filter that is meant
  * for such sandboxes and a user who can't write there: then what a cover would forbid is forbidden by the
  * files' modes, in every namespace that can be made inside. */
 static void resolve_proc(struct resolved *s) {
         const struct nsrun_policy *p = s->policy;
-        const char *seccomp = agent_seccomp(p);
-        const struct seccomp_shipped *shipped = seccomp ? seccomp_find_shipped(seccomp, NULL) : NULL;
 
         s->files.proc = p->proc != POLICY_PROC_UNSAID ? p->proc
                         : userns_is_nsruns()          ? POLICY_PROC_AUTO
                                                       : POLICY_PROC_NEW;
-        s->files.has_whole_proc = shipped && streq(shipped->name, "nested") && s->inner_uid == s->uid &&
+        s->files.has_whole_proc = is_for_nesting(agent_seccomp(p)) && s->inner_uid == s->uid &&
                                   s->inner_gid == s->gid && userns_has_ordinary_user();
 }
 
@@ -198,7 +205,7 @@ static int add_nested_bwrap(struct resolved *s, struct nsrun_error *err) {
         const char *seccomp = agent_seccomp(s->policy);
         int r = 0;
 
-        if (!seccomp || (!streq(seccomp, "nested") && !streq(seccomp, "none")))
+        if (!is_for_nesting(seccomp) && !(seccomp && streq(seccomp, "none")))
                 return 0;
         for (size_t i = 0; i < ARRAY_SIZE(places) && r >= 0; i++) {
                 const struct rule_request request = {.access = POLICY_RO,

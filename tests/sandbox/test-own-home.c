@@ -58,6 +58,21 @@ TEST(a_name_is_a_folder_of_nsruns) {
         expect_refusal(&o, 125, "nsrun: not a home's name (--home): ../x; choose letters and digits");
 }
 
+TEST(it_may_be_named_from_here_before_it_is_there) {
+        static const char *const names[] = {"jail-a", "./jail-b", "outside/../jail-c"};
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                _cleanup_free_ char *kept = text_of("%s/%s/kept", s->root, names[i]);
+                _cleanup_outcome_ struct outcome o = {0};
+
+                RUN(s, &o, "--home", names[i], "--", "sh", "-c", "echo x >~/kept");
+                expect_status(&o, 0);
+                assert_string_equal(o.err, "");
+                assert_int_equal(access(kept, F_OK), 0);
+        }
+}
+
 TEST(what_a_command_put_in_the_way_of_a_mount_point_is_refused) {
         const struct site *s = *state;
         _cleanup_free_ char *jail = path_of(s->root, "jail"), *shown = path_of(s->home, "shown"),
