@@ -302,6 +302,7 @@ static const struct promise {
         {ALL, "futex_waitv", {0}, 0},
         {ALL, "cachestat", {0}, 0},
         {ALL, "mseal", {0}, 0},
+        {ALL, "rseq_slice_yield", {0}, 0},
         {ALL, "setxattrat", {0}, 0},
         {ALL, "nfsservctl", {0}, ENOSYS},
         /* F_GETFL, F_GETLEASE, F_SETLEASE. */

@@ -75,9 +75,42 @@ static bool fills_a_gap(const char *name) {
         return does;
 }
 
+static uint32_t x32_mark(enum syscall_arch arch) {
+        return arch == SYSCALL_ARCH_X32 ? SYSCALL_X32_BIT : 0;
+}
+
+/* The last of the calls that all machines have by the same number. */
+static uint32_t newest_call(enum syscall_arch arch) {
+        uint32_t newest = 0;
+        const char *name;
+
+        for (size_t i = 0; (name = syscall_name_at(i)); i++) {
+                uint32_t number = (uint32_t)syscall_number(arch, name) ^ x32_mark(arch);
+
+                newest = number > newest && number < 512 ? number : newest;
+        }
+        return newest;
+}
+
+/* The first call of the header that the table has not, or by another number.  A call of a later kernel than
+ * the table knows gets ENOSYS, as from one without it, and the tree builds with that kernel's headers. */
+static const char *header_first_wrong(const struct header *h, enum syscall_arch arch, bool is_generic) {
+        uint32_t newest = newest_call(arch);
+
+        for (size_t i = 0; i < h->n; i++) {
+                int number = syscall_number(arch, h->names[i]);
+
+                /* What only 32-bit machines have, or those that ask for it. */
+                if (number < 0 && (is_generic || (h->numbers[i] > newest && h->numbers[i] < 512)))
+                        continue;
+                if (number != (int)(h->numbers[i] | x32_mark(arch)))
+                        return h->names[i];
+        }
+        return NULL;
+}
+
 /* The table has what the header has; and up to the header's last number no more. */
 static void expect_header(const char *file, enum syscall_arch arch, size_t at_least, bool is_generic) {
-        uint32_t mark = arch == SYSCALL_ARCH_X32 ? SYSCALL_X32_BIT : 0;
         static struct header h;
         const char *name;
 
@@ -86,20 +119,14 @@ static void expect_header(const char *file, enum syscall_arch arch, size_t at_le
                 skip();
         }
         assert_between(h.n, at_least, ARRAY_SIZE(h.names));
-        for (size_t i = 0; i < h.n; i++) {
-                int number = syscall_number(arch, h.names[i]);
-
-                /* What only 32-bit machines have, or those that ask for it. */
-                if (is_generic && number < 0)
-                        continue;
-                if (number != (int)(h.numbers[i] | mark))
-                        fail_msg("%s: %s is %u in %s and %d in the table: is seccomp/syscalls.txt complete?",
-                                 syscall_arch_name(arch), h.names[i], h.numbers[i], file, number);
-        }
+        name = header_first_wrong(&h, arch, is_generic);
+        if (name)
+                fail_msg("%s: %s is %d in the table, and another in %s: is seccomp/syscalls.txt complete?",
+                         syscall_arch_name(arch), name, syscall_number(arch, name), file);
         for (size_t i = 0; (name = syscall_name_at(i)); i++) {
                 int number = syscall_number(arch, name);
 
-                if (number >= 0 && ((uint32_t)number ^ mark) <= h.last && !header_name(&h, name) &&
+                if (number >= 0 && ((uint32_t)number ^ x32_mark(arch)) <= h.last && !header_name(&h, name) &&
                     !fills_a_gap(name))
                         fail_msg("%s: the table's %s, %d, is not in %s", syscall_arch_name(arch), name,
                                  number, file);
@@ -114,6 +141,30 @@ TEST(the_table_is_the_kernels) {
         expect_header("asm/unistd_32.h", SYSCALL_ARCH_X86, 430, false);
         expect_header("asm/unistd_x32.h", SYSCALL_ARCH_X32, 340, false);
 #endif
+}
+
+TEST(only_a_later_kernels_call_may_be_unknown) {
+        static const struct {
+                const char *line, *wrong;
+        } cases[] = {
+                {"#define __NR_read 0", NULL},
+                {"#define __NR_a_later_one 511", NULL},
+                {"#define __NR_nosuchcall 300", "nosuchcall"},
+                {"#define __NR_read 511", "read"},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                struct header h = {.n = 0};
+                const char *wrong;
+
+                header_take(&h, cases[i].line);
+                assert_int_equal(h.n, 1);
+                wrong = header_first_wrong(&h, SYSCALL_ARCH_X86_64, false);
+                if (cases[i].wrong)
+                        assert_string_equal(wrong, cases[i].wrong);
+                else
+                        assert_null(wrong);
+        }
 }
 
 /* --------------------------------------------------------------------- libseccomp */
