@@ -143,7 +143,7 @@ TEST_IF(geteuid() == 0, of_the_systems_own_state_nothing_is_proposed, site_setup
 
         make_host(s);
         explained(s, &o, NULL, "touch /var/lib/x; touch /usr/x; cat /etc/shadow %O/data");
-        expect_in(o.err, "nsrun: reason: /var/lib is the system's own: what needs that runs outside\n");
+        expect_in(o.err, "nsrun: reason: /var/lib/x is the system's own: what needs that runs outside\n");
         expect_in(o.err, "nsrun: reason: /usr is the system's own: what needs that runs outside\n");
         expect_in(o.err, "nsrun: reason: /etc/shadow is the system's own: what needs that runs outside\n");
         expect_in(o.err, "--rw writable\n");
