@@ -42,7 +42,7 @@ bool asked_is_of_interest(const struct nsrun_plan *plan, const char *path, enum 
         case PLAN_HIDE:
                 return true;
         case PLAN_TMPFS:
-                return !path_is_beneath(path, "/tmp") || op->is_read_only || asked_is_read(how);
+                return !explain_is_own_tmp(op) || asked_is_read(how);
         case PLAN_BIND:
                 return changes_something(how) && op->is_read_only;
         default:
@@ -152,7 +152,8 @@ static bool may_be_cause(const struct asked_list *list, const struct asked *a, e
 
         if (depth == ASKED_PROTECTED)
                 return changes_something(a->how) && explain_is_protected(list->plan, a->path);
-        if (is_always_probed(list->plan, a->path) || (path_is_beneath(a->path, "/tmp") && !is_late))
+        if (is_always_probed(list->plan, a->path) ||
+            (!is_late && explain_is_own_tmp(explain_covering(list->plan, a->path))))
                 return false;
         if (depth == ASKED_PLAIN)
                 return !is_passing && !(below && secrets_hold(below));

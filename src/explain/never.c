@@ -3,6 +3,7 @@
 #include "never.h"
 
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -59,6 +60,23 @@ static int never_secret(const char *path, const char *home, char **ret) {
                        (int)n, path, way_around(below ? below : "")) < 0
                        ? -ENOMEM
                        : 0;
+}
+
+int explain_never_of_tmp(const char *path, char **ret) {
+        static const char *const names[] = {".*",      "dbus-*",           "gpg-*",   "keyring-*",
+                                            "krb5*",   "launch-*",         "pulse-*", "snap.*",
+                                            "ssh-*",   "systemd-private*", "tkt*",    "tmux-*",
+                                            "vscode-*"};
+        const char *below = path_below(path, "/tmp");
+        _cleanup_free_ char *name = below ? strndup(below, strcspn(below, "/")) : NULL;
+
+        *ret = NULL;
+        if (below && !name)
+                return -ENOMEM;
+        for (size_t i = 0; name && i < ARRAY_SIZE(names); i++)
+                if (fnmatch(names[i], name, 0) == 0)
+                        return never_secret(path, NULL, ret);
+        return 0;
 }
 
 /* To the agent itself its own option is proposed. */

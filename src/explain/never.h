@@ -9,6 +9,9 @@
  * a home: *ret is what is said instead; NULL: it may be proposed.  Of a secret it is the same whether it
  * exists or not.  -ENOMEM. */
 int explain_never(const struct nsrun_plan *plan, const char *path, bool to_write, char **ret);
+/* The same of a path in the host's /tmp where programs keep tickets, sockets of agents and what else stands
+ * for a login.  -ENOMEM. */
+int explain_never_of_tmp(const char *path, char **ret);
 /* Whether all of one of the system's folders lies there. */
 bool explain_is_whole_system(const char *path);
 /* Whether the user may write at a path on the host, or make it. */

@@ -30,6 +30,10 @@ const struct plan_op *explain_covering(const struct nsrun_plan *plan, const char
         return found;
 }
 
+bool explain_is_own_tmp(const struct plan_op *op) {
+        return op && op->kind == PLAN_TMPFS && !op->is_read_only && streq(op->target, "/tmp");
+}
+
 /* Whether the sandbox itself made the path, as a folder on the way to something that is exposed. */
 static bool is_on_the_way(const struct nsrun_plan *plan, const char *path) {
         for (size_t i = 0; i < plan->n_ops; i++)
@@ -164,8 +168,10 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, bool 
         r = explain_never(plan, path, to_write, ret);
         if (r < 0 || *ret)
                 return r;
-        /* Everybody's files are there: whether it exists isn't told. */
-        if (op && op->kind == PLAN_TMPFS && streq(op->target, "/tmp") && !to_write) {
+        if (explain_is_own_tmp(op) && !to_write) {
+                r = explain_never_of_tmp(path, ret);
+                if (r < 0 || *ret)
+                        return r;
                 word = str_shell_quote(path);
                 *ret = word ? str_format(
                                       "%s isn't in the sandbox's /tmp, which is its own: --ro %s exposes the "
@@ -228,6 +234,9 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, bool 
 static const struct plan_op *writable_around(const struct nsrun_plan *plan, const struct plan_op *op) {
         const struct plan_op *found = NULL;
 
+        /* The user's own --ro protects nothing by a name. */
+        if (op && op->origin == PLAN_BY_READABLE)
+                return NULL;
         while (op && !streq(op->target, "/")) {
                 _cleanup_free_ char *parent = path_parent(op->target);
 

@@ -3,8 +3,8 @@
  *
  * Who reads the reason may do what a command's output tells him, so that a reason must not answer a
  * command's questions about the host.  Whether a path exists is told of system folders, of what lies
- * directly in the home, and of the folder around the project.  Of what is in a folder of secrets the same
- * words are said whether it exists or not, and of all else nothing. */
+ * directly in the home, and of the folder around the project.  Of what is in a folder of secrets, and in the
+ * host's /tmp, the same words are said whether it exists or not, and of all else nothing. */
 #pragma once
 
 #include "plan/plan.h"
@@ -26,3 +26,6 @@ bool explain_is_protected(const struct nsrun_plan *plan, const char *path);
 /* The operation that decides what is at a path: of those above it the lowest, and of two there the later; or
  * NULL. */
 const struct plan_op *explain_covering(const struct nsrun_plan *plan, const char *path);
+/* Whether that operation is the sandbox's own /tmp, in memory, where a command makes and reads files without
+ * number; NULL isn't. */
+bool explain_is_own_tmp(const struct plan_op *op);

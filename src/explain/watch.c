@@ -219,9 +219,8 @@ static void see(struct watch *watch, const struct seccomp_notif *question, const
         seen->path = TAKE_PTR(normal);
         seen->is_replaced = call->how == WATCHED_REMOVE || strstr(call->name, "rename");
         watch_look(watch, seen);
-        /* In the sandbox's own /tmp a command makes and reads files without number. */
-        if (seen->is_there && !seen->is_replaced && asked_is_read(seen->how) &&
-            path_is_beneath(seen->path, "/tmp")) {
+        if (seen->is_there && asked_is_read(seen->how) &&
+            explain_is_own_tmp(explain_covering(watch->asked.plan, seen->path))) {
                 free(seen->path);
                 seen->path = NULL;
         }

@@ -105,6 +105,15 @@ int project_find(const char *start, const char *home, char **ret) {
         return 0;
 }
 
+bool project_home_is_systems(const char *home) {
+        bool is_in_usr = path_is_beneath(home, "/usr");
+        struct stat st;
+
+        if (!is_in_usr && !path_is_beneath(home, "/opt"))
+                return false;
+        return stat(home, &st) < 0 || (is_in_usr && (st.st_uid == 0 || st.st_uid != geteuid()));
+}
+
 const char *writable_denied(const char *path) {
         if (STR_IS_ANY(path, system_roots))
                 return "a system root";

@@ -16,6 +16,9 @@ bool project_has_git(const char *folder);
 /* Why `path` (canonical) can't be a project: static text ("a system root",
  * "a home folder"), or NULL where it can.  `home` may be NULL. */
 const char *project_denied(const char *path, const char *home);
+/* Whether a home (canonical) in /usr or /opt, which are shown as they are, is none: nothing is made for one
+ * that isn't there, and what the system has in /usr is no home of a daemon's (/usr/sbin). */
+bool project_home_is_systems(const char *home);
 /* Why `path` (canonical) can't be a writable root ("/", a system root, …): static text, or NULL if
  * it can. */
 const char *writable_denied(const char *path);

@@ -261,7 +261,6 @@ static void add_home(struct entries *e, const struct resolved *s, const char *ho
 int collect_accounts_home(struct entries *e, const struct resolved *s, const char *home) {
         static const char *const shown[] = {"/opt", "/usr"};
         _cleanup_free_ char *canonical = NULL;
-        struct stat st;
         int r;
 
         if (!home || (s->home && streq(home, s->home)) || (s->home_link && streq(home, s->home_link)))
@@ -270,8 +269,7 @@ int collect_accounts_home(struct entries *e, const struct resolved *s, const cha
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
         if (path_is_beneath_any(canonical, shown, ARRAY_SIZE(shown)) && !writable_denied(canonical) &&
-            !(s->home && path_is_beneath(canonical, s->home)) && stat(canonical, &st) >= 0 &&
-            st.st_uid == s->uid)
+            !project_home_is_systems(canonical) && !(s->home && path_is_beneath(canonical, s->home)))
                 add_home(e, s, canonical);
         return 0;
 }

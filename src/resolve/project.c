@@ -20,23 +20,12 @@ static bool home_is_unusable(const char *home) {
                path_is_beneath_any(home, roots, ARRAY_SIZE(roots));
 }
 
-/* In /usr and /opt, which are shown as they are, nothing is made for a home that isn't there; and what the
- * system has in /usr is no home of a daemon's (/usr/sbin). */
-static bool is_home_of_system(const char *home) {
-        bool is_in_usr = path_is_beneath(home, "/usr");
-        struct stat st;
-
-        if (!is_in_usr && !path_is_beneath(home, "/opt"))
-                return false;
-        return stat(home, &st) < 0 || (is_in_usr && (st.st_uid == 0 || st.st_uid != geteuid()));
-}
-
 int policy_find_home(const char *named, char **ret, char **ret_link) {
         _cleanup_free_ char *spelled = NULL, *home = NULL;
 
         if (user_find_home(named, &spelled) < 0 || (spelled && path_canonical_to_be(spelled, &home) < 0))
                 return -ENOMEM;
-        if (!home || home_is_unusable(home) || home_is_unusable(spelled) || is_home_of_system(home))
+        if (!home || home_is_unusable(home) || home_is_unusable(spelled) || project_home_is_systems(home))
                 return 0;
         if (ret_link && !streq(home, spelled))
                 *ret_link = TAKE_PTR(spelled);

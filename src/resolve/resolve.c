@@ -161,7 +161,7 @@ static int add_home_rule(struct resolved *s, struct nsrun_error *err) {
                 own = str_concat(has_data ? data : s->home,
                                  has_data ? "/nsrun/homes/" : "/.local/share/nsrun/homes/", name);
         } else {
-                own = resolve_spelling(s, asked);
+                own = s->cwd ? resolve_spelling(s, asked) : strdup(asked);
         }
         if (!own)
                 return error_oom(err);

@@ -45,7 +45,7 @@ static int add_canonical(struct workspace *w, enum workspace_access access, char
                 return 0;
         }
         fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-        /* It lives on beside runs, and is no stream of theirs. */
+        /* The root's descriptor stays open beside runs, and is no stream of theirs. */
         if (fd < 0 || fd_lift(&fd) < 0 || fstat(fd, &st) < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, -errno, path, "the root can't be opened", NULL);
         if (S_ISLNK(st.st_mode))

@@ -19,6 +19,10 @@
         path " isn't in the sandbox's /tmp, which is its own: --ro " path \
              " exposes the host's, if it is there"
 
+#define LOGIN(path)                                                                                           \
+        path " is not exposed by policy, whether it exists or not: it is where keys and passwords are kept; " \
+             "what needs that runs outside"
+
 /* A call of openat2(2). */
 #define OPENAT2 \
         "import ctypes, os; ctypes.CDLL(None).syscall(437, -100, b\".\", (ctypes.c_uint64 * 3)(os.O_PATH), 24)"
@@ -31,6 +35,8 @@ static const struct {
         {"test -e %O/data", NULL, EXPOSE("%O")},
         {"cat /tmp/missing", NULL, OWN_TMP("/tmp/missing")},
         {"ls /tmp/missing", NULL, OWN_TMP("/tmp/missing")},
+        {"cat /tmp/krb5cc_0", NULL, LOGIN("/tmp/krb5cc_0")},
+        {"cat /tmp/ssh-x/agent.1", NULL, LOGIN("/tmp/ssh-x/agent.1")},
         {"/tmp/a/tool", NULL, OWN_TMP("/tmp/a/tool")},
         {"cat '/tmp/with blank'", NULL,
          "/tmp/with blank isn't in the sandbox's /tmp, which is its own: --ro '/tmp/with blank' exposes the host's, "
@@ -242,6 +248,39 @@ TEST(what_the_sandbox_caused_is_told_once_with_its_option) {
                     strstr(o.err, "nsrun: reason: ") != found)
                         fail_msg("%s: not the one reason '%s': %s", caused[i].command, line, o.err);
         }
+}
+
+/* What a project in /tmp shows is none of the sandbox's own /tmp. */
+TEST(a_project_in_tmp_has_its_reasons) {
+        static const struct {
+                const char *option, *command, *reason;
+        } cases[] = {
+                {"--hide=key", "cat key", "%s/key is hidden: a --hide names it"},
+                {"--ro=held",
+                 "echo x >held/x; for i in 1 2 3 4 5 6 7 8 9; do /bin/true; /bin/cat f; done; false",
+                 "%s/held is exposed read-only: --rw %s/held makes it writable"},
+        };
+        char project[] = "/tmp/nsrun-test-XXXXXX";
+        _cleanup_outcome_ struct outcome removed = {0};
+
+        assert_non_null(mkdtemp(project));
+        make_file(project, "key", "");
+        make_file(project, "f", "");
+        make_folder(project, "held");
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *reason = replaced(cases[i].reason, "%s", project),
+                                    *line = text_of("nsrun: reason: %s\n", reason);
+                _cleanup_outcome_ struct outcome o = {0};
+                const char *const argv[] = {
+                        program(), "run", "--explain", "--project",      project, cases[i].option,
+                        "--",      "sh",  "-c",        cases[i].command, NULL};
+
+                run(&(struct request){.argv = argv, .cwd = project}, &o);
+                expect_status(&o, 1);
+                expect_in(o.err, line);
+        }
+        run(&(struct request){.argv = (const char *const[]){"rm", "-r", project, NULL}}, &removed);
+        expect_status(&removed, 0);
 }
 
 static const char *const innocent[] = {
