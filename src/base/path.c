@@ -5,12 +5,13 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "file.h"
+#include "responds.h"
 #include "str.h"
+#include "sys.h"
 
 bool path_is_absolute(const char *path) {
         return path[0] == '/';
@@ -134,14 +135,21 @@ char *path_parent(const char *path) {
         return strndup(path, (size_t)(slash - path));
 }
 
-/* Opens a path that holds no symlink at all: then its normal form is its name.
- * -ELOOP where one is met; -ENOSYS before 5.6, -EPERM under an old container's
- * filter. */
-static int open_without_symlinks(const char *path) {
-        const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+static int open_named(const char *path, uint64_t resolve) {
+        const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = resolve};
         long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 
         return fd < 0 ? -errno : (int)fd;
+}
+
+/* Opens a path; what lies on another mount only if that answers (-ETIMEDOUT).  -ENOSYS before 5.6, -EPERM
+ * under an old container's filter. */
+static int open_answering(const char *path, uint64_t resolve) {
+        int fd = open_named(path, resolve | RESOLVE_NO_XDEV);
+
+        if (fd == -EXDEV && responds_elsewhere(AT_FDCWD, path) < 0)
+                return -ETIMEDOUT;
+        return fd == -EXDEV ? open_named(path, resolve) : fd;
 }
 
 /* The name that the kernel gives an open file.  -ENOENT where it has none any
@@ -164,12 +172,12 @@ static int canonical_name_of(int fd, const struct stat *st, char **ret) {
 
 /* Through the links, for a path that has some. */
 static int canonical_slow(const char *path, char **ret_path, struct stat *ret_st) {
-        _cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
+        _cleanup_close_ int fd = open_answering(path, 0);
         int r;
 
-        if (fd < 0 || fstat(fd, ret_st) < 0)
-                return -errno;
-        r = canonical_name_of(fd, ret_st, ret_path);
+        if (fd == -ENOSYS || fd == -EPERM)
+                fd = sys_open(AT_FDCWD, path, O_PATH, 0);
+        r = fd < 0 ? fd : fstat(fd, ret_st) < 0 ? -errno : canonical_name_of(fd, ret_st, ret_path);
         if (r != -ENOSYS)
                 return r;
         *ret_path = realpath(path, NULL);
@@ -182,9 +190,10 @@ static int canonical_looked_up(const char *path, char **ret_path, unsigned *ret_
         struct stat st;
 
         if (path_is_absolute(path)) {
-                fd = open_without_symlinks(path);
-                if (fd == -ENOENT)
-                        return -ENOENT;
+                /* A path that holds no symlink at all: its normal form is its name. */
+                fd = open_answering(path, RESOLVE_NO_SYMLINKS);
+                if (fd == -ENOENT || fd == -ETIMEDOUT)
+                        return fd;
         }
         if (fd >= 0) {
                 if (ret_mode && fstat(fd, &st) < 0)
@@ -221,19 +230,23 @@ static int canonical_of_link(const char *link, char **ret_path, unsigned *ret_mo
 }
 
 int path_canonical_in(const char *path, char **ret_path, unsigned *ret_mode) {
-        struct stat st;
+        bool is_mount = false;
+        unsigned mode = 0;
+        int r = sys_look(path, &mode, &is_mount);
         char *result;
 
-        if (lstat(path, &st) < 0)
-                return errno == ENOENT ? -ENOENT : canonical_looked_up(path, ret_path, ret_mode);
-        if (S_ISLNK(st.st_mode))
+        if (r == -ENOENT)
+                return r;
+        if (r < 0 || is_mount)
+                return canonical_looked_up(path, ret_path, ret_mode);
+        if (S_ISLNK(mode))
                 return canonical_of_link(path, ret_path, ret_mode);
         result = strdup(path);
         if (!result)
                 return -ENOMEM;
         *ret_path = result;
         if (ret_mode)
-                *ret_mode = st.st_mode;
+                *ret_mode = mode;
         return 0;
 }
 
@@ -266,10 +279,16 @@ static int canonical_to_be(const char *path, unsigned links, char **ret_path) {
         bool is_tried;
         char *result;
         size_t n;
+        int r;
 
-        if (path_canonical(path, ret_path, NULL) >= 0)
+        r = path_canonical(path, ret_path, NULL);
+        if (r >= 0)
                 return 0;
         whole = path_normalise(path);
+        if (r == -ETIMEDOUT) {
+                *ret_path = TAKE_PTR(whole);
+                return *ret_path ? 0 : -ENOMEM;
+        }
         at = whole ? strdup(whole) : NULL;
         if (!at)
                 return -ENOMEM;

@@ -40,13 +40,15 @@ char *path_parent(const char *path);
 bool path_up(char *path);
 
 /* What realpath(3) says, through one open: 0 and *ret_path owned by the caller,
- * or -errno.  *ret_mode (may be NULL) gets the st_mode of what was found. */
+ * or -errno; -ETIMEDOUT: what is mounted there doesn't answer (responds.h).  *ret_mode (may be NULL) gets the
+ * st_mode of what was found. */
 int path_canonical(const char *path, char **ret_path, unsigned *ret_mode);
 /* The same for a normalised path whose folder is known to be canonical: one look where it is no symlink. */
 int path_canonical_in(const char *path, char **ret_path, unsigned *ret_mode);
 
 /* What an absolute path will lead to when all of it exists: as far as it does its links
- * count, those that lead nowhere, too, and the rest is taken by its letters.  -ENOMEM. */
+ * count, those that lead nowhere, too, and the rest is taken by its letters; all of it where something
+ * mounted there doesn't answer.  -ENOMEM. */
 int path_canonical_to_be(const char *path, char **ret_path);
 
 /* "/home/u/.npm" -> "home-u-.npm": a folder's name for a path.  A slash becomes

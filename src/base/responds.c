@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "causes.h"
 #include "str.h"
@@ -14,35 +15,95 @@
 
 enum {
         PATIENCE_MS = 1500, /* a refusal comes within two seconds */
-        END_MS = 50,        /* for the child that was killed, if it can be */
+        LATELY_MS = 1000,
+        END_MS = 50, /* for the child that was killed, if it can be */
 };
 
+enum answer {
+        UNKNOWN,
+        ANSWERS,
+        SILENT,
+};
+
+/* What was found of mounts lately: they aren't asked again for each path in them. */
+static _Thread_local struct {
+        uint64_t mount;
+        int64_t until_ms;
+        enum answer answer;
+} asked[8];
+
+static int64_t now_ms(void) {
+        struct timespec t;
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &t);
+        return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 /* Of a local file system the kernel tells that its files may be immutable, and asks nobody for that; that of
- * no other.  Only what the kernel has in memory is looked up (RESOLVE_CACHED, 5.12): the path, or as much of
- * it as is there, behind which nothing else may be mounted. */
-static bool is_known_local(int dir, const char *path) {
+ * no other. */
+static enum answer recall_mount(const struct sys_mount *mount) {
+        int64_t now = now_ms();
+
+        for (size_t i = 0; i < ARRAY_SIZE(asked); i++)
+                if (asked[i].mount == mount->id && asked[i].until_ms > now)
+                        return asked[i].answer;
+        return mount->is_local ? ANSWERS : UNKNOWN;
+}
+
+/* Opens as much of a path as the kernel has in memory, for which it asks nobody (RESOLVE_CACHED, 5.12). */
+static int open_known(int dir, const char *path, struct sys_mount *ret_mount, const char **ret_rest) {
         _cleanup_free_ char *known = strdup(path);
-        _cleanup_close_ int fd = -EBADF;
         char *end = known ? known + strlen(known) : NULL;
 
         while (end && end != known) {
+                int fd;
+
                 *end = '\0';
                 fd = sys_openat2(dir, known, O_PATH, 0, RESOLVE_CACHED);
-                if (fd >= 0) {
-                        const char *rest = path + (end - known) + strspn(path + (end - known), "/");
-                        bool is_local = sys_is_local(fd);
-                        _cleanup_close_ int last =
-                                is_local && *rest ? sys_openat2(fd, rest, O_PATH, 0, RESOLVE_NO_XDEV)
-                                                  : -ENOENT;
-
-                        return is_local && last != -EXDEV;
-                }
+                *ret_rest = path + (end - known) + strspn(path + (end - known), "/");
+                if (fd >= 0 && sys_mount_of(fd, ret_mount) >= 0)
+                        return fd;
+                close_fdp(&fd);
                 end = strrchr(known, '/');
         }
-        return false;
+        return -ENOENT;
 }
 
-/* Looks it up, has it mounted where it is mounted at need, and reads what is in it. */
+/* Whether something else is mounted on the way: asks the folder's mount. */
+static bool leads_elsewhere(int folder, const char *rest) {
+        _cleanup_close_ int fd = *rest ? sys_openat2(folder, rest, O_PATH, 0, RESOLVE_NO_XDEV) : -ENOENT;
+
+        return fd == -EXDEV;
+}
+
+static enum answer recall(int dir, const char *path) {
+        struct sys_mount mount;
+        const char *rest;
+        _cleanup_close_ int fd = open_known(dir, path, &mount, &rest);
+        enum answer answer = fd < 0 ? UNKNOWN : recall_mount(&mount);
+
+        return answer == ANSWERS && leads_elsewhere(fd, rest) ? UNKNOWN : answer;
+}
+
+/* In the place of the one that was asked first. */
+static void remember(int dir, const char *path, enum answer answer) {
+        struct sys_mount mount;
+        const char *rest;
+        _cleanup_close_ int fd = open_known(dir, path, &mount, &rest);
+        size_t oldest = 0;
+
+        if (fd < 0 || mount.is_local || (answer == ANSWERS && leads_elsewhere(fd, rest)))
+                return;
+        for (size_t i = 1; i < ARRAY_SIZE(asked); i++)
+                if (asked[i].until_ms < asked[oldest].until_ms)
+                        oldest = i;
+        asked[oldest].mount = mount.id;
+        asked[oldest].until_ms = now_ms() + LATELY_MS;
+        asked[oldest].answer = answer;
+}
+
+/* Looks it up, has it mounted where it is mounted at need, and reads what is in it; a folder whose names are
+ * only mounted at need lists them without, and waits for one that is looked up. */
 nsrun_no_asan static void ask_server(int dir, const char *path) {
         char entries[1024];
         struct stat st;
@@ -54,6 +115,7 @@ nsrun_no_asan static void ask_server(int dir, const char *path) {
         (void)sys_close_range(dir == 0, ~0U);
         fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
         (void)(fd < 0 ? fstatat(dir, path, &st, 0) : syscall(SYS_getdents64, fd, entries, sizeof(entries)));
+        (void)(fd < 0 ? 0 : fstatat(fd, ".git", &st, AT_SYMLINK_NOFOLLOW));
         _exit(0);
 }
 
@@ -80,11 +142,21 @@ static int wait_for_answer(int dir, const char *path) {
         return r == -ETIMEDOUT ? r : 0;
 }
 
+int responds_elsewhere(int dir, const char *path) {
+        enum answer answer = recall(dir, path);
+
+        if (answer == UNKNOWN) {
+                answer = wait_for_answer(dir, path) < 0 ? SILENT : ANSWERS;
+                remember(dir, path, answer);
+        }
+        return answer == SILENT ? -ETIMEDOUT : 0;
+}
+
 int responds_in_time(int dir, const char *path, const char *shown, struct nsrun_error *err) {
         _cleanup_close_ int fd = sys_openat2(dir, path, O_PATH, 0, RESOLVE_NO_XDEV);
         _cleanup_free_ char *whole = NULL;
 
-        if (fd != -EXDEV || is_known_local(dir, path) || wait_for_answer(dir, path) == 0)
+        if (fd != -EXDEV || responds_elsewhere(dir, path) == 0)
                 return 0;
         whole = shown ? str_concat(shown, "/", path) : strdup(path);
         return whole ? error_cause(err, NSRUN_ERROR_NO_ANSWER, -ETIMEDOUT, whole) : error_oom(err);

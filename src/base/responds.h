@@ -9,3 +9,6 @@
  * lies on the folder's own mount, or an absolute path on the root's, is not asked at all; what isn't there
  * answers.  `shown`: the folder's name, or NULL.  0; -ETIMEDOUT with *err filled; -ENOMEM likewise. */
 int responds_in_time(int dir, const char *path, const char *shown, struct nsrun_error *err);
+
+/* The same of what is known to lie on another mount (EXDEV of an open with RESOLVE_NO_XDEV): 0; -ETIMEDOUT. */
+int responds_elsewhere(int dir, const char *path);

@@ -134,6 +134,8 @@ struct kernel_statx {
         uint64_t mount, spare[13];
 };
 _Static_assert(sizeof(struct kernel_statx) == 256, "struct statx is ABI");
+#define KERNEL_STATX_TYPE      0x0001U
+#define KERNEL_STATX_MODE      0x0002U
 #define KERNEL_STATX_INO       0x0100U
 #define KERNEL_STATX_BTIME     0x0800U
 #define KERNEL_STATX_MNT_ID    0x1000U
@@ -154,11 +156,22 @@ int sys_statx(int dir, const char *path, struct sys_file *ret) {
         return r;
 }
 
-bool sys_is_local(int fd) {
+int sys_mount_of(int fd, struct sys_mount *ret) {
         struct kernel_statx st = {0};
+        int r = result(syscall(SYS_statx, fd, "", AT_EMPTY_PATH | KERNEL_DONT_SYNC, 0, &st));
 
-        return syscall(SYS_statx, fd, "", AT_EMPTY_PATH | KERNEL_DONT_SYNC, 0, &st) == 0 &&
-               (st.attributes_mask & KERNEL_ATTR_IMMUTABLE);
+        *ret = (struct sys_mount){st.mount, (st.attributes_mask & KERNEL_ATTR_IMMUTABLE) != 0};
+        return r;
+}
+
+int sys_look(const char *path, unsigned *ret_mode, bool *ret_is_mount) {
+        struct kernel_statx st = {0};
+        int r = result(syscall(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | KERNEL_DONT_SYNC,
+                               KERNEL_STATX_TYPE | KERNEL_STATX_MODE, &st));
+
+        *ret_mode = st.mode;
+        *ret_is_mount = st.attributes & KERNEL_ATTR_MOUNT_ROOT;
+        return r;
 }
 
 int sys_birth(int dir, const char *path, uint64_t *ret_inode, uint64_t *ret_born) {

@@ -125,9 +125,16 @@ struct sys_file {
                                 tell */
 };
 int sys_statx(int dir, const char *path, struct sys_file *ret);
-/* Whether the file system of an open file keeps attributes like that of being immutable, which those do that
- * nobody but the kernel serves. */
-bool sys_is_local(int fd);
+/* The mount that an open file was found by, which isn't asked; and whether its file system keeps attributes
+ * like that of being immutable, which those do that nobody but the kernel serves. */
+struct sys_mount {
+        uint64_t id;
+        bool is_local;
+};
+int sys_mount_of(int fd, struct sys_mount *ret);
+/* Of what kind a path is, with as much of its mode as the kernel knows, and whether it is a mount point;
+ * nobody else is asked, and a symlink isn't followed. */
+int sys_look(const char *path, unsigned *ret_mode, bool *ret_is_mount);
 /* A file's inode, and when it was made, in nanoseconds (0 where the file system doesn't know).  A symlink
  * isn't followed. */
 int sys_birth(int dir, const char *path, uint64_t *ret_inode, uint64_t *ret_born);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/responds.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "option.h"
@@ -40,12 +41,15 @@ static int cli_run_apply_report(void *target, const struct option_spec *spec, co
                                 struct nsrun_error *err) {
         struct run_options *options = target;
         struct stat st;
-        int fd;
+        int fd, r;
 
         if (option_fd_number(value)) {
                 options->report_fd = -1;
                 return apply_descriptor(&options->report_fd, spec, value, err);
         }
+        r = responds_in_time(AT_FDCWD, value, NULL, err);
+        if (r < 0)
+                return r;
         fd = sys_openat2(AT_FDCWD, value, O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK, 0600,
                          RESOLVE_NO_SYMLINKS);
         if (fd == -ENOSYS)

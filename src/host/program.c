@@ -48,13 +48,11 @@ static int program_try(const char *path, char **ret) {
         unsigned mode;
         int r;
 
-        if (sys_is_executable(path) < 0)
-                return 0;
         r = path_canonical(path, &canonical, &mode);
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
-        if ((mode & S_IFMT) != S_IFREG || !is_roots(path) || !is_roots(canonical) ||
-            (geteuid() == 0 && !is_systems(canonical)))
+        if (sys_is_executable(canonical) < 0 || (mode & S_IFMT) != S_IFREG || !is_roots(path) ||
+            !is_roots(canonical) || (geteuid() == 0 && !is_systems(canonical)))
                 return 0;
         *ret = TAKE_PTR(canonical);
         return 1;

@@ -90,10 +90,14 @@ static int open_file(const char *file) {
 int config_load(struct nsrun_policy *p, const char *file, struct nsrun_error *err) {
         _cleanup_free_ char *fix = NULL;
         _cleanup_close_ int fd = -EBADF;
+        int r;
 
         if (p->config)
                 return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), file, "a second configuration",
                                  "keep one of them");
+        r = responds_in_time(AT_FDCWD, file, NULL, err);
+        if (r < 0)
+                return r;
         fd = open_file(file);
         if (fd < 0) {
                 fix = refuse_closed_fix(fd, file);

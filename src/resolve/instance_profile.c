@@ -307,13 +307,14 @@ static int find_executable(const struct resolved *s, char **ret) {
                 return cwd && !(*ret = str_format("%s/%s", cwd, name)) ? -ENOMEM : 0;
         while (path && *path) {
                 size_t n = strcspn(path, ":");
-                _cleanup_free_ char *candidate = NULL;
+                _cleanup_free_ char *candidate = NULL, *canonical = NULL;
 
                 if (path[0] == '/') {
                         candidate = str_format("%.*s/%s", (int)n, path, name);
                         if (!candidate)
                                 return -ENOMEM;
-                        if (sys_is_executable(candidate) == 0) {
+                        if (path_canonical(candidate, &canonical, NULL) >= 0 &&
+                            sys_is_executable(canonical) == 0) {
                                 *ret = TAKE_PTR(candidate);
                                 return 0;
                         }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/causes.h"
 #include "base/path.h"
 #include "base/programs.h"
 #include "base/responds.h"
@@ -65,6 +66,8 @@ static int resolve_tmp(struct resolved *s, struct nsrun_error *err) {
                 return 0;
         *rule = (struct resolved_rule){.access = POLICY_RW, .option = "--tmp"};
         r = path_canonical(p->tmp, &rule->source, &mode);
+        if (r == -ETIMEDOUT)
+                return error_cause(err, NSRUN_ERROR_NO_ANSWER, r, p->tmp);
         if (r == 0 && (mode & S_IFMT) != S_IFDIR)
                 r = -ENOTDIR;
         if (r < 0)
@@ -449,15 +452,22 @@ static const struct {
         {.fill = fill_by_toolchain_rules_find_unseen, .is_for = FOR_CODE},
 };
 
-/* Refuses to look where nobody answers: nearly everything lies in these. */
+/* Refuses to look where nobody answers: nearly everything lies in these.  Toolchains, and what PATH names,
+ * are left out where nobody answers. */
 static int refuse_silent_folders(const struct resolved *s, char *const *inherited, struct nsrun_error *err) {
-        const char *const folders[] = {s->cwd, s->policy->project, environment_get(inherited, "HOME"),
-                                       environment_get(inherited, "XDG_CACHE_HOME"),
-                                       environment_get(inherited, "XDG_STATE_HOME")};
+        static const char *const variables[] = {"HOME",          "XDG_CACHE_HOME",  "XDG_STATE_HOME",
+                                                "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "GIT_CONFIG_GLOBAL",
+                                                "DOCKER_CONFIG"};
+        const char *const folders[] = {s->cwd, s->policy->project};
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(folders) && r >= 0; i++)
                 r = folders[i] ? responds_in_time(AT_FDCWD, folders[i], NULL, err) : 0;
+        for (size_t i = 0; i < ARRAY_SIZE(variables) && r >= 0; i++) {
+                const char *folder = environment_get(inherited, variables[i]);
+
+                r = folder ? responds_in_time(AT_FDCWD, folder, NULL, err) : 0;
+        }
         return r;
 }
 

@@ -258,7 +258,7 @@ static int is_unseen(const struct resolved *s, const char *path) {
         if (!normal)
                 return path_is_absolute(path) ? -ENOMEM : 0;
         if (!resolved_shows(s, normal))
-                return access(normal, F_OK) == 0;
+                return path_canonical(normal, &real, NULL) >= 0;
         if (path_is_beneath(normal, "/usr") || path_is_beneath(normal, "/bin") ||
             path_is_beneath(normal, "/sbin"))
                 return 0;

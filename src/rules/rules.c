@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/causes.h"
 #include "base/path.h"
-#include "base/responds.h"
 #include "home_secrets.h"
 #include "refuse.h"
 
@@ -80,10 +80,6 @@ static int make_rule(const struct resolved *s, const struct rule_request *reques
         int r = 0;
 
         if (mode == 0)
-                r = responds_in_time(AT_FDCWD, request->source, NULL, err);
-        if (r < 0)
-                return r;
-        if (mode == 0)
                 r = path_canonical(request->source, &rule->source, &mode);
         else if (!(rule->source = strdup(request->source)))
                 r = -ENOMEM;
@@ -94,6 +90,8 @@ static int make_rule(const struct resolved *s, const struct rule_request *reques
         /* A rule of nsrun's own, or one that may miss, is left out if its source is missing. */
         if (r == -ENOENT && (request->is_optional || policy_is_default(request->origin)))
                 return 0;
+        if (r == -ETIMEDOUT)
+                return error_cause(err, NSRUN_ERROR_NO_ANSWER, r, request->source);
         if (r < 0) {
                 fix = refuse_closed_fix(r, request->source);
                 return error_setf(err, NSRUN_STAGE_POLICY, r, request->source, r == -ENOENT ? hint : fix,

@@ -14,6 +14,10 @@
 
 #define PROMPT "outer> "
 
+/* Typed between double quotes, after a trap that sets `c`: a shell that a signal finds on its way into a
+ * read runs its trap when that read has ended. */
+#define UNTIL_CAUGHT "while test -z \\$c; do :; done"
+
 /* The session that commands join, where the test is about that. */
 static char *session;
 

@@ -12,6 +12,9 @@ static const struct {
         {"outside/net", NULL, "--rw"},
         {"outside/net", "HOME", NULL},
         {"outside/net", "XDG_CONFIG_HOME", NULL},
+        {"outside/net", "XDG_RUNTIME_DIR", NULL},
+        {"outside/net", "GIT_CONFIG_GLOBAL", NULL},
+        {"outside/net", NULL, "--tmp"},
 };
 
 static void stage_mounted(void *data) {
@@ -32,6 +35,8 @@ TEST(a_mount_that_never_answers_is_named) {
                 _cleanup_free_ char *place = path_of(s->root, silent_places[i].folder);
                 const char *option = silent_places[i].option, *variable = silent_places[i].variable;
                 bool has_path = option && !strchr(option, '=');
+                bool has_config =
+                        variable && (streq(variable, "HOME") || streq(variable, "XDG_CONFIG_HOME"));
                 _cleanup_free_ char *named = path_of(place, variable && streq(variable, "HOME")
                                                                     ? ".config/nsrun/config.json"
                                                                     : "nsrun/config.json"),
@@ -39,7 +44,7 @@ TEST(a_mount_that_never_answers_is_named) {
                                                     "Connection timed out; see who serves it (findmnt -T "
                                                     "PATH), or take it away: fusermount3 -u PATH, sudo "
                                                     "umount -l PATH",
-                                                    variable ? named : place);
+                                                    has_config ? named : place);
                 const char *const options[] = {option, has_path ? place : NULL, NULL};
                 struct host host = {.path = place, .text = variable};
 
@@ -49,6 +54,60 @@ TEST(a_mount_that_never_answers_is_named) {
                 run_on(s, stage_mounted, &host, "silent:net", options, "echo fine", &o);
                 expect_host_refusal(&o, 125, line);
                 assert_int_equal(rmdir(place), 0);
+        }
+}
+
+TEST(a_file_on_a_mount_that_never_answers_is_named) {
+        static const char *const options[] = {"--config", "--seccomp", "--report"};
+        const struct site *s = *state;
+        _cleanup_free_ char *place = path_of(s->outside, "net"), *file = path_of(place, "x"),
+                            *line = text_of(
+                                    "nsrun: what is mounted there doesn't answer: %s: Connection timed "
+                                    "out; see who serves it (findmnt -T PATH), or take it away: "
+                                    "fusermount3 -u PATH, sudo umount -l PATH",
+                                    file);
+        struct host host = {.path = place};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->outside, "net");
+        for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+                run_on(s, stage_mounted, &host, "silent:other", OPTIONS(options[i], file), "echo fine", &o);
+                expect_not_in(o.err, "doesn't answer");
+                run_on(s, stage_mounted, &host, "silent:net", OPTIONS(options[i], file), "echo fine", &o);
+                expect_host_refusal(&o, 125, line);
+        }
+}
+
+/* First among the folders of PATH: who looks for a program there waits. */
+static void stage_path(void *data) {
+        const struct host *host = data;
+        _cleanup_free_ char *path = text_of("%s:%s", host->path, getenv("PATH"));
+
+        stage_mounted(data);
+        if (setenv("PATH", path, 1) < 0)
+                stage_fail("PATH");
+}
+
+TEST(programs_and_toolchains_on_a_mount_that_never_answers_are_left_out) {
+        static const char *const variables[] = {"CARGO_HOME", "GOPATH", "VIRTUAL_ENV"};
+        static const char *const profiles[] = {"--profile=code", "--profile=instance"};
+        const struct site *s = *state;
+        _cleanup_free_ char *place = path_of(s->outside, "net");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->outside, "net");
+        for (size_t i = 0; i < ARRAY_SIZE(profiles); i++) {
+                struct host host = {.path = place};
+
+                run_on(s, stage_path, &host, "silent:net", OPTIONS(profiles[i]), "echo fine", &o);
+                expect_in(o.out, "fine\n");
+                expect_status(&o, 0);
+                for (size_t j = 0; j < ARRAY_SIZE(variables); j++) {
+                        host.text = variables[j];
+                        run_on(s, stage_mounted, &host, "silent:net", OPTIONS(profiles[i]), "echo fine", &o);
+                        expect_in(o.out, "fine\n");
+                        expect_status(&o, 0);
+                }
         }
 }
 

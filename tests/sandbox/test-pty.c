@@ -79,11 +79,12 @@ TEST_EVERYWHERE(control_c_is_for_the_command_alone) {
         type(&t, "\003");
         expect_text(&t, PROMPT);
         expect_last_status(&t, 130);
-        start_with_pty(&t, "trap 'echo cau''ght.' INT; echo set-\\$((6*7)).; read x; read x; exit 9");
+        start_with_pty(&t, "trap 'echo cau''ght.; c=1' INT; echo set-\\$((6*7)).; " UNTIL_CAUGHT
+                           "; read x; exit 9");
         expect_text(&t, "set-42.\n");
         type(&t, "\003");
         expect_text(&t, "caught.\n");
-        type(&t, "\n\n");
+        type(&t, "\n");
         expect_text(&t, PROMPT);
         expect_last_status(&t, 9);
         close_terminal(&t);
@@ -187,13 +188,14 @@ TEST_EVERYWHERE(the_command_sees_the_callers_size) {
 
         open_terminal(*state, &t);
         assert_int_equal(ioctl(t.fd, TIOCSWINSZ, &size), 0);
-        start_with_pty(&t, "stty size; trap 'stty size' WINCH; echo set-\\$((6*7)).; read x; read x");
+        start_with_pty(&t, "stty size; trap 'stty size; c=1' WINCH; echo set-\\$((6*7)).; " UNTIL_CAUGHT
+                           "; read x");
         expect_text(&t, "31 93\n");
         expect_text(&t, "set-42.\n");
         size.ws_row = 47;
         assert_int_equal(ioctl(t.fd, TIOCSWINSZ, &size), 0);
         expect_text(&t, "47 93\n");
-        type(&t, "\n\n");
+        type(&t, "\n");
         expect_text(&t, PROMPT);
         close_terminal(&t);
 }

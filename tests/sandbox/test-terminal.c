@@ -49,11 +49,12 @@ TEST_EVERYWHERE(control_c_is_the_commands_to_catch) {
 
                 open_terminal(*state, &t);
                 start_script(&t, session_option(i),
-                             "trap 'echo cau''ght.' INT; echo set-$((6*7)).; read x; read x; exit 9");
+                             "trap 'echo cau''ght.; c=1' INT; echo set-$((6*7)).; " UNTIL_CAUGHT
+                             "; read x; exit 9");
                 expect_text(&t, "set-42.\n");
                 type(&t, "\003");
                 expect_text(&t, "caught.\n");
-                type(&t, "\n\n");
+                type(&t, "\n");
                 expect_text(&t, PROMPT);
                 expect_last_status(&t, 9);
                 close_terminal(&t);
