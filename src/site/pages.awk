@@ -37,7 +37,7 @@ function flush() {
 }
 
 /^SPDX-License-Identifier/ { next }
-/^(=====*|-----*)$/ {
+/^(===+|---+)$/ {
         title = held
         kind = held = ""
         if ($0 ~ /^=/)
