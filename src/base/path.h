@@ -40,8 +40,8 @@ char *path_parent(const char *path);
 bool path_up(char *path);
 
 /* What realpath(3) says, through one open: 0 and *ret_path owned by the caller,
- * or -errno; -ETIMEDOUT: what is mounted there doesn't answer (responds.h).  *ret_mode (may be NULL) gets the
- * st_mode of what was found. */
+ * or -errno; -ETIMEDOUT: what is mounted there doesn't answer (responds.h).  *ret_mode (may be NULL) gets
+ * the st_mode of what was found. */
 int path_canonical(const char *path, char **ret_path, unsigned *ret_mode);
 /* The same for a normalised path whose folder is known to be canonical: one look where it is no symlink. */
 int path_canonical_in(const char *path, char **ret_path, unsigned *ret_mode);

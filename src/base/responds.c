@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "causes.h"
+#include "path.h"
 #include "str.h"
 #include "sys.h"
 
@@ -32,7 +33,7 @@ static _Thread_local struct {
         enum answer answer;
 } asked[8];
 
-static int64_t now_ms(void) {
+static int64_t asked_at(void) {
         struct timespec t;
 
         (void)clock_gettime(CLOCK_MONOTONIC, &t);
@@ -42,7 +43,7 @@ static int64_t now_ms(void) {
 /* Of a local file system the kernel tells that its files may be immutable, and asks nobody for that; that of
  * no other. */
 static enum answer recall_mount(const struct sys_mount *mount) {
-        int64_t now = now_ms();
+        int64_t now = asked_at();
 
         for (size_t i = 0; i < ARRAY_SIZE(asked); i++)
                 if (asked[i].mount == mount->id && asked[i].until_ms > now)
@@ -70,7 +71,7 @@ static int open_known(int dir, const char *path, struct sys_mount *ret_mount, co
 }
 
 /* Whether something else is mounted on the way: asks the folder's mount. */
-static bool leads_elsewhere(int folder, const char *rest) {
+static bool crosses_mount(int folder, const char *rest) {
         _cleanup_close_ int fd = *rest ? sys_openat2(folder, rest, O_PATH, 0, RESOLVE_NO_XDEV) : -ENOENT;
 
         return fd == -EXDEV;
@@ -82,7 +83,7 @@ static enum answer recall(int dir, const char *path) {
         _cleanup_close_ int fd = open_known(dir, path, &mount, &rest);
         enum answer answer = fd < 0 ? UNKNOWN : recall_mount(&mount);
 
-        return answer == ANSWERS && leads_elsewhere(fd, rest) ? UNKNOWN : answer;
+        return answer == ANSWERS && crosses_mount(fd, rest) ? UNKNOWN : answer;
 }
 
 /* In the place of the one that was asked first. */
@@ -92,13 +93,13 @@ static void remember(int dir, const char *path, enum answer answer) {
         _cleanup_close_ int fd = open_known(dir, path, &mount, &rest);
         size_t oldest = 0;
 
-        if (fd < 0 || mount.is_local || (answer == ANSWERS && leads_elsewhere(fd, rest)))
+        if (fd < 0 || mount.is_local || (answer == ANSWERS && crosses_mount(fd, rest)))
                 return;
         for (size_t i = 1; i < ARRAY_SIZE(asked); i++)
                 if (asked[i].until_ms < asked[oldest].until_ms)
                         oldest = i;
         asked[oldest].mount = mount.id;
-        asked[oldest].until_ms = now_ms() + LATELY_MS;
+        asked[oldest].until_ms = asked_at() + LATELY_MS;
         asked[oldest].answer = answer;
 }
 
@@ -143,7 +144,9 @@ static int wait_for_answer(int dir, const char *path) {
 }
 
 int responds_elsewhere(int dir, const char *path) {
-        enum answer answer = recall(dir, path);
+        static const char *const kernels[] = {"/dev", "/proc", "/sys"};
+        enum answer answer =
+                path_is_beneath_any(path, kernels, ARRAY_SIZE(kernels)) ? ANSWERS : recall(dir, path);
 
         if (answer == UNKNOWN) {
                 answer = wait_for_answer(dir, path) < 0 ? SILENT : ANSWERS;

@@ -10,5 +10,6 @@
  * answers.  `shown`: the folder's name, or NULL.  0; -ETIMEDOUT with *err filled; -ENOMEM likewise. */
 int responds_in_time(int dir, const char *path, const char *shown, struct nsrun_error *err);
 
-/* The same of what is known to lie on another mount (EXDEV of an open with RESOLVE_NO_XDEV): 0; -ETIMEDOUT. */
+/* The same of what is known to lie on another mount (EXDEV of an open with RESOLVE_NO_XDEV): 0; -ETIMEDOUT.
+ * In /dev, /proc and /sys the kernel answers. */
 int responds_elsewhere(int dir, const char *path);

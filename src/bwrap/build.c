@@ -52,14 +52,14 @@ static int read_descriptor(int fd, const char *what, char **ret, size_t *ret_n, 
         return *ret ? 0 : error_oom(err);
 }
 
-static int fail_source(const char *path, int r, struct nsrun_error *err) {
+static int fail_unfound(const char *path, int r, struct nsrun_error *err) {
         return bwrap_build_fail(err, r, "Can't find source path %s: %s", path, error_words(-r));
 }
 
 static int canonical(const char *path, char **ret, struct nsrun_error *err) {
         int r = path_canonical(path, ret, NULL);
 
-        return r < 0 ? fail_source(path, r, err) : 0;
+        return r < 0 ? fail_unfound(path, r, err) : 0;
 }
 
 /* ------------------------------------------------------------------- binds */
@@ -94,7 +94,7 @@ static int add_bind(struct nsrun_plan *plan, const struct bwrap_op *from, struct
         if (r == -ENOENT && from->is_optional)
                 return 0;
         if (r < 0)
-                return fail_source(from->source, r, err);
+                return fail_unfound(from->source, r, err);
         op = build_add_op(plan, PLAN_BIND, from->target, "");
         if (!op) {
                 free(source);
