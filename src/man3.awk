@@ -185,6 +185,8 @@ BEGIN {
         next
 }
 
+/^\/\* clang-format o(n|ff) \*\/$/ { next }
+
 /SPDX-License-Identifier/ {
         state = "code"
         next

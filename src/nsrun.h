@@ -436,8 +436,7 @@ struct nsrun_sandbox *nsrun_sandbox_free(struct nsrun_sandbox *sandbox);
  *
  *     nsrun_policy_set_workspace(policy, workspace, &error);
  *     r = nsrun_bash(policy, "make test", NULL, &result, &error);
- *     nsrun_bash_format(r == 0 ? &result : NULL, r == 0 ? NULL : &error, NSRUN_FORMAT_TEXT, &text, NULL,
- * NULL);
+ *     nsrun_bash_format(r ? NULL : &result, r ? &error : NULL, NSRUN_FORMAT_TEXT, &text, NULL, NULL);
  *
  * The behaviour is that of pikuri's Code::Bash. */
 #define NSRUN_BASH_TIMEOUT      120
