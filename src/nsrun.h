@@ -438,7 +438,7 @@ struct nsrun_sandbox *nsrun_sandbox_free(struct nsrun_sandbox *sandbox);
  *     r = nsrun_bash(policy, "make test", NULL, &result, &error);
  *     nsrun_bash_format(r ? NULL : &result, r ? &error : NULL, NSRUN_FORMAT_TEXT, &text, NULL, NULL);
  *
- * The behaviour is that of pikuri's Code::Bash. */
+ * The behaviour is that of Code::Bash in pikuri, a Ruby toolkit for agents. */
 #define NSRUN_BASH_TIMEOUT      120
 #define NSRUN_BASH_TIMEOUT_MOST 600
 

@@ -2,6 +2,7 @@
 /* Instance isolation for host programs: picoclaw's pkg/isolation, function by function, on an
  * object of the host program's instead of process-wide state. */
 #include "base/path.h"
+#include "base/responds.h"
 #include "plan/plan.h"
 #include "probe.h"
 #include "resolve/instance_folders.h"
@@ -166,9 +167,10 @@ nsrun_public int nsrun_isolation_build_access_rules(nsrun_unused const char *roo
 static int isolation_find_root(const struct nsrun_isolation *isolation, char **ret, char **ret_spelled,
                                struct nsrun_error *error) {
         _cleanup_free_ char *home = NULL;
+        int r = policy_find_home(getenv("HOME"), &home, NULL);
 
-        if (policy_find_home(getenv("HOME"), &home, NULL) < 0)
-                return error_oom(error);
+        if (r < 0)
+                return responds_fail(r, getenv("HOME"), error);
         return instance_find_root(isolation->root, environ, home, ret, ret_spelled, error);
 }
 
@@ -221,12 +223,14 @@ nsrun_public int nsrun_isolation_instance_dirs(const char *root, char ***ret) {
 
 nsrun_public int nsrun_isolation_prepare_root(const char *root, struct nsrun_error *error) {
         _cleanup_free_ char *canonical = NULL;
+        int r;
 
         if (root[0] != '/')
                 return error_set(error, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), root,
                                  "the instance root is relative", "name an absolute path");
-        if (path_canonical_to_be(root, &canonical) < 0)
-                return error_oom(error);
+        r = path_canonical_to_be(root, &canonical);
+        if (r < 0)
+                return responds_fail(r, root, error);
         return instance_make_dirs(canonical, NULL, error);
 }
 

@@ -284,11 +284,9 @@ static int canonical_to_be(const char *path, unsigned links, char **ret_path) {
         r = path_canonical(path, ret_path, NULL);
         if (r >= 0)
                 return 0;
+        if (r == -ETIMEDOUT)
+                return r;
         whole = path_normalise(path);
-        if (r == -ETIMEDOUT) {
-                *ret_path = TAKE_PTR(whole);
-                return *ret_path ? 0 : -ENOMEM;
-        }
         at = whole ? strdup(whole) : NULL;
         if (!at)
                 return -ENOMEM;

@@ -47,8 +47,8 @@ int path_canonical(const char *path, char **ret_path, unsigned *ret_mode);
 int path_canonical_in(const char *path, char **ret_path, unsigned *ret_mode);
 
 /* What an absolute path will lead to when all of it exists: as far as it does its links
- * count, those that lead nowhere, too, and the rest is taken by its letters; all of it where something
- * mounted there doesn't answer.  -ENOMEM. */
+ * count, those that lead nowhere, too, and the rest is taken by its letters.  -ENOMEM; -ETIMEDOUT: what
+ * is mounted there doesn't answer (responds_fail() says so). */
 int path_canonical_to_be(const char *path, char **ret_path);
 
 /* "/home/u/.npm" -> "home-u-.npm": a folder's name for a path.  A slash becomes

@@ -16,8 +16,8 @@
 
 enum {
         PATIENCE_MS = 1500, /* a refusal comes within two seconds */
-        LATELY_MS = 1000,
-        END_MS = 50, /* for the child that was killed, if it can be */
+        LATELY_MS = 1000,   /* so long a mount's answer, or its silence, counts for what else is in it */
+        END_MS = 50,        /* for the child that was killed, if it can be */
 };
 
 enum answer {
@@ -33,22 +33,36 @@ static _Thread_local struct {
         enum answer answer;
 } asked[8];
 
-static int64_t asked_at(void) {
+static int64_t responds_now_ms(void) {
         struct timespec t;
 
         (void)clock_gettime(CLOCK_MONOTONIC, &t);
         return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/* The kernel's own, which has no server. */
+static bool is_kernels(const struct sys_mount *mount) {
+        static const char *const places[] = {"/proc", "/sys"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+                _cleanup_close_ int fd = sys_openat2(AT_FDCWD, places[i], O_PATH, 0, RESOLVE_CACHED);
+                struct sys_mount own;
+
+                if (fd >= 0 && sys_mount_of(fd, &own) >= 0 && own.id == mount->id)
+                        return true;
+        }
+        return false;
+}
+
 /* Of a local file system the kernel tells that its files may be immutable, and asks nobody for that; that of
  * no other. */
 static enum answer recall_mount(const struct sys_mount *mount) {
-        int64_t now = asked_at();
+        int64_t now = responds_now_ms();
 
         for (size_t i = 0; i < ARRAY_SIZE(asked); i++)
                 if (asked[i].mount == mount->id && asked[i].until_ms > now)
                         return asked[i].answer;
-        return mount->is_local ? ANSWERS : UNKNOWN;
+        return mount->is_local || is_kernels(mount) ? ANSWERS : UNKNOWN;
 }
 
 /* Opens as much of a path as the kernel has in memory, for which it asks nobody (RESOLVE_CACHED, 5.12). */
@@ -86,20 +100,22 @@ static enum answer recall(int dir, const char *path) {
         return answer == ANSWERS && crosses_mount(fd, rest) ? UNKNOWN : answer;
 }
 
-/* In the place of the one that was asked first. */
+/* In the place of the oldest answer.  Who is silent is known where the last that is known is a mount: a name
+ * that isn't may have a mount of its own. */
 static void remember(int dir, const char *path, enum answer answer) {
         struct sys_mount mount;
         const char *rest;
         _cleanup_close_ int fd = open_known(dir, path, &mount, &rest);
         size_t oldest = 0;
 
-        if (fd < 0 || mount.is_local || (answer == ANSWERS && crosses_mount(fd, rest)))
+        if (fd < 0 || mount.is_local ||
+            (answer == ANSWERS ? crosses_mount(fd, rest) : *rest && !mount.is_root))
                 return;
         for (size_t i = 1; i < ARRAY_SIZE(asked); i++)
                 if (asked[i].until_ms < asked[oldest].until_ms)
                         oldest = i;
         asked[oldest].mount = mount.id;
-        asked[oldest].until_ms = asked_at() + LATELY_MS;
+        asked[oldest].until_ms = responds_now_ms() + LATELY_MS;
         asked[oldest].answer = answer;
 }
 
@@ -144,15 +160,17 @@ static int wait_for_answer(int dir, const char *path) {
 }
 
 int responds_elsewhere(int dir, const char *path) {
-        static const char *const kernels[] = {"/dev", "/proc", "/sys"};
-        enum answer answer =
-                path_is_beneath_any(path, kernels, ARRAY_SIZE(kernels)) ? ANSWERS : recall(dir, path);
+        enum answer answer = recall(dir, path);
 
         if (answer == UNKNOWN) {
                 answer = wait_for_answer(dir, path) < 0 ? SILENT : ANSWERS;
                 remember(dir, path, answer);
         }
         return answer == SILENT ? -ETIMEDOUT : 0;
+}
+
+int responds_fail(int r, const char *path, struct nsrun_error *err) {
+        return r == -ETIMEDOUT ? error_cause(err, NSRUN_ERROR_NO_ANSWER, r, path) : error_oom(err);
 }
 
 int responds_in_time(int dir, const char *path, const char *shown, struct nsrun_error *err) {
@@ -162,5 +180,5 @@ int responds_in_time(int dir, const char *path, const char *shown, struct nsrun_
         if (fd != -EXDEV || responds_elsewhere(dir, path) == 0)
                 return 0;
         whole = shown ? str_concat(shown, "/", path) : strdup(path);
-        return whole ? error_cause(err, NSRUN_ERROR_NO_ANSWER, -ETIMEDOUT, whole) : error_oom(err);
+        return responds_fail(whole ? -ETIMEDOUT : -ENOMEM, whole, err);
 }

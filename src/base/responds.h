@@ -11,5 +11,8 @@
 int responds_in_time(int dir, const char *path, const char *shown, struct nsrun_error *err);
 
 /* The same of what is known to lie on another mount (EXDEV of an open with RESOLVE_NO_XDEV): 0; -ETIMEDOUT.
- * In /dev, /proc and /sys the kernel answers. */
+ * Before Linux 6.18 that open may itself wait, for what is mounted by it. */
 int responds_elsewhere(int dir, const char *path);
+
+/* Fills *err with why path_canonical_to_be() failed, and returns that. */
+int responds_fail(int r, const char *path, struct nsrun_error *err);

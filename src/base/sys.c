@@ -160,13 +160,16 @@ int sys_mount_of(int fd, struct sys_mount *ret) {
         struct kernel_statx st = {0};
         int r = result(syscall(SYS_statx, fd, "", AT_EMPTY_PATH | KERNEL_DONT_SYNC, 0, &st));
 
-        *ret = (struct sys_mount){st.mount, (st.attributes_mask & KERNEL_ATTR_IMMUTABLE) != 0};
+        *ret = (struct sys_mount){.id = st.mount,
+                                  .is_local = st.attributes_mask & KERNEL_ATTR_IMMUTABLE,
+                                  .is_root = st.attributes & KERNEL_ATTR_MOUNT_ROOT};
         return r;
 }
 
 int sys_look(const char *path, unsigned *ret_mode, bool *ret_is_mount) {
         struct kernel_statx st = {0};
-        int r = result(syscall(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | KERNEL_DONT_SYNC,
+        int r = result(syscall(SYS_statx, AT_FDCWD, path,
+                               AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | KERNEL_DONT_SYNC,
                                KERNEL_STATX_TYPE | KERNEL_STATX_MODE, &st));
 
         *ret_mode = st.mode;

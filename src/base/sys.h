@@ -130,10 +130,11 @@ int sys_statx(int dir, const char *path, struct sys_file *ret);
 struct sys_mount {
         uint64_t id;
         bool is_local;
+        bool is_root; /* what was opened is where it is mounted */
 };
 int sys_mount_of(int fd, struct sys_mount *ret);
 /* Of what kind a path is, with as much of its mode as the kernel knows, and whether it is a mount point;
- * nobody else is asked, and a symlink isn't followed. */
+ * what would be mounted by a look isn't, and a symlink isn't followed. */
 int sys_look(const char *path, unsigned *ret_mode, bool *ret_is_mount);
 /* A file's inode, and when it was made, in nanoseconds (0 where the file system doesn't know).  A symlink
  * isn't followed. */

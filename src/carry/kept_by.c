@@ -100,6 +100,7 @@ int kept_by_tell(const struct kept_by *kept_by, int (*found)(void *data, const s
         review = kept_by_review(kept_by->project);
         if (!review)
                 return -ENOMEM;
-        (void)error_setf(&note, NSRUN_STAGE_SUPERVISE, 0, NULL, NULL, "%zu kept aside: %s", n, review);
+        (void)error_setf(&note, NSRUN_STAGE_SUPERVISE, 0, NULL, NULL,
+                         "%zu kept aside: %s (--accept N takes one over)", n, review);
         return found(data, &note);
 }

@@ -290,37 +290,46 @@ static int print_description(struct nsrun_policy *policy, struct bash_options *o
         return r;
 }
 
-/* A mistake in a configuration is not the agent's: it becomes the result's error text, like any other
- * refusal.  Who reads a stream reads no text beside it. */
+/* A mistake in options or a configuration becomes the result's error text, like any other refusal: who
+ * reads JSON, once it is known, reads no text beside it. */
 static int answer_in_json(struct invocation *i, struct nsrun_error *err) {
         const struct bash_options *o = i->options;
         const struct nsrun_error failure = *err;
 
-        if ((failure.stage == NSRUN_STAGE_USAGE && !o->is_streamed) || o->format != NSRUN_FORMAT_JSON)
+        if (o->format != NSRUN_FORMAT_JSON)
                 return -EINVAL;
         *err = (struct nsrun_error){0};
         i->status = EXIT_NSRUN;
         return print_bash_result(i->options, NULL, &failure, err);
 }
 
-static int check_and_run(struct invocation *i, struct nsrun_error *err) {
-        struct bash_options *o = i->options;
+static int check_usage(const struct invocation *i, struct nsrun_error *err) {
+        const struct bash_options *o = i->options;
         char *const *words = i->words;
 
         if (o->options.wants_report && o->format != NSRUN_FORMAT_JSON)
                 return option_usage_error(i->command, "--report", "only --json has room for it", err);
         if (o->wants_description && o->is_streamed)
                 return option_usage_error(i->command, "--json-stream", "--describe runs no command", err);
-        if (o->wants_description && !words[0])
-                return print_description(i->policy, o, err);
         if (o->wants_description)
-                return option_usage_error(i->command, "--describe", "it runs no command", err);
+                return words[0] ? option_usage_error(i->command, "--describe", "it runs no command", err)
+                                : 0;
         if (!words[0])
                 return option_usage_error(i->command, NULL, "no command", err);
         if (words[1])
                 return option_usage_error(i->command, words[1],
                                           "one command string is enough, quoted for the shell", err);
-        return cli_run_bash(i->policy, o, words[0], &i->status, err);
+        return 0;
+}
+
+static int check_and_run(struct invocation *i, struct nsrun_error *err) {
+        struct bash_options *o = i->options;
+
+        if (check_usage(i, err) < 0)
+                return answer_in_json(i, err);
+        if (o->wants_description)
+                return print_description(i->policy, o, err);
+        return cli_run_bash(i->policy, o, i->words[0], &i->status, err);
 }
 
 int bash_main(const struct command *command, char **argv) {

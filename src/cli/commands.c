@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The table of subcommands. */
+#include "base/nearest.h"
 #include "option.h"
 
 #define TABLE(name) \
@@ -99,4 +100,13 @@ const struct command *command_find(const char *name) {
                 if (streq(commands[i].name, name))
                         return &commands[i];
         return NULL;
+}
+
+int command_refuse(const char *word, const char *what, struct nsrun_error *err) {
+        struct nearest near = {.word = word, .length = strlen(word)};
+        char said[NEAREST_SAID];
+
+        for (size_t i = 0; i < n_commands; i++)
+                nearest_try(&near, commands[i].name);
+        return option_usage_hint(NULL, word, what, nearest_say(&near, "", said), err);
 }

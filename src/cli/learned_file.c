@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "policy/config.h"
 
 #define MOST_BYTES ((size_t)1 << 20)
@@ -260,8 +261,10 @@ int learned_file_check(const struct nsrun_plan *plan, const char *file, bool is_
                        struct nsrun_error *err) {
         _cleanup_free_ char *cwd = getcwd(NULL, 0), *named = path_join(cwd ? cwd : "/", file), *path = NULL;
 
-        if (!named || path_canonical_to_be(named, &path) < 0)
-                return error_oom(err);
+        int r = named ? path_canonical_to_be(named, &path) : -ENOMEM;
+
+        if (r < 0)
+                return responds_fail(r, named, err);
         if (is_new && faccessat(AT_FDCWD, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EEXIST), path,
                                  "-o makes a new file, and this one is there",

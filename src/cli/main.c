@@ -104,11 +104,14 @@ int main(int argc, char **argv) {
                                                            : help_print_version();
         command = command_find(argv[1]);
         if (!command) {
-                (void)option_usage_error(NULL, argv[1],
-                                         argv[1][0] != '-'          ? "unknown subcommand"
-                                         : follows_subcommand(argv) ? "options stand behind the subcommand"
-                                                                    : "unknown option",
-                                         &err);
+                if (argv[1][0] != '-')
+                        (void)command_refuse(argv[1], "unknown subcommand", &err);
+                else
+                        (void)option_usage_error(NULL, argv[1],
+                                                 follows_subcommand(argv)
+                                                         ? "options stand behind the subcommand"
+                                                         : "unknown option",
+                                                 &err);
                 return option_fail(&err);
         }
         /* A command that joins a session may leave the memory of argv wiped (launch/join.c). */

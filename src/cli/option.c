@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/causes.h"
+#include "base/nearest.h"
 #include "base/str.h"
 #include "owner.h"
 #include "run/supervise.h"
@@ -46,7 +47,12 @@ static void point_to_help(const struct command *command, struct nsrun_error *err
 
 int option_usage_error(const struct command *command, const char *word, const char *what,
                        struct nsrun_error *err) {
-        int r = error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), word, what, NULL);
+        return option_usage_hint(command, word, what, NULL, err);
+}
+
+int option_usage_hint(const struct command *command, const char *word, const char *what, const char *hint,
+                      struct nsrun_error *err) {
+        int r = error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), word, what, hint);
 
         point_to_help(command, err);
         return r;
@@ -137,6 +143,17 @@ const struct option_spec *option_named(const struct command *command, const char
         return NULL;
 }
 
+static int refuse_unknown_option(const struct command *command, const char *word, struct nsrun_error *err) {
+        const char *name = startswith(word, "--");
+        struct nearest near = {.word = name ? name : "", .length = name ? strcspn(name, "=") : 0};
+        char said[NEAREST_SAID];
+
+        for (size_t t = 0; t < MOST_TABLES && command->tables[t].specs; t++)
+                for (size_t i = 0; i < *command->tables[t].n; i++)
+                        nearest_try(&near, command->tables[t].specs[i].name);
+        return option_usage_hint(command, word, "unknown option", nearest_say(&near, "--", said), err);
+}
+
 /* Whether the word can be the value of the option before it: what looks like an option may be one, forgotten
  * by who left the value out, and is never taken for it. */
 static bool is_value(const char *word) {
@@ -161,7 +178,7 @@ static int parse_one(const struct command *command, char **argv, void *const *ta
                                          spec->apply == option_apply_version))
                 return 1;
         if (!spec)
-                return option_usage_error(command, word, "unknown option", err);
+                return refuse_unknown_option(command, word, err);
         if (spec->argument && !value)
                 return option_usage_error(
                         command, word,

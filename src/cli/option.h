@@ -132,6 +132,11 @@ int command_set(const struct invocation *i, struct nsrun_error *err);
 /* Fills *err with "what: word; see 'nsrun NAME --help'"; `command` may be NULL. -EINVAL. */
 int option_usage_error(const struct command *command, const char *word, const char *what,
                        struct nsrun_error *err);
+/* The same with a hint before that of the help; NULL: none. */
+int option_usage_hint(const struct command *command, const char *word, const char *what, const char *hint,
+                      struct nsrun_error *err);
+/* The same of a subcommand that there isn't, with the one that was meant. */
+int command_refuse(const char *word, const char *what, struct nsrun_error *err);
 
 /* Prints "nsrun: …" on stderr and returns the exit status that fits. */
 int option_fail(const struct nsrun_error *err);

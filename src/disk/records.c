@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "base/str.h"
 #include "exposed.h"
 #include "host/user.h"
@@ -38,7 +39,7 @@ int records_find_base(char **ret, struct nsrun_error *err) {
 
                 r = path_canonical_to_be(runtime, &canonical);
                 if (r < 0)
-                        return error_oom(err);
+                        return responds_fail(r, runtime, err);
                 parent = path_join(canonical, "nsrun");
         } else {
                 r = rundir_find_base(&parent, err);

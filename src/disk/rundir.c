@@ -12,6 +12,7 @@
 #include "base/causes.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "base/str.h"
 #include "host/user.h"
 #include "locked.h"
@@ -82,7 +83,9 @@ int rundir_find_in(int (*find)(char **ret, struct nsrun_error *err), char **ret,
         if (r < 0)
                 return r;
         r = path_canonical_to_be(spelled, &canonical);
-        *ret = r < 0 ? NULL : path_join(canonical, "nsrun");
+        if (r < 0)
+                return responds_fail(r, spelled, err);
+        *ret = path_join(canonical, "nsrun");
         return *ret ? 0 : error_oom(err);
 }
 

@@ -184,7 +184,8 @@ static void look_at_cgroup(struct doctor *d) {
         if (r == -ENOMEM)
                 d->has_failed = true;
         else if (r >= 0)
-                doctor_say(d, "cgroup", "version 2, at %s", path);
+                doctor_say(d, "cgroup", "version 2, at %s%s", path,
+                           has_v1 ? "; version 1 has controllers, and nsrun bounds nothing with those" : "");
         else if (has_v1)
                 doctor_add(d, "cgroup", DOCTOR_DEGRADED, "version 1, which nsrun bounds nothing with",
                            cgroup_v1_fix());

@@ -191,7 +191,9 @@ static int look_at(struct walk *w, const char *path, const struct listed_place *
                 return tell_present(w, path, mode);
         if (r == -ENOENT || r == -ENOTDIR)
                 return is_promised(w, path) ? tell_place(w, path, TOOLCHAIN_NOWHERE, NULL) : 0;
-        return r == -ENOMEM ? r : tell_place(w, path, TOOLCHAIN_UNREADABLE, NULL);
+        if (r == -ENOMEM)
+                return r;
+        return tell_place(w, path, r == -ETIMEDOUT ? TOOLCHAIN_SILENT : TOOLCHAIN_UNREADABLE, NULL);
 }
 
 static const struct listed_place unlisted = {.type = DT_UNKNOWN};
@@ -270,8 +272,7 @@ static int look_where_moved(struct walk *w, const struct toolchain_move *move, c
  * it isn't there itself. */
 static bool lies_in_missing(struct walk *w, const char *path) {
         size_t n = strcspn(path + 1, "/") + 1;
-        _cleanup_free_ char *top = NULL;
-        struct stat st;
+        _cleanup_free_ char *top = NULL, *canonical = NULL;
 
         if (!path[n])
                 return false;
@@ -279,7 +280,7 @@ static bool lies_in_missing(struct walk *w, const char *path) {
         if (w->missing && path_is_beneath(path, w->missing))
                 return true;
         top = strndup(path, n);
-        if (!top || stat(top, &st) == 0)
+        if (!top || path_canonical(top, &canonical, NULL) != -ENOENT)
                 return false;
         free(w->missing);
         w->missing = TAKE_PTR(top);

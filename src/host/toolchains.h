@@ -43,6 +43,7 @@ enum toolchain_state {
         TOOLCHAIN_NOT_ITSELF, /* `detail`, by which the folder is known, isn't in it */
         TOOLCHAIN_HOLDS,      /* `detail`, which must not be shown, is in it */
         TOOLCHAIN_UNREADABLE, /* it can't be looked at */
+        TOOLCHAIN_SILENT,     /* what is mounted there doesn't answer */
 };
 
 /* Where a row of the table is on this host. */

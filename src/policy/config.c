@@ -3,6 +3,7 @@
  * judged when the policy is resolved. */
 #include "config_keys.h"
 
+#include "base/nearest.h"
 #include "seccomp/load.h"
 #include "withheld.h"
 
@@ -17,17 +18,36 @@ const struct config_object config_expose_path = {
         .hint = "an expose path has source, target and mode",
 };
 
-/* Refuses a key that is none here, or `is_unknown` at all. */
-static int refuse_key(struct config_reader *c, size_t node, bool is_unknown) {
+/* Finds the key that an unknown one was meant to be: two are called otherwise than their options. */
+static void find_meant(struct nearest *near, bool in_section, const struct config_key *keys, size_t n_keys) {
+        for (size_t i = 0; i < n_keys; i++)
+                if (!in_section || keys[i].in_sections)
+                        nearest_try(near, keys[i].name);
+        if (keys == config_keys && (streq(near->word, "ro") || streq(near->word, "rw")))
+                near->found = near->word[1] == 'o' ? "readable" : "writable";
+}
+
+static int refuse_unknown_key(struct config_reader *c, size_t node, bool in_section,
+                              const struct config_key *keys, size_t n_keys) {
+        const char *key = c->map.nodes[node].key, *meant;
+        struct nearest near = {.word = key, .length = strlen(key)};
+        char said[NEAREST_SAID], hint[128];
+
+        if (!c->is_proposal && streq(key, "inherits"))
+                return config_fail(c, c->map.nodes[node].key_at, key, "a key of profiles alone",
+                                   "elsewhere \"profile\" names them");
+        find_meant(&near, in_section, keys, n_keys);
+        meant = nearest_say(&near, "", said);
+        (void)snprintf(hint, sizeof(hint), "%s%snsrun.conf(5) has them all", meant ? meant : "",
+                       meant ? "; " : "");
+        return config_fail(c, c->map.nodes[node].key_at, key, "unknown key", hint);
+}
+
+/* Refuses a key that is none here. */
+static int refuse_key(struct config_reader *c, size_t node) {
         const char *key = c->map.nodes[node].key, *what, *hint;
 
-        if (is_unknown && !c->is_proposal && streq(key, "inherits")) {
-                what = "a key of profiles alone";
-                hint = "elsewhere \"profile\" names them";
-        } else if (is_unknown) {
-                what = "unknown key";
-                hint = "nsrun.conf(5) has them all";
-        } else if (c->is_proposal) {
+        if (c->is_proposal) {
                 what = "a key of your own configuration, not of a proposal";
                 hint = "leave it out";
         } else if (streq(key, "profile")) {
@@ -72,8 +92,10 @@ static int apply_keys(struct config_reader *c, size_t node, bool in_section, con
                         continue;
                 for (k = 0; k < n_keys && !streq(keys[k].name, nodes[i].key); k++)
                         ;
-                if (k == n_keys || (in_section && !keys[k].in_sections))
-                        r = refuse_key(c, i, k == n_keys);
+                if (k == n_keys)
+                        r = refuse_unknown_key(c, i, in_section, keys, n_keys);
+                else if (in_section && !keys[k].in_sections)
+                        r = refuse_key(c, i);
                 else
                         r = of_items[keys[k].shape] != JSON_NULL
                                     ? apply_each(c, i, of_items[keys[k].shape], keys[k].apply)

@@ -14,17 +14,10 @@
 
 #define MOST_BYTES ((size_t)1 << 20)
 
-/* Refuses a configuration that somebody else could change: who can decides what the next command
- * may do. */
+/* Refuses a configuration that somebody else could change. */
 static int check_file(int fd, const char *file, struct nsrun_error *err) {
-        _cleanup_free_ char *quoted = str_shell_quote(file),
-                            *fix = quoted ? str_concat("chmod go-w ", quoted, "") : NULL;
-        char words[USER_WRITERS_SIZE];
-        const char *writers;
         struct stat st;
 
-        if (!fix)
-                return error_oom(err);
         if (fstat(fd, &st) < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, -errno, file, "the configuration can't be read",
                                  NULL);
@@ -35,10 +28,7 @@ static int check_file(int fd, const char *file, struct nsrun_error *err) {
                 return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EPERM), file,
                                  "the configuration is somebody else's file",
                                  "it must be yours or root's; --no-config does without");
-        writers = user_writers(fd, &st, words);
-        return writers ? error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EPERM), file, fix,
-                                    "%s may write to the configuration", writers)
-                       : 0;
+        return policy_refuse_writers(fd, &st, file, "the configuration", err);
 }
 
 /* Keeps the canonical path of the configuration that was opened, and the path by which it was

@@ -198,7 +198,7 @@ static int apply_every_part(struct config_reader *c) {
         for (size_t i = c->projects + 1; c->projects > 0 && i < nodes[c->projects].end && r >= 0;
              i = nodes[i].end)
                 r = apply_section(c, i);
-        return r;
+        return r < 0 ? r : apply_own_choice(c, c->agent_profile);
 }
 
 int config_apply_sections(struct config_reader *c) {

@@ -3,6 +3,7 @@
  * Looks at values alone, never at the host. */
 #include "options.h"
 
+#include "base/nearest.h"
 #include "config.h"
 #include "values.h"
 #include "withheld.h"
@@ -519,6 +520,9 @@ int policy_apply_option(struct nsrun_policy *p, const struct option_spec *spec, 
 
 nsrun_public int nsrun_policy_set(struct nsrun_policy *p, const char *option, const char *value,
                                   struct nsrun_error *err) {
+        struct nearest near = {.word = option, .length = strlen(option)};
+        char said[NEAREST_SAID];
+
         for (size_t i = 0; i < n_policy_options; i++) {
                 const struct option_spec *spec = &policy_options[i];
 
@@ -530,5 +534,8 @@ nsrun_public int nsrun_policy_set(struct nsrun_policy *p, const char *option, co
                                          NULL);
                 return policy_apply_option(p, spec, value, err);
         }
-        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), option, "unknown option", NULL);
+        for (size_t i = 0; i < n_policy_options; i++)
+                nearest_try(&near, policy_options[i].name);
+        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), option, "unknown option",
+                         nearest_say(&near, "", said));
 }

@@ -3,7 +3,8 @@
 #include "refusal.h"
 
 #include <stdarg.h>
-#include <sys/stat.h>
+
+#include "host/user.h"
 
 int policy_refuse(struct nsrun_error *err, const char *path, const char *hint, const char *what, ...) {
         char text[sizeof(err->what)];
@@ -13,6 +14,18 @@ int policy_refuse(struct nsrun_error *err, const char *path, const char *hint, c
         (void)vsnprintf(text, sizeof(text), what, ap);
         va_end(ap);
         return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EPERM), path, text, hint);
+}
+
+int policy_refuse_writers(int fd, const struct stat *st, const char *file, const char *what,
+                          struct nsrun_error *err) {
+        _cleanup_free_ char *quoted = str_shell_quote(file),
+                            *fix = quoted ? str_concat("chmod go-w ", quoted, "") : NULL;
+        char words[USER_WRITERS_SIZE];
+        const char *writers = user_writers(fd, st, words);
+
+        if (!fix)
+                return error_oom(err);
+        return writers ? policy_refuse(err, file, fix, "%s may write to %s", writers, what) : 0;
 }
 
 /* The first folder on the way to a file that may not be entered; NULL if there is none. */

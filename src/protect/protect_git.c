@@ -312,11 +312,11 @@ static int protect_named(const struct protecting *p, const char *value, const ch
                 return r;
         path = path_join(folder, named);
         way = path_is_absolute(named) ? strdup(named) : str_concat(folder, "/", named);
-        r = path && way ? responds_in_time(AT_FDCWD, path, NULL, p->err) : -ENOMEM;
-        if (r >= 0 &&
-            (path_canonical_to_be(way, &canonical) < 0 ||
-             (!path_is_beneath(p->path, canonical) && protect_take_way(p->resolved, way, p->targets) < 0)))
-                r = -ENOMEM;
+        r = path && way ? path_canonical_to_be(way, &canonical) : -ENOMEM;
+        if (r == -ETIMEDOUT)
+                return responds_fail(r, path, p->err);
+        if (r >= 0 && !path_is_beneath(p->path, canonical))
+                r = protect_take_way(p->resolved, way, p->targets);
         /* What the repository lies in is the command's to write. */
         if (r >= 0 && !path_is_beneath(p->path, path))
                 r = protect_take_target(p->resolved, path, p->targets);
@@ -490,10 +490,10 @@ int protect_linked_worktree(const struct protecting *top, const char *git_dir, c
 
         if (r >= 0)
                 r = (dot_git = path_normalise(spelled)) && (folder = path_parent(dot_git))
-                            ? responds_in_time(AT_FDCWD, folder, NULL, p.err)
+                            ? path_canonical_to_be(folder, &canonical)
                             : -ENOMEM;
-        if (r >= 0 && path_canonical_to_be(folder, &canonical) < 0)
-                r = -ENOMEM;
+        if (r == -ETIMEDOUT)
+                return responds_fail(r, folder, p.err);
         if (r < 0)
                 return is_refusal(r) ? r : 0;
         below = p.is_git_dir ? NULL : path_below(canonical, p.top);

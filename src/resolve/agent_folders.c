@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "policy/agents.h"
 #include "policy/refusal.h"
 #include "policy/withheld.h"
@@ -59,8 +60,9 @@ static int agent_add_place(struct resolved *s, const struct agent_folder *folder
                 return 0;
         path = path_join(s->project, below);
         request.source = around = first ? path_join(s->project, first) : NULL;
-        if (!path || !around || path_canonical_to_be(path, &canonical) < 0)
-                return error_oom(err);
+        r = path && around ? path_canonical_to_be(path, &canonical) : -ENOMEM;
+        if (r < 0)
+                return responds_fail(r, path, err);
         if (!streq(path, canonical) || is_shown_by_name(s, path))
                 return 0;
         if (access(around, F_OK) < 0) {
@@ -102,7 +104,7 @@ static int agent_add_overlay(struct resolved *s, const char *path, struct agent_
 
         *place = (struct agent_place){.spelled = strdup(path)};
         if (r < 0 || !place->spelled)
-                return error_oom(err);
+                return responds_fail(r, path, err);
         if (is_shown_by_name(s, canonical))
                 return 0;
         r = agent_add_folder(s, POLICY_OVERLAY, path, err);
@@ -129,9 +131,11 @@ static int add_mixed(struct resolved *s, const struct agent_folder *folder, cons
         _cleanup_strbuf_ struct strbuf b = {0};
         struct policy_link link = {0};
         char *line;
+        int r;
 
-        if (path_canonical_to_be(path, &file) < 0)
-                return error_oom(err);
+        r = path_canonical_to_be(path, &file);
+        if (r < 0)
+                return responds_fail(r, path, err);
         if (!in || !in->source || is_shown_by_name(s, path) || is_shown_by_name(s, file))
                 return 0;
         for (const char *const *member = folder->members; *member; member++)

@@ -17,6 +17,7 @@ static int find_agents_folder(const struct resolved *s, const struct agent_folde
                               bool *ret_is_linked) {
         const char *base = s->home, *below = folder->path + 2;
         _cleanup_free_ char *path = NULL;
+        int r;
 
         if (folder->path[0] != '~') {
                 base = "/";
@@ -37,8 +38,9 @@ static int find_agents_folder(const struct resolved *s, const struct agent_folde
         path = path_join(base, *below ? below : ".");
         below = path && s->home ? path_below(path, s->home) : NULL;
         *ret_is_linked = below && name_list_find(&s->home_names, below, strcspn(below, "/")) == DT_LNK;
-        if (path && *ret_is_linked)
-                return path_canonical_to_be(path, ret);
+        /* The project has answered: a folder that is silent is neither it nor in it. */
+        if (path && *ret_is_linked && (r = path_canonical_to_be(path, ret)) != -ETIMEDOUT)
+                return r;
         *ret = TAKE_PTR(path);
         return *ret ? 0 : -ENOMEM;
 }

@@ -2,11 +2,15 @@
 /* Refusals about seccomp and Landlock.  The seccomp filter itself is loaded when the plan is made. */
 #include "hardening.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include "base/causes.h"
 #include "base/degraded.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "policy/agents.h"
+#include "policy/refusal.h"
 #include "rules/refuse.h"
 #include "rules/rules.h"
 #include "seccomp/load.h"
@@ -54,6 +58,17 @@ static int refuse_missing_file(const char *path, struct nsrun_error *err) {
                                      "the seccomp policy comes and goes while nsrun looks");
 }
 
+static int refuse_others_file(const char *path, struct nsrun_error *err) {
+        _cleanup_close_ int fd = sys_open(AT_FDCWD, path, O_PATH, 0);
+        struct stat st;
+        int r = fd < 0 ? fd : sys_fstat(fd, &st);
+
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_POLICY, r, path, "the seccomp policy can't be read", NULL);
+        /* What is no file is refused where it is read. */
+        return S_ISREG(st.st_mode) ? policy_refuse_writers(fd, &st, path, "the seccomp policy", err) : 0;
+}
+
 /* Makes the policy file's path canonical.  The file must not be one that a command can write: that
  * command would choose what the next one may do. */
 static int resolve_file(const struct resolved *s, char **ret, struct nsrun_error *err) {
@@ -76,6 +91,8 @@ static int resolve_file(const struct resolved *s, char **ret, struct nsrun_error
         rule.source = canonical;
         rule.spelled = spelled;
         r = refuse_changeable(&trust, &rule, "the seccomp policy", err);
+        if (r >= 0)
+                r = refuse_others_file(canonical, err);
         if (r >= 0)
                 *ret = TAKE_PTR(canonical);
         return r;

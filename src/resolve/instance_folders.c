@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "base/responds.h"
 #include "base/sys.h"
 #include "host/project.h"
 #include "policy/refusal.h"
@@ -62,12 +63,14 @@ static int find_named(const struct named_folder *folder, const char *named, cons
         _cleanup_free_ char *spelled = NULL, *canonical = NULL;
         const char *reason;
         char hint[96];
+        int r;
 
         if (!path_is_absolute(named))
                 return refuse_named(folder, named, "is relative", err);
         spelled = path_normalise(named);
-        if (!spelled || path_canonical_to_be(spelled, &canonical) < 0)
-                return error_oom(err);
+        r = spelled ? path_canonical_to_be(spelled, &canonical) : -ENOMEM;
+        if (r < 0)
+                return responds_fail(r, named, err);
         reason = project_denied(canonical, home);
         (void)snprintf(hint, sizeof(hint), "choose a folder with %s", folder->options);
         if (reason)

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "base/responds.h"
 #include "base/sys.h"
 #include "host/project.h"
 #include "instance_folders.h"
@@ -105,9 +106,10 @@ static bool is_in_hidden_folder(const struct resolved *s, const char *folder) {
 static int instance_add_link(struct resolved *s, const char *canonical, const char *spelled,
                              struct nsrun_error *err) {
         _cleanup_free_ char *path = path_normalise(spelled), *leads_to = NULL;
+        int r = !path ? -ENOMEM : streq(path, canonical) ? 0 : path_canonical_to_be(path, &leads_to);
 
-        if (!path || (!streq(path, canonical) && path_canonical_to_be(path, &leads_to) < 0))
-                return error_oom(err);
+        if (r < 0)
+                return responds_fail(r, spelled, err);
         return !leads_to || !streq(leads_to, canonical) || is_in_base_view(path) || streq(path, "/tmp") ||
                                is_covered(s, path)
                        ? 0
@@ -313,8 +315,11 @@ static int find_executable(const struct resolved *s, char **ret) {
                         candidate = str_format("%.*s/%s", (int)n, path, name);
                         if (!candidate)
                                 return -ENOMEM;
-                        if (path_canonical(candidate, &canonical, NULL) >= 0 &&
-                            sys_is_executable(canonical) == 0) {
+                        int r = path_canonical(candidate, &canonical, NULL);
+
+                        if (r == -ENOMEM)
+                                return r;
+                        if (r >= 0 && sys_is_executable(canonical) == 0) {
                                 *ret = TAKE_PTR(candidate);
                                 return 0;
                         }

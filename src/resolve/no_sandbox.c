@@ -5,6 +5,7 @@
  * "no-sandbox". */
 #include "no_sandbox.h"
 
+#include "base/responds.h"
 #include "environment.h"
 #include "policy/withheld.h"
 #include "project.h"
@@ -71,8 +72,9 @@ int policy_resolve_plain(struct resolved *s, struct nsrun_error *err) {
                                      p->isolation_label ? ")" : "");
         if (!s->plain)
                 return error_oom(err);
-        if (policy_find_home(environment_get(environment_inherited(p), "HOME"), &s->home, NULL) < 0)
-                return error_oom(err);
+        r = policy_find_home(environment_get(environment_inherited(p), "HOME"), &s->home, NULL);
+        if (r < 0)
+                return responds_fail(r, environment_get(environment_inherited(p), "HOME"), err);
         if (p->no_sandbox || p->project)
                 r = resolve_project(s, err);
         /* The caller's HOME stays, even where a sandbox couldn't have a tmpfs at it. */

@@ -22,9 +22,12 @@ static bool home_is_unusable(const char *home) {
 
 int policy_find_home(const char *named, char **ret, char **ret_link) {
         _cleanup_free_ char *spelled = NULL, *home = NULL;
+        int r = user_find_home(named, &spelled);
 
-        if (user_find_home(named, &spelled) < 0 || (spelled && path_canonical_to_be(spelled, &home) < 0))
-                return -ENOMEM;
+        if (r >= 0 && spelled)
+                r = path_canonical_to_be(spelled, &home);
+        if (r < 0)
+                return r;
         if (!home || home_is_unusable(home) || home_is_unusable(spelled) || project_home_is_systems(home))
                 return 0;
         if (ret_link && !streq(home, spelled))
@@ -35,12 +38,14 @@ int policy_find_home(const char *named, char **ret, char **ret_link) {
 
 int home_guard(struct resolved *s) {
         _cleanup_free_ char *own = NULL;
+        int r;
 
         if (s->home) {
                 s->guarded = strdup(s->home);
                 return s->guarded ? 0 : -ENOMEM;
         }
-        return user_find_home(NULL, &own) < 0 ? -ENOMEM : own ? path_canonical_to_be(own, &s->guarded) : 0;
+        r = user_find_home(NULL, &own);
+        return r < 0 || !own ? r : path_canonical_to_be(own, &s->guarded);
 }
 
 static int project_error(const struct nsrun_policy *p, int r, const char *path, struct nsrun_error *err) {

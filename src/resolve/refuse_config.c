@@ -3,6 +3,7 @@
 #include "refuse_config.h"
 
 #include "base/path.h"
+#include "base/responds.h"
 #include "host/project.h"
 #include "instance_folders.h"
 #include "policy/config.h"
@@ -56,8 +57,9 @@ static int refuse_config_folders(const struct resolved *s, struct nsrun_error *e
         if (!file)
                 return 0;
         parent = path_parent(file);
-        if (!parent || path_canonical_to_be(parent, &folder) < 0)
-                return error_oom(err);
+        r = parent ? path_canonical_to_be(parent, &folder) : -ENOMEM;
+        if (r < 0)
+                return responds_fail(r, parent, err);
         return rules_judge(s, refuse_config_root, folder, err);
 }
 
@@ -69,12 +71,16 @@ static int refuse_config_file(const struct nsrun_policy *p, const struct trust *
                                            .spelled = p->config_spelled};
         _cleanup_free_ char *own = NULL, *kept = NULL;
         struct trust with_own = *trust;
+        int r;
 
         if (!p->config)
                 return 0;
         /* refuse_config_folders() keeps the usual one from every command. */
-        if (config_find_user_file(p, &own) < 0 || (own && path_canonical_to_be(own, &kept) < 0))
-                return error_oom(err);
+        r = config_find_user_file(p, &own);
+        if (r >= 0 && own)
+                r = path_canonical_to_be(own, &kept);
+        if (r < 0)
+                return responds_fail(r, own, err);
         with_own.kept = kept;
         return refuse_changeable(&with_own, &file, file.option, err);
 }
@@ -140,14 +146,20 @@ static int list_roots(const struct nsrun_policy *p, const char *home, char ***wr
 }
 
 int refuse_plain_config(const struct nsrun_policy *p, struct nsrun_error *err) {
+        const char *named = environment_get(environment_inherited(p), "HOME");
         _cleanup_free_ char *home = NULL;
         _cleanup_strv_ char **writable = NULL;
         _cleanup_exposed_ struct exposed known = {0};
         struct trust trust;
+        int r;
 
-        if (policy_find_home(environment_get(environment_inherited(p), "HOME"), &home, NULL) < 0 ||
-            list_roots(p, home, &writable) < 0 || exposed_read(&known) < 0)
-                return error_oom(err);
+        r = policy_find_home(named, &home, NULL);
+        if (r >= 0)
+                r = list_roots(p, home, &writable);
+        if (r >= 0)
+                r = exposed_read(&known);
+        if (r < 0)
+                return responds_fail(r, named, err);
         trust = (struct trust){.writable = writable, .home = home, .known = &known};
         return refuse_config_file(p, &trust, err);
 }

@@ -502,9 +502,12 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
                 return 0;
         if (p->no_sandbox || request->is_plain)
                 return policy_resolve_plain(s, err);
-        if (exposed_read(&s->known) < 0 ||
-            policy_find_home(environment_get(inherited, "HOME"), &s->home, &s->home_link) < 0 ||
-            home_guard(s) < 0 || own_folders_find(s) < 0 ||
+        r = policy_find_home(environment_get(inherited, "HOME"), &s->home, &s->home_link);
+        if (r >= 0)
+                r = home_guard(s);
+        if (r < 0)
+                return responds_fail(r, environment_get(inherited, "HOME"), err);
+        if (exposed_read(&s->known) < 0 || own_folders_find(s) < 0 ||
             (s->home && name_list_read(s->home, NAME_LIST_USUAL, &s->home_names) < 0) ||
             sockets_list(inherited, s->home, &s->home_names, &s->sockets) < 0)
                 return error_oom(err);

@@ -31,6 +31,7 @@ static char *explain_state(const struct toolchain_place *place) {
                 [TOOLCHAIN_NOT_ITSELF] = "it has no",
                 [TOOLCHAIN_HOLDS] = "it holds",
                 [TOOLCHAIN_UNREADABLE] = "it can't be looked at",
+                [TOOLCHAIN_SILENT] = "what is mounted there doesn't answer",
         };
 
         if (!place->detail)
@@ -250,15 +251,18 @@ bool resolved_shows(const struct resolved *s, const char *path) {
         return false;
 }
 
-/* Whether `path` is on the host, and not in the sandbox; or leads to what isn't.  -ENOMEM. */
+/* Whether `path` is on the host, if only by a mount that doesn't answer, and not in the sandbox; or leads to
+ * what isn't.  -ENOMEM. */
 static int is_unseen(const struct resolved *s, const char *path) {
         _cleanup_free_ char *normal = path_is_absolute(path) ? path_normalise(path) : NULL, *real = NULL;
         int r;
 
         if (!normal)
                 return path_is_absolute(path) ? -ENOMEM : 0;
-        if (!resolved_shows(s, normal))
-                return path_canonical(normal, &real, NULL) >= 0;
+        if (!resolved_shows(s, normal)) {
+                r = path_canonical(normal, &real, NULL);
+                return r == -ENOMEM ? r : r >= 0 || r == -ETIMEDOUT;
+        }
         if (path_is_beneath(normal, "/usr") || path_is_beneath(normal, "/bin") ||
             path_is_beneath(normal, "/sbin"))
                 return 0;

@@ -23,6 +23,7 @@ char *resolve_spelling(const struct resolved *s, const char *spelled) {
  * following symlinks: if that makes the spelling lead elsewhere it is no alias. */
 static int find_alias(const struct resolved *s, const char *spelled, const char *canonical, char ***ret) {
         _cleanup_free_ char *absolute = NULL, *leads_to = NULL;
+        int r;
 
         if (!path_is_absolute(spelled) && !s->cwd)
                 return 0;
@@ -31,8 +32,9 @@ static int find_alias(const struct resolved *s, const char *spelled, const char 
                 return -ENOMEM;
         if (streq(absolute, canonical) || refuse_is_own(absolute))
                 return 0;
-        if (path_canonical_to_be(absolute, &leads_to) < 0)
-                return -ENOMEM;
+        r = path_canonical_to_be(absolute, &leads_to);
+        if (r < 0)
+                return r == -ETIMEDOUT ? 0 : r;
         return streq(leads_to, canonical) ? strv_consume(ret, TAKE_PTR(absolute)) : 0;
 }
 

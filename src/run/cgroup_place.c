@@ -339,9 +339,12 @@ static int cgroup_place_fail(const char *cgroup, const char *own, unsigned wante
 int cgroup_find_own(char **ret, bool *ret_has_v1) {
         _cleanup_free_ char *mountinfo = cgroup_place_read_text(AT_FDCWD, "/proc/self/mountinfo"),
                             *cgroup = cgroup_place_read_text(AT_FDCWD, "/proc/self/cgroup");
+        bool has_v1 = false;
 
+        for (size_t i = 0; i < ARRAY_SIZE(names) && cgroup; i++)
+                has_v1 |= is_in_v1(cgroup, names[i]);
         if (ret_has_v1)
-                *ret_has_v1 = cgroup && *cgroup && !startswith(cgroup, "0::") && !strstr(cgroup, "\n0::");
+                *ret_has_v1 = has_v1;
         return mountinfo && cgroup ? cgroup_folder(mountinfo, cgroup, ret) : -ENOENT;
 }
 

@@ -28,8 +28,8 @@ void cgroup_place_clear(struct cgroup_place *place);
  * given.  -ENOENT: no mounted cgroup2 shows it; -ENOMEM. */
 int cgroup_folder(const char *mountinfo, const char *cgroup, char **ret);
 
-/* That of this process.  -ENOENT: no mounted cgroup2 shows it, and *ret_has_v1 (may be NULL) says whether
- * there are cgroups, of version 1 alone; -ENOMEM. */
+/* That of this process, and in *ret_has_v1 (may be NULL) whether version 1 has a controller that bounds,
+ * in any case.  -ENOENT: no mounted cgroup2 shows it; -ENOMEM. */
 int cgroup_find_own(char **ret, bool *ret_has_v1);
 
 /* What gives a machine with cgroup v1 the version that bounds. */

@@ -4,6 +4,8 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/nsfs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #include "base/array.h"
@@ -24,7 +26,9 @@ struct seen {
         uid_t uid;
         struct process_stat stat;
         uint64_t memory;
-        size_t owner; /* 1 + the index of the sandbox that it belongs to; 0: none */
+        size_t owner;       /* 1 + the index of the sandbox that it belongs to; 0: none */
+        uint64_t namespace; /* of a head: the inode of its pid namespace; 0: it can't be told, or isn't one
+                             */
 };
 
 struct sight {
@@ -127,6 +131,24 @@ static bool find_kind(const struct sight *s, const struct seen *init, const stru
         return true;
 }
 
+/* The inode of the pid namespace that a process is in right below those `depth` of this /proc; 0: it can't
+ * be told. */
+static uint64_t pid_namespace_of(const struct sight *s, const struct seen *p, size_t depth) {
+        _cleanup_close_ int fd = -EBADF;
+        char path[32];
+        struct stat st;
+
+        (void)snprintf(path, sizeof(path), "%d/ns/pid", (int)p->pid);
+        fd = sys_open(s->proc, path, O_RDONLY, 0);
+        for (size_t at = p->depth; fd >= 0 && at > depth + 1; at--) {
+                int parent = sys_ioctl(fd, NS_GET_PARENT, NULL);
+
+                close_fdp(&fd);
+                fd = parent;
+        }
+        return fd >= 0 && sys_fstat(fd, &st) >= 0 ? st.st_ino : 0;
+}
+
 static char **read_argv(int proc, pid_t pid) {
         _cleanup_free_ char *text = NULL;
         char **argv = NULL;
@@ -163,9 +185,23 @@ static int add_member(struct sandbox_process *to, const struct seen *p, uint64_t
         return 0;
 }
 
+/* The sandbox in whose pid namespace a process is. */
+static size_t find_owner(const struct sight *s, const struct seen *p, size_t depth) {
+        uint64_t namespace = pid_namespace_of(s, p, depth);
+
+        for (size_t i = 0; namespace != 0 && i < s->n; i++) {
+                const struct seen *head = &s->items[i];
+
+                if (head->namespace == namespace)
+                        return head->owner;
+        }
+        return 0;
+}
+
 /* Adds up what belongs to each sandbox: a process is of the sandbox of its next ancestor that is the head of
- * one.  Who is in a pid namespace never leaves it, and pid 1 adopts its orphans. */
-static int add_up(struct sight *s, struct sandbox_process *list) {
+ * one.  Who is in a pid namespace never leaves it, and pid 1 adopts its orphans.  A session's command is the
+ * child of who started it, outside. */
+static int add_up(struct sight *s, size_t depth, struct sandbox_process *list) {
         uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK);
         int r = 0;
 
@@ -174,6 +210,10 @@ static int add_up(struct sight *s, struct sandbox_process *list) {
 
                 for (size_t steps = 0; at && at->owner == 0 && steps < s->n; steps++)
                         at = seen_find(s, at->stat.parent);
+                if ((!at || at->owner == 0) && p->depth > depth) {
+                        p->owner = find_owner(s, p, depth);
+                        at = p;
+                }
                 if (!at || at->owner == 0)
                         continue;
                 r = add_member(&list[at->owner - 1], p, p->stat.ticks * 1000 / per_second);
@@ -181,8 +221,8 @@ static int add_up(struct sight *s, struct sandbox_process *list) {
         return r;
 }
 
-static int add_sandbox(struct sight *s, struct seen *head, struct seen *supervisor, enum sandbox_kind kind,
-                       struct sandbox_process **list, size_t *n) {
+static int add_sandbox(struct sight *s, size_t depth, struct seen *head, struct seen *supervisor,
+                       enum sandbox_kind kind, struct sandbox_process **list, size_t *n) {
         if (ARRAY_GROW(*list, *n) < 0)
                 return -ENOMEM;
         (*list)[(*n)++] = (struct sandbox_process){.supervisor = supervisor->pid,
@@ -194,6 +234,7 @@ static int add_sandbox(struct sight *s, struct seen *head, struct seen *supervis
                                                    .argv = read_argv(s->proc, supervisor->pid),
                                                    .cwd = read_cwd(s->proc, supervisor->pid)};
         head->owner = *n;
+        head->namespace = head->depth > depth ? pid_namespace_of(s, head, depth) : 0;
         return 0;
 }
 
@@ -207,7 +248,7 @@ static int find_all(struct sight *s, size_t depth, struct sandbox_process **list
 
                 if (init->depth == depth + 1 && init->innermost == 1 && parent && parent->depth == depth &&
                     init->stat.state != 'Z' && find_kind(s, init, parent, &kind))
-                        r = add_sandbox(s, init, parent, kind, list, n);
+                        r = add_sandbox(s, depth, init, parent, kind, list, n);
         }
         for (size_t i = 0; i < s->n && r >= 0; i++) {
                 struct seen *p = &s->items[i], *parent = seen_find(s, p->stat.parent);
@@ -219,7 +260,7 @@ static int find_all(struct sight *s, size_t depth, struct sandbox_process **list
                 if (p->depth == depth && p->stat.state != 'Z' && !has_init && find_kind(s, NULL, p, &kind) &&
                     kind == SANDBOX_BWRAP &&
                     !(parent && find_kind(s, NULL, parent, &kind) && kind == SANDBOX_BWRAP))
-                        r = add_sandbox(s, p, p, SANDBOX_BWRAP, list, n);
+                        r = add_sandbox(s, depth, p, p, SANDBOX_BWRAP, list, n);
         }
         return r;
 }
@@ -256,7 +297,7 @@ int sandboxes_list(struct sandbox_process **ret, size_t *ret_n, struct nsrun_err
         if (r >= 0)
                 r = find_all(&s, self.depth, &list, &n);
         if (r >= 0)
-                r = add_up(&s, list);
+                r = add_up(&s, self.depth, list);
         if (r >= 0 && n > 0)
                 qsort(list, n, sizeof(*list), compare_starts);
         close_fdp(&s.proc);

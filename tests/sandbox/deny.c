@@ -129,7 +129,8 @@ static void add_mount(const char *type, unsigned error) {
 static const char *silent_name;
 
 static void add_silent(const char *name) {
-        static const unsigned looks[] = {SYS_openat, SYS_openat2, SYS_newfstatat};
+        static const unsigned looks[] = {SYS_openat, SYS_openat2,   SYS_newfstatat,
+                                         SYS_access, SYS_faccessat, SYS_faccessat2};
 
         silent_name = strdup(name);
         if (!silent_name)
@@ -202,9 +203,10 @@ static bool is_answered(const struct seccomp_notif *call, struct seccomp_notif_r
         struct open_how how = {.flags = 0};
         struct iovec local = {.iov_base = &how, .iov_len = sizeof(how)},
                      remote = {.iov_base = (void *)(uintptr_t)call->data.args[2], .iov_len = sizeof(how)};
+        uint64_t name = call->data.args[call->data.nr == SYS_access ? 0 : 1];
         char path[4096] = "";
-        struct iovec text = {.iov_base = path, .iov_len = 4096 - call->data.args[1] % 4096},
-                     from = {.iov_base = (void *)(uintptr_t)call->data.args[1], .iov_len = text.iov_len};
+        struct iovec text = {.iov_base = path, .iov_len = 4096 - name % 4096},
+                     from = {.iov_base = (void *)(uintptr_t)name, .iov_len = text.iov_len};
 
         /* Not from inside, where nobody looks into a process. */
         if (process_vm_readv((pid_t)call->pid, &text, 1, &from, 1, 0) < 0)

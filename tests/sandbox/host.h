@@ -12,26 +12,36 @@ struct host {
         const char *folder; /* where things are mounted */
 };
 
-/* `nsrun run --project PROJECT OPTIONS… -- sh -c SCRIPT` on a stage, behind a filter
- * where `calls` is not NULL. */
-static inline void run_on(const struct site *s, void (*stage)(void *), struct host *host, const char *calls,
-                          const char *const *options, const char *script, struct outcome *ret) {
+/* Runs a command on a stage, behind a filter where `calls` is not NULL. */
+static inline void run_command_on(const struct site *s, void (*stage)(void *), struct host *host,
+                                  const char *calls, const char *const *command, struct outcome *ret) {
         _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", EPERM);
-        const char *argv[32] = {deny, number, calls ? calls : "", program(), "run", "--project", s->project};
-        size_t n = 7;
+        const char *argv[32] = {deny, number, calls ? calls : ""};
+        size_t n = 3;
 
-        while (*options)
-                argv[n++] = *options++;
-        argv[n++] = "--";
-        argv[n++] = "sh";
-        argv[n++] = "-c";
-        argv[n] = script;
+        while (*command)
+                argv[n++] = *command++;
         host->site = s;
         outcome_clear(ret);
         run(
                 &(struct request){
                         .argv = calls ? argv : argv + 3, .cwd = s->root, .in_child = stage, .data = host},
                 ret);
+}
+
+/* `nsrun run --project PROJECT OPTIONS… -- sh -c SCRIPT` there. */
+static inline void run_on(const struct site *s, void (*stage)(void *), struct host *host, const char *calls,
+                          const char *const *options, const char *script, struct outcome *ret) {
+        const char *command[28] = {program(), "run", "--project", s->project};
+        size_t n = 4;
+
+        while (*options)
+                command[n++] = *options++;
+        command[n++] = "--";
+        command[n++] = "sh";
+        command[n++] = "-c";
+        command[n] = script;
+        run_command_on(s, stage, host, calls, command, ret);
 }
 
 #define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})

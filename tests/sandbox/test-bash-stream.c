@@ -63,8 +63,10 @@ TEST(a_stream_has_a_line_for_each_thing_that_happens) {
         expect_in(reason.out, "\\n\"}\n{\"event\":\"reason\",\"text\":\"");
         expect_not_in(reason.out, "\"reasons\"");
         BASH(s, &usage, "--json-stream", "--describe");
-        expect_refusal(&usage, 125,
-                       "nsrun: --describe runs no command: --json-stream; see 'nsrun bash --help'");
+        expect_status(&usage, 125);
+        expect_out(&usage, "{\"event\":\"end\",\"error\":\"--describe runs no command: --json-stream; see "
+                           "'nsrun bash --help'\",\"id\":\"other\"}\n");
+        assert_string_equal(usage.err, "");
 }
 
 static void spawn_stream(const struct site *s, struct running *ret, int input,
@@ -185,14 +187,18 @@ TEST(a_reader_that_goes_ends_the_command_whatever_it_ignores) {
         }
 }
 
-/* Once it is known that the output is a stream. */
-TEST(a_mistake_in_the_options_is_an_end_of_the_stream) {
-        static const char line[] = "unknown option: --nonsense; see 'nsrun bash --help'";
+/* Once it is known that the output is one. */
+TEST(a_mistake_in_the_options_is_an_end_of_the_stream_or_a_result) {
+        static const char
+                line[] = "unknown option: --nonsense; see 'nsrun bash --help'",
+                many[] = "one command string is enough, quoted for the shell: x; see 'nsrun bash --help'";
         const struct site *s = *state;
         _cleanup_free_ char *end = text_of("{\"event\":\"end\",\"error\":\"%s\",\"id\":\"other\"}\n", line),
-                            *plain = text_of("nsrun: %s\n", line);
+                            *plain = text_of("nsrun: %s\n", line),
+                            *result = text_of("{\"error\":\"%s\",\"id\":\"other\"}\n", line),
+                            *of_words = text_of("{\"error\":\"%s\",\"id\":\"other\"}\n", many);
         const char *argv[] = {program(), "bash", "--json-stream", "--nonsense", "true", NULL};
-        _cleanup_outcome_ struct outcome streamed = {0}, other = {0};
+        _cleanup_outcome_ struct outcome streamed = {0}, other = {0}, words = {0}, text = {0};
 
         run(&(struct request){.argv = argv, .cwd = s->project}, &streamed);
         expect_status(&streamed, 125);
@@ -201,8 +207,19 @@ TEST(a_mistake_in_the_options_is_an_end_of_the_stream) {
         argv[2] = "--json";
         run(&(struct request){.argv = argv, .cwd = s->project}, &other);
         expect_status(&other, 125);
-        expect_out(&other, "");
-        assert_string_equal(other.err, plain);
+        expect_out(&other, result);
+        assert_string_equal(other.err, "");
+        argv[3] = "true";
+        argv[4] = "x";
+        run(&(struct request){.argv = argv, .cwd = s->project}, &words);
+        expect_status(&words, 125);
+        expect_out(&words, of_words);
+        assert_string_equal(words.err, "");
+        argv[2] = "--nonsense";
+        run(&(struct request){.argv = argv, .cwd = s->project}, &text);
+        expect_status(&text, 125);
+        expect_out(&text, "");
+        assert_string_equal(text.err, plain);
 }
 
 TEST(an_output_that_takes_nothing_is_a_failure) {

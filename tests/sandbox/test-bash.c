@@ -88,7 +88,7 @@ TEST(a_refusal_is_the_result_and_nothing_ran) {
 TEST(what_is_no_command_line_is_told_on_stderr) {
         _cleanup_outcome_ struct outcome none = {0}, two = {0}, words = {0}, report = {0};
 
-        BASH(*state, &none, "--json");
+        BASH(*state, &none, "--confirm=never");
         expect_refusal(&none, 125, "nsrun: no command; see 'nsrun bash --help'");
         BASH(*state, &two, "ls", "-l");
         expect_refusal(&two, 125,

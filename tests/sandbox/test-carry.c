@@ -27,7 +27,7 @@ TEST_WITH(what_git_writes_works_and_what_is_harmless_comes_out, repository_setup
         _cleanup_free_ char *note = text_of(
                 "nsrun: note: carried to it: remote up (https://example.org/up.git): %s/.git/config\n"
                 "nsrun: note: what the command wrote to it is kept aside: alias.st, core.hookspath, extensions.worktreeconfig: "
-                "%s/.git/config\nnsrun: note: 2 kept aside: nsrun review --project %s\n",
+                "%s/.git/config\nnsrun: note: 2 kept aside: nsrun review --project %s (--accept N takes one over)\n",
                 s->project, s->project, s->project);
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -556,7 +556,7 @@ TEST_WITH(what_a_killed_command_has_closed_is_kept, repository_setup, site_teard
                 text = text_of(script, program(), program()),
                *all = text_of(
                        "nsrun: note: what the command of an earlier run left here is kept aside: %s/.github/hooks\n"
-                       "nsrun: note: 1 kept aside: nsrun review\n",
+                       "nsrun: note: 1 kept aside: nsrun review (--accept N takes one over)\n",
                        s->project);
         _cleanup_outcome_ struct outcome o = {0};
 

@@ -103,6 +103,8 @@ TEST(an_agents_commands_have_a_profile_of_their_own) {
                    "ran\n", "");
         expect_try(s, NULL, "nsrun bash --config $NSRUN_CONFIG 'echo ran'", "",
                    "nsrun: @/c.json:1:19: no such profile: none; it must be one of \"profiles\"\n");
+        expect_try(s, NULL, "nsrun config check $NSRUN_CONFIG; echo $?", "125\n",
+                   "nsrun: @/c.json:1:19: no such profile: none; it must be one of \"profiles\"\n");
 }
 
 TEST(profiles_that_make_no_sense_are_refused) {
@@ -246,7 +248,8 @@ TEST(check_finds_mistakes_in_parts_that_this_run_does_not_need) {
         expect_try(
                 s, "{\"profiles\": {\"a\": {\"nett\": \"none\"}}}",
                 "nsrun run --config $NSRUN_CONFIG -- echo runs; nsrun config check $NSRUN_CONFIG; echo $?",
-                "runs\n125\n", "nsrun: @/c.json:1:21: unknown key: nett; nsrun.conf(5) has them all\n");
+                "runs\n125\n",
+                "nsrun: @/c.json:1:21: unknown key: nett; perhaps net; nsrun.conf(5) has them all\n");
         expect_try(s, "{\"projects\": {\"/never\": {\"net\": \"nun\"}}}",
                    "nsrun config check $NSRUN_CONFIG; echo $?", "125\n",
                    "nsrun: @/c.json:1:33: --net: no such choice: nun; choose one of host|none|allow|ask\n");

@@ -373,8 +373,8 @@ TEST(help_comes_before_a_broken_configuration) {
         make_home_config(s, "{\"nett\": 1}");
         AT(s, &o, "--", "true");
         expect_line(s, &o,
-                    "@root/home/.config/nsrun/config.json:1:2: unknown key: nett; nsrun.conf(5) has "
-                    "them all");
+                    "@root/home/.config/nsrun/config.json:1:2: unknown key: nett; perhaps net; "
+                    "nsrun.conf(5) has them all");
         AT(s, &o, "--status-fd", "1", "--", "true");
         expect_status(&o, 125);
         expect_in(o.out, "{\"event\":\"failed\",\"stage\":\"policy\",\"errno\":0,\"path\":\"nett\",");
@@ -439,8 +439,8 @@ TEST(an_agent_reads_what_is_wrong_with_a_configuration_as_json) {
         const struct site *s = *state;
         const char *const argv[] = {program(), "bash", "--json", "true", NULL};
         _cleanup_free_ char *line =
-                text_of("{\"error\":\"%s/.config/nsrun/config.json:1:2: unknown key: nett; nsrun.conf(5) "
-                        "has them all\",\"id\":\"other\"}\n",
+                text_of("{\"error\":\"%s/.config/nsrun/config.json:1:2: unknown key: nett; perhaps net; "
+                        "nsrun.conf(5) has them all\",\"id\":\"other\"}\n",
                         s->home);
         _cleanup_outcome_ struct outcome o = {0};
 

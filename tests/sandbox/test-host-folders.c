@@ -17,6 +17,13 @@ static const struct {
         {"outside/net", NULL, "--tmp"},
 };
 
+static char *silence_of(const char *path) {
+        return text_of(
+                "nsrun: what is mounted there doesn't answer: %s: Connection timed out; see who serves "
+                "it (findmnt -T PATH), or take it away: fusermount3 -u PATH, sudo umount -l PATH",
+                path);
+}
+
 static void stage_mounted(void *data) {
         const struct host *host = data;
 
@@ -40,11 +47,7 @@ TEST(a_mount_that_never_answers_is_named) {
                 _cleanup_free_ char *named = path_of(place, variable && streq(variable, "HOME")
                                                                     ? ".config/nsrun/config.json"
                                                                     : "nsrun/config.json"),
-                                    *line = text_of("nsrun: what is mounted there doesn't answer: %s: "
-                                                    "Connection timed out; see who serves it (findmnt -T "
-                                                    "PATH), or take it away: fusermount3 -u PATH, sudo "
-                                                    "umount -l PATH",
-                                                    has_config ? named : place);
+                                    *line = silence_of(has_config ? named : place);
                 const char *const options[] = {option, has_path ? place : NULL, NULL};
                 struct host host = {.path = place, .text = variable};
 
@@ -61,11 +64,7 @@ TEST(a_file_on_a_mount_that_never_answers_is_named) {
         static const char *const options[] = {"--config", "--seccomp", "--report"};
         const struct site *s = *state;
         _cleanup_free_ char *place = path_of(s->outside, "net"), *file = path_of(place, "x"),
-                            *line = text_of(
-                                    "nsrun: what is mounted there doesn't answer: %s: Connection timed "
-                                    "out; see who serves it (findmnt -T PATH), or take it away: "
-                                    "fusermount3 -u PATH, sudo umount -l PATH",
-                                    file);
+                            *line = silence_of(file);
         struct host host = {.path = place};
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -92,43 +91,54 @@ TEST(programs_and_toolchains_on_a_mount_that_never_answers_are_left_out) {
         static const char *const variables[] = {"CARGO_HOME", "GOPATH", "VIRTUAL_ENV"};
         static const char *const profiles[] = {"--profile=code", "--profile=instance"};
         const struct site *s = *state;
-        _cleanup_free_ char *place = path_of(s->outside, "net");
+        _cleanup_free_ char *place = path_of(s->outside, "nas"),
+                            *unseen = text_of(
+                                    "not seen    VIRTUAL_ENV=%s isn't visible inside: what is mounted there "
+                                    "doesn't answer\nnot seen    PATH names what isn't visible inside: %s",
+                                    place, place);
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->outside, "net");
+        /* There is a /proc/self/ns/net. */
+        make_folder(s->outside, "nas");
         for (size_t i = 0; i < ARRAY_SIZE(profiles); i++) {
                 struct host host = {.path = place};
 
                 /* Root's silence goes on inside: there the command has a PATH without it. */
-                run_on(s, stage_path, &host, "silent:net",
+                run_on(s, stage_path, &host, "silent:nas",
                        OPTIONS(profiles[i], "--env", "PATH=/usr/bin:/bin"), "echo fine", &o);
                 expect_in(o.out, "fine\n");
                 expect_status(&o, 0);
                 for (size_t j = 0; j < ARRAY_SIZE(variables); j++) {
                         host.text = variables[j];
-                        run_on(s, stage_mounted, &host, "silent:net", OPTIONS(profiles[i]), "echo fine", &o);
+                        run_on(s, stage_mounted, &host, "silent:nas", OPTIONS(profiles[i]), "echo fine", &o);
                         expect_in(o.out, "fine\n");
                         expect_status(&o, 0);
                 }
         }
+        run_command_on(s, stage_path, &(struct host){.path = place, .text = "VIRTUAL_ENV"}, "silent:nas",
+                       (const char *const[]){program(), "plan", "--project", s->project, "--", "true", NULL},
+                       &o);
+        expect_in(o.out, unseen);
+        expect_status(&o, 0);
 }
 
 TEST(what_git_is_to_run_from_a_mount_that_never_answers_is_named) {
-        static const char *const keys[] = {"core.hooksPath", "core.fsmonitor", "include.path"};
+        static const struct {
+                const char *key, *way; /* to the same place */
+        } keys[] = {{"core.hooksPath", ""},
+                    {"core.fsmonitor", ""},
+                    {"core.fsmonitor", "/proc/self/root"},
+                    {"include.path", ""}};
         const struct site *s = *state;
-        _cleanup_free_ char *place = path_of(s->outside, "net"), *file = path_of(place, "x"),
-                            *line = text_of(
-                                    "nsrun: what is mounted there doesn't answer: %s: Connection timed "
-                                    "out; see who serves it (findmnt -T PATH), or take it away: "
-                                    "fusermount3 -u PATH, sudo umount -l PATH",
-                                    file);
+        _cleanup_free_ char *place = path_of(s->outside, "net"), *file = path_of(place, "x");
         struct host host = {.path = place};
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->outside, "net");
         for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-                _cleanup_free_ char *script =
-                        text_of("rm -rf .git; git init -q .; git config %s '%s'", keys[i], file);
+                _cleanup_free_ char *named = text_of("%s%s", keys[i].way, file), *line = silence_of(named),
+                                    *script = text_of("rm -rf .git; git init -q .; git config %s '%s'",
+                                                      keys[i].key, named);
 
                 run_outside(s, &o, script);
                 expect_status(&o, 0);

@@ -198,14 +198,15 @@ TEST(a_command_in_the_background_is_explained_when_it_has_ended) {
                 script[] = "{\"command\":\"%s\",\"run_in_background\":true}",
                 fails[] = "echo evil >.envrc; while [ -e .envrc ]; do :; done; mount -t tmpfs x /mnt";
         const struct site *s = *state;
-        _cleanup_free_ char
-                *arguments = text_of(script, fails),
-                *kept = text_of(
-                        "note: a protected name that came to be is kept aside (nsrun review --project %s "
-                        "--accept 1 puts it back): %s/.envrc; --no-protect .envrc lets it stay\n",
-                        s->project, s->project),
-                *told = text_of("nsrun: %snsrun: note: 1 kept aside: nsrun review --project %s\n", kept,
-                                s->project);
+        _cleanup_free_ char *
+                arguments = text_of(script, fails),
+               *kept = text_of(
+                       "note: a protected name that came to be is kept aside (nsrun review --project %s "
+                       "--accept 1 puts it back): %s/.envrc; --no-protect .envrc lets it stay\n",
+                       s->project, s->project),
+               *told = text_of(
+                       "nsrun: %snsrun: note: 1 kept aside: nsrun review --project %s (--accept N takes one over)\n",
+                       kept, s->project);
         _cleanup_outcome_ struct outcome o = {0};
         struct client c;
 

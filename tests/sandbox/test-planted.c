@@ -503,12 +503,12 @@ TEST(without_a_project_as_much_is_kept_aside) {
         _cleanup_free_ char *
                 script = text_of("cd %s; echo evil >.envrc; echo evil >.git/hooks/pre-commit", s->outside),
                *made = text_of("cd %s && git init -q .", s->outside),
-               *notes =
-                       text_of("nsrun: note: a protected name that came to be is kept aside (nsrun review "
-                               "--project / --accept 1 puts it back): %s/.envrc; --no-protect .envrc lets "
-                               "it stay\nnsrun: note: what the command changed in this folder is kept "
-                               "aside: %s/.git/hooks\nnsrun: note: 2 kept aside: nsrun review --project /\n",
-                               s->outside, s->outside);
+               *notes = text_of(
+                       "nsrun: note: a protected name that came to be is kept aside (nsrun review "
+                       "--project / --accept 1 puts it back): %s/.envrc; --no-protect .envrc lets "
+                       "it stay\nnsrun: note: what the command changed in this folder is kept "
+                       "aside: %s/.git/hooks\nnsrun: note: 2 kept aside: nsrun review --project / (--accept N takes one over)\n",
+                       s->outside, s->outside);
         const char *const argv[] = {program(), "run", "--no-project", "--rw", s->outside,
                                     "--",      "sh",  "-c",           script, NULL},
                           *const review[] = {program(), "review", "--project", "/", NULL};

@@ -147,10 +147,10 @@ TEST(what_is_taken_away_no_command_can_change) {
         all = text_of(
                 "nsrun: note: a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): %s/.profile; --no-protect .profile lets it stay\n"
                 "nsrun: note: a protected name that came to be is kept aside (nsrun review --accept 2 puts it back): %s/.envrc; --no-protect .envrc lets it stay\n"
-                "nsrun: note: 2 kept aside: nsrun review\nevil\nmine\n"
+                "nsrun: note: 2 kept aside: nsrun review (--accept N takes one over)\nevil\nmine\n"
                 "nsrun: note: a protected name that came to be is kept aside (nsrun review --accept 1 puts it back): %s/.profile; --no-protect .profile lets it stay\n"
                 "nsrun: note: a protected name that came to be is kept aside (nsrun review --accept 3 puts it back): %s/.envrc; --no-protect .envrc lets it stay\n"
-                "nsrun: note: 3 kept aside: nsrun review\nevil\nevil\nmine\ngo\nready\n",
+                "nsrun: note: 3 kept aside: nsrun review (--accept N takes one over)\nevil\nevil\nmine\ngo\nready\n",
                 s->project, s->project, s->project, s->project);
         assert_string_equal(o.out, all);
 }
@@ -232,7 +232,7 @@ TEST(what_is_made_behind_a_sessions_commands_is_kept_aside) {
         expect_status(&o, 0);
         note = text_of(
                 "nsrun: note: a protected name that came to be is kept aside (nsrun review --project %s --accept 1 puts it back): %s/.envrc; "
-                "--no-protect .envrc lets it stay\nnsrun: note: 1 kept aside: nsrun review --project %s\n",
+                "--no-protect .envrc lets it stay\nnsrun: note: 1 kept aside: nsrun review --project %s (--accept N takes one over)\n",
                 s->project, s->project, s->project);
         assert_string_equal(o.err, note);
         collect_orphans();
@@ -279,7 +279,7 @@ TEST(a_kill_loses_nothing_that_is_to_be_kept_aside) {
         _cleanup_free_ char *notes = text_of(
                 "evil\nnsrun: note: what the command of an earlier run left here is kept aside: "
                 "%s/.vscode\nnsrun: note: what the command of an earlier run left here is kept aside: "
-                "%s/.envrc\nnsrun: note: 2 kept aside: nsrun review --project %s\ninside\n",
+                "%s/.envrc\nnsrun: note: 2 kept aside: nsrun review --project %s (--accept N takes one over)\ninside\n",
                 s->project, s->project, s->project);
         _cleanup_outcome_ struct outcome o = {0};
 

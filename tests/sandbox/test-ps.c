@@ -203,6 +203,8 @@ TEST(sessions_and_bubblewraps_are_listed) {
         const struct site *s = *state;
         const char *bwrap = getenv("NSRUN_BWRAP");
         _cleanup_free_ char *session_id = NULL, *id = NULL, *line = NULL, *bwrap_line = NULL;
+        char memory[8];
+        int n;
         _cleanup_outcome_ struct outcome o = {0}, plan = {0}, bwrap_plan = {0}, stop = {0}, bwrap_stop = {0};
         struct running running, command;
 
@@ -217,6 +219,10 @@ TEST(sessions_and_bubblewraps_are_listed) {
         assert_non_null(line);
         assert_non_null(bwrap_line);
         expect_in(line, " session ");
+        /* The command is a child of the run's outside, and counts. */
+        assert_int_equal(sscanf(line, "%*s session %*s %*s %d %7s", &n, memory), 2);
+        assert_int_equal(n, 1);
+        assert_string_not_equal(memory, "0K");
         expect_in(line, " none ");
         expect_in(line, s->project);
         expect_in(bwrap_line, " bwrap ");

@@ -404,6 +404,9 @@ TEST(wrong_usage_says_so_in_a_line) {
         } others[] = {
                 {{NULL}, "nsrun: no subcommand; see 'nsrun --help'"},
                 {{"fly"}, "nsrun: unknown subcommand: fly; see 'nsrun --help'"},
+                {{"sesion"}, "nsrun: unknown subcommand: sesion; perhaps session; see 'nsrun --help'"},
+                {{"help", "sesion"},
+                 "nsrun: no such subcommand or topic: sesion; perhaps session; see 'nsrun --help'"},
                 {{"--no-config", "run"},
                  "nsrun: options stand behind the subcommand: --no-config; see 'nsrun --help'"},
                 {{"--fly"}, "nsrun: unknown option: --fly; see 'nsrun --help'"},

@@ -111,7 +111,7 @@ TEST(what_makes_no_sense_is_refused) {
                 {{"show", "default", "strict"}, "an argument too many: strict" HELP},
                 {{"show", "default", "--format=x"},
                  "--format: no such choice: x; choose one of json|pfc|bpf" HELP},
-                {{"show", "--formt=bpf", "default"}, "unknown option: --formt=bpf" HELP},
+                {{"show", "--formt=bpf", "default"}, "unknown option: --formt=bpf; perhaps --format" HELP},
                 {{"show", "defualt"},
                  "no such seccomp policy, and no such file: defualt: No such file or directory; nsrun's own are "
                  "default, strict and nested; none is without"},

@@ -251,6 +251,11 @@ TEST(what_is_no_plain_text_file_is_no_policy) {
         refuse_file(s, path, NULL, "the seccomp policy is no plain file: @: Invalid argument");
         assert_int_equal(unlink(path), 0);
         refuse_file(s, "/dev/null", NULL, "the seccomp policy is no plain file: @: Invalid argument");
+        make_file(s->outside, "own.json", good);
+        assert_int_equal(chmod(path, 0646), 0);
+        refuse_file(s, path, NULL, "others may write to the seccomp policy: @; chmod go-w @");
+        assert_int_equal(chmod(path, 0644), 0);
+        expect_good(s, path, NULL);
 
         assert_non_null(big);
         memset(big, ' ', 1024 * 1024 + 1);

@@ -112,8 +112,15 @@ TEST(each_mistake_is_told_where_it_is) {
                 const char *text, *line;
         } cases[] = {
                 {"{\n  \"colour\": 1}", "/c:2:3: unknown key: colour; nsrun.conf(5) has them all"},
+                {"{\"redable\": []}",
+                 "/c:1:2: unknown key: redable; perhaps readable; nsrun.conf(5) has them all"},
+                {"{\"evn\": {}}", "/c:1:2: unknown key: evn; perhaps env; nsrun.conf(5) has them all"},
+                {"{\"no-protect\": []}",
+                 "/c:1:2: unknown key: no-protect; perhaps no_protect; nsrun.conf(5) has them all"},
+                {"{\"ro\": []}", "/c:1:2: unknown key: ro; perhaps readable; nsrun.conf(5) has them all"},
+                {"{\"rw\": []}", "/c:1:2: unknown key: rw; perhaps writable; nsrun.conf(5) has them all"},
                 {"{\"isolation\": {\"enable\": true}}",
-                 "/c:1:16: unknown key: enable; nsrun.conf(5) has them all"},
+                 "/c:1:16: unknown key: enable; perhaps enabled; nsrun.conf(5) has them all"},
                 {"{\"isolation\": {\"expose_paths\": [{\"path\": \"/x\"}]}}",
                  "/c:1:34: unknown key: path; an expose path has source, target and mode"},
                 {"{\"a\\u001bb\": 1}", "/c:1:2: unknown key: a\\x1bb; nsrun.conf(5) has them all"},

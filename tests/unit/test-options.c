@@ -319,8 +319,8 @@ TEST(wrong_usage_points_to_the_help) {
                 const char *line;
         } cases[] = {
                 {{"--foo"}, "unknown option: --foo; see 'nsrun run --help'"},
-                {{"--hel"}, "unknown option: --hel; see 'nsrun run --help'"},
-                {{"--hostnam=x"}, "unknown option: --hostnam=x; see 'nsrun run --help'"},
+                {{"--hel"}, "unknown option: --hel; perhaps --help; see 'nsrun run --help'"},
+                {{"--hostnam=x"}, "unknown option: --hostnam=x; perhaps --hostname; see 'nsrun run --help'"},
                 {{"-x"}, "unknown option: -x; see 'nsrun run --help'"},
                 {{"-hV"}, "unknown option: -hV; see 'nsrun run --help'"},
                 {{"--="}, "unknown option: --=; see 'nsrun run --help'"},

@@ -4,7 +4,6 @@
 
 #include "base/path.h"
 #include "base/str.h"
-#include "manual.h"
 #include "policy/withheld.h"
 #include "scratch.h"
 
@@ -359,29 +358,6 @@ TEST_WITH(a_home_with_many_names_is_searched_all_the_same, make_home, remove_hom
         }
         scratch_folder(*state, ".npm");
         expect_said(*state, (const char *const[]){"@/.npm - found", NULL});
-}
-
-/* ------------------------------------------------------------------ the man page */
-
-TEST(the_man_page_names_each_tool) {
-        char *page = manual_page("nsrun-toolchains.7");
-
-        for (size_t i = 0; i < n_toolchain_entries; i++) {
-                const struct toolchain_entry *entry = &toolchain_entries[i];
-                char *word = NULL, *at;
-
-                /* Those of no tool are named by their folders, or a folder around them. */
-                if (streq(entry->tool, "system") || streq(entry->tool, "user"))
-                        continue;
-                assert_true(asprintf(&word, "%s,", entry->tool) > 0);
-                at = strstr(page, word);
-                if (!at)
-                        word[strlen(entry->tool)] = '.', at = strstr(page, word);
-                if (!at)
-                        fail_msg("nsrun-toolchains.7 lacks %s", entry->tool);
-                free(word);
-        }
-        free(page);
 }
 
 TEST(without_a_home_only_the_system_is_left) {

@@ -130,6 +130,7 @@ export interface Session {
   stream(command: string, options?: BashOptions): AsyncGenerator<BashEvent, void, void>;
   diff(paths?: readonly string[], options?: DiffOptions & { patch?: false }): Promise<Diff>;
   diff(paths: readonly string[], options: DiffOptions & { patch: true }): Promise<string>;
+  /** What it tells, its notes of what stays behind among it. */
   commit(paths?: readonly string[], options?: { expect?: string; force?: true; ignored?: true }): Promise<string>;
   discard(paths?: readonly string[]): Promise<string>;
   show(): Promise<{ id: string; root: string; running: number; [key: string]: unknown }>;

@@ -176,11 +176,15 @@ async function finish(child, options = {}) {
   return { ...ended.value, stdout: stdout.value, stderr: stderr.value };
 }
 
-/** What a subcommand that has no JSON of failures prints; fails where it does. */
-async function output(words, options = {}) {
+/** What a subcommand that has no JSON of failures prints: {stdout, stderr}; fails where it does. */
+async function told(words, options = {}) {
   const result = await finish(start(words, options), options);
   if (result.code !== 0) throw new NsrunError(lastLine(result.stderr), { status: result.code, signal: result.signal });
-  return result.stdout;
+  return result;
 }
 
-module.exports = { NsrunError, MAX_BUFFER, program, listOf, wordsOf, lastLine, start, collect, finish, output };
+async function output(words, options) {
+  return (await told(words, options)).stdout;
+}
+
+module.exports = { NsrunError, MAX_BUFFER, program, listOf, wordsOf, lastLine, start, collect, finish, told, output };

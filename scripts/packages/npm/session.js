@@ -2,7 +2,7 @@
 // A session: nsrun-session(1)'s subcommands as methods.
 'use strict';
 
-const { listOf, wordsOf, output } = require('./program.js');
+const { listOf, wordsOf, output, told } = require('./program.js');
 
 const asyncDispose = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose');
 
@@ -34,9 +34,12 @@ class Session {
     return isPatch ? text : JSON.parse(text);
   }
 
-  /** Makes the host's files as the overlays show them: all, or those of the paths.  What it tells is returned. */
+  /** Makes the host's files as the overlays show them: all, or those of the paths.  What it tells is returned, its
+   * notes of what stays behind among it. */
   async commit(paths = [], options = {}) {
-    return output(['session', 'commit', ...wordsOf(options), '--', this.id, ...listOf(paths, 'paths')], options);
+    const words = ['session', 'commit', ...wordsOf(options), '--', this.id, ...listOf(paths, 'paths')];
+    const { stdout, stderr } = await told(words, options);
+    return stderr + stdout;
   }
 
   async discard(paths = []) {

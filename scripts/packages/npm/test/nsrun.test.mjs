@@ -260,6 +260,9 @@ test('session: commands share what they write; diff, commit, discard, logs, ps, 
   await assert.rejects(layer.commit([], { expect: diff.digest }), { name: 'NsrunError', status: 123 });
   assert.equal(await layer.commit(['new']), 'committed 1 path\n');
   assert.deepEqual(fs.readdirSync(cwd), ['new', 'old']);
+  await layer.bash('echo more >more; mkfifo pipe');
+  const told = await layer.commit(['more', 'pipe']);
+  assert.equal(told, 'nsrun: note: pipe: fifos are left out\ncommitted 1 path\n');
   const job = await layer.bash('echo ready; exec sleep 60', { detach: true, until: 'ready' });
   assert.deepEqual([job.detached.ready, job.detached.running, job.detached.session], [true, true, layer.id]);
   assert.equal(await layer.logs(job.detached.name), 'ready\n');

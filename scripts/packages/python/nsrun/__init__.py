@@ -161,8 +161,8 @@ class Session:
         return stream(command, on_ask=on_ask, session=self.id, **options)
 
     def call(self, verb: str, *words: str, **options: Option) -> str:
-        """Any other subcommand of nsrun-session(1): what it prints."""
-        return _program.text(_call(_program.session_call([verb], self.id, words, options)))
+        """Any other subcommand of nsrun-session(1): what it prints, and of commit its notes of what stays behind."""
+        return _program.text(_call(_program.session_call([verb], self.id, words, options)), verb == "commit")
 
     def show(self) -> Dict[str, Any]:
         found: Dict[str, Any] = json.loads(self.call("show", json=True))

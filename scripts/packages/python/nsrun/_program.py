@@ -152,11 +152,11 @@ def failure(ended: Ended, event: Optional[Event] = None) -> Error:
     return Error(told, ended.status, event)
 
 
-def text(ended: Ended) -> str:
+def text(ended: Ended, with_notes: bool = False) -> str:
     """What it printed, of a call that must succeed."""
     if ended.status != 0:
         raise failure(ended)
-    return os.fsdecode(ended.out)
+    return os.fsdecode((ended.err if with_notes else b"") + ended.out)
 
 
 def document(ended: Ended) -> Any:

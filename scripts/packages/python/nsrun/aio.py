@@ -152,4 +152,4 @@ class Session:
         return stream(command, on_ask=on_ask, session=self.id, **options)
 
     async def call(self, verb: str, *words: str, **options: Option) -> str:
-        return _program.text(await _call(_program.session_call([verb], self.id, words, options)))
+        return _program.text(await _call(_program.session_call([verb], self.id, words, options)), verb == "commit")

@@ -320,6 +320,8 @@ class Sessions(Case):
             )
             session.commit(expect=session.changes(digest=True)["digest"])
             self.assertEqual(os.listdir("project"), ["f"])
+            session.bash("echo z >h; mkfifo p")
+            self.assertEqual(session.commit("h", "p"), "nsrun: note: p: fifos are left out\ncommitted 1 path\n")
 
 
 class Program(Case):
