@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+
 #define LETTERS_MOST 40
 
 static size_t least(size_t a, size_t b) {

@@ -10,6 +10,7 @@
 #include "base/programs.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "build.h"
 #include "option.h"
 
 #define WIDTH         80
@@ -256,6 +257,10 @@ int help_print_version(void) {
         return option_close_stdout();
 }
 
+static const char *said(const char *text) {
+        return *text ? text : NULL;
+}
+
 /* What a report of a bug needs to have of the program. */
 int help_print_version_json(void) {
         const struct {
@@ -273,11 +278,14 @@ int help_print_version_json(void) {
         json_add_number(&d, d.root, "version", 1);
         json_add_string(&d, d.root, "nsrun", nsrun_version());
         o = json_add_object(&d, d.root, "build");
+        json_add_string(&d, o, "commit", said(BUILD_COMMIT));
+        json_add_string(&d, o, "options", BUILD_OPTIONS);
         json_add_string(&d, o, "compiler", __VERSION__);
         json_add_string(&d, o, "kernel_headers", headers);
 #ifdef __GLIBC__
         json_add_string(&d, o, "glibc", gnu_get_libc_version());
 #endif
+        json_add_string(&d, o, "libevent", said(BUILD_LIBEVENT));
         o = json_add_object(&d, d.root, "helpers");
         for (size_t i = 0; i < ARRAY_SIZE(helpers); i++)
                 json_add_string(&d, o, helpers[i].name,

@@ -153,6 +153,18 @@ static size_t count_slashes(const char *path) {
 /* Of a system root. */
 #define NEVER_WHOLE "--rw exposes a folder in it, never all of it"
 
+/* Whether a symlink of the sandbox's own, as /bin, leads to what shows the host. */
+static bool leads_to_the_host(const struct nsrun_plan *plan, const struct plan_op *link, const char *path) {
+        _cleanup_free_ char *folder = path_parent(link->target),
+                            *said = path_is_absolute(link->text) ? strdup(link->text)
+                                    : folder                     ? path_join(folder, link->text)
+                                                                 : NULL,
+                            *led = said ? str_concat(said, path + strlen(link->target), "") : NULL,
+                            *normal = led ? path_normalise(led) : NULL;
+
+        return normal && shows_the_host(explain_covering(plan, normal));
+}
+
 /* A path that isn't inside: what of it is on the host and isn't exposed.  0 or -ENOMEM. */
 static int explain_absent(const struct nsrun_plan *plan, const char *path, bool to_write, char **ret) {
         const struct plan_op *op = explain_covering(plan, path);
@@ -160,6 +172,8 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, bool 
         _cleanup_free_ char *part = NULL, *word = NULL;
         int r;
 
+        if (op && op->kind == PLAN_SYMLINK && leads_to_the_host(plan, op, path))
+                return 0;
         if (shows_the_host(op) || is_on_the_way(plan, path) || is_of_many(plan, path) ||
             count_slashes(path) > DEPTH_MOST)
                 return 0;

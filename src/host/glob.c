@@ -180,9 +180,10 @@ static int take_entry(void *data, nsrun_unused int folder, const struct dirent *
         return 0;
 }
 
+/* On what is no folder a symlink may be mounted, of which the folder that is read says nothing. */
 static int stat_entry(const struct search *s, int fd, const char *name, unsigned type, struct stat *ret) {
-        if (s->asked->wants_type && type != DT_UNKNOWN) {
-                *ret = (struct stat){.st_mode = DTTOIF(type)};
+        if (s->asked->wants_type && type == DT_DIR) {
+                *ret = (struct stat){.st_mode = S_IFDIR};
                 return 0;
         }
         return fstatat(fd, name, ret, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;

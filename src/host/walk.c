@@ -148,6 +148,39 @@ struct walk_level {
 
 static int visit_entry(void *data, int folder, const struct dirent *entry);
 
+/* The name that the first part of a glob's tail stands for alone; false: it has a wildcard. */
+static bool literal_name(const char *tail, char *ret, size_t size) {
+        size_t n = 0;
+
+        for (; *tail && *tail != '/'; tail++) {
+                if (strchr("*?[", *tail) || n + 1 >= size)
+                        return false;
+                if (*tail == '\\')
+                        tail++;
+                ret[n++] = *tail;
+        }
+        ret[n] = '\0';
+        return true;
+}
+
+/* A folder that may be entered and not listed: what a glob says by its letters can be looked for there all
+ * the same.  -EACCES: it may hold what another one names. */
+static int walk_by_names(struct walk_level *level, int parent, const char *name) {
+        _cleanup_close_ int fd = sys_open(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+        const struct walk *walk = level->walking->walk;
+        struct dirent entry = {.d_type = DT_UNKNOWN};
+        int r = walk->n_inodes > 0 || walk->is_for_all ? -EACCES : 0;
+
+        for (size_t i = 0; i < level->tails->n && r == 0; i++)
+                if (!literal_name(level->tails->items[i], entry.d_name, sizeof(entry.d_name)))
+                        r = -EACCES;
+        for (size_t i = 0; i < level->tails->n && r == 0; i++) {
+                (void)literal_name(level->tails->items[i], entry.d_name, sizeof(entry.d_name));
+                r = fd < 0 ? -EACCES : visit_entry(level, fd, &entry);
+        }
+        return r;
+}
+
 static int compare_inodes(const void *a, const void *b) {
         const ino_t *x = a, *y = b;
 
@@ -182,8 +215,11 @@ static int walk_below(struct walking *w, int parent, const char *name, size_t le
                 return r;
         if (fd == -EXDEV || fd == -ENOSYS || fd == -EPERM)
                 fd = sys_open(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-        if (fd == -EACCES)
-                return walk_found(w, &closed);
+        if (fd == -EACCES) {
+                r = walk_by_names(&(struct walk_level){w, length, depth + 1, tails}, parent, name);
+                w->path[length] = '\0';
+                return r == -EACCES ? walk_found(w, &closed) : r;
+        }
         if (fd < 0)
                 return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP ? 0 : fd;
         r = folder_read(fd, visit_entry, &(struct walk_level){w, length, depth + 1, tails});
@@ -242,5 +278,7 @@ int walk_names(const struct walk *walk, int folder) {
                 if (add_tail(&tails, *glob) < 0)
                         return -ENOMEM;
         fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0 && errno == EACCES)
+                return walk_by_names(&(struct walk_level){w, 0, 0, &tails}, folder, ".");
         return fd < 0 ? -errno : folder_read(fd, visit_entry, &(struct walk_level){w, 0, 0, &tails});
 }

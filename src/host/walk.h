@@ -23,8 +23,8 @@ struct walk_entry {
         int folder;       /* the folder that it lies in */
         const char *name; /* its last part */
         struct stat st;   /* of itself, not of what a symlink leads to */
-        bool is_closed; /* no glob names it: a folder that can't be read, or whose depth or path is over the
-                           bounds below */
+        bool is_closed;   /* no glob names it: a folder that can't be listed where a glob has a wildcard, or
+                             whose depth or path is over the bounds below */
         bool is_link_to_folder; /* a symlink which globs for folders alone name: if it leads to one */
 };
 
@@ -49,7 +49,7 @@ enum {
 };
 
 /* Walks through what lies below a folder, a descriptor, as far as the globs lead.  -E2BIG: there are more
- * than entries_max; -EACCES: the folder itself can't be read; `found`'s;
+ * than entries_max; -EACCES: the folder itself can't be listed, or entered; `found`'s;
  * -ENOMEM; openat(2)'s. */
 int walk_names(const struct walk *walk, int folder);
 /* Whether the first `n` bytes of `part`, a part of a glob, name `name`. */

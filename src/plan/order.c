@@ -201,18 +201,19 @@ static int insert_pin(struct ordering *o, struct plan_op pin) {
         return 0;
 }
 
-/* Binds each folder between a writable bind and another one inside it to itself: a mount
- * point can't be renamed (EBUSY), so a command can't move a protected path, or one that
+/* Binds each folder between a writable bind and another one inside it, or a tmpfs on which one may lie, to
+ * itself: a mount point can't be renamed (EBUSY), so a command can't move a protected path, or one that
  * holds protected names, away and put another in its place. */
 static int pin_parents(struct ordering *o, const struct plan_op *cover, const struct plan_op *op) {
-        const char *target = op->target, *from = target + strlen(cover->target);
+        const char *target = op->target, *below = path_below(target, cover->target);
 
-        for (const char *slash = strchr(from + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        for (const char *slash = strchr(below, '/'); slash; slash = strchr(slash + 1, '/')) {
                 struct plan_op pin = {.kind = PLAN_BIND, .origin = PLAN_BY_PIN, .is_directory = true};
+                _cleanup_free_ char *folder = strndup(below, (size_t)(slash - below));
                 int r;
 
                 pin.target = strndup(target, (size_t)(slash - target));
-                pin.source = strndup(op->source, strlen(op->source) - strlen(slash));
+                pin.source = folder ? path_join(cover->source, folder) : NULL;
                 r = pin.target && pin.source ? insert_pin(o, pin) : -ENOMEM;
                 if (r < 0) {
                         plan_op_clear(&pin);
@@ -242,9 +243,10 @@ static int place(struct ordering *o, struct entry *entry, const struct plan_op *
                         keep_hiding(o->plan, cover->target);
                 r = make_parents(o, cover, op->target);
                 op->makes_target = op->kind != PLAN_COVER;
-        } else if ((op->kind == PLAN_BIND || op->kind == PLAN_HIDE ||
-                    (op->kind == PLAN_TMPFS && !op->is_hiding)) &&
-                   cover->kind == PLAN_BIND && !cover->is_read_only && is_same_place(cover, op)) {
+        } else if (cover->kind == PLAN_BIND && !cover->is_read_only &&
+                   (op->kind == PLAN_TMPFS ? !op->is_hiding
+                                           : (op->kind == PLAN_BIND || op->kind == PLAN_HIDE) &&
+                                                     is_same_place(cover, op))) {
                 const struct plan_op above =
                         *cover; /* push_cover() reallocates the stack that `cover` points into */
 

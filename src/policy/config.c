@@ -156,6 +156,13 @@ static int apply_text(struct config_reader *c, size_t node) {
         return config_set(c, node, option_of(c, node, option), config_text(c, node));
 }
 
+/* What isn't absolute is below the project. */
+static int apply_chdir(struct config_reader *c, size_t node) {
+        const char *text = config_text(c, node);
+
+        return text && *text == '~' ? apply_path_option(c, node) : apply_text(c, node);
+}
+
 /* A number, or a string that the option reads. */
 static int policy_config_apply_number(struct config_reader *c, size_t node) {
         char option[64], digits[24];
@@ -426,7 +433,7 @@ const struct config_key config_keys[] = {
          "by folder, what is said for the projects that are it or lie in it"},
         {"isolation", apply_isolation, CONFIG_ISOLATION, false, "the instance profile"},
         {"project", policy_config_apply_project, CONFIG_PATH, false, NULL},
-        {"chdir", apply_text, CONFIG_TEXT, true, NULL},
+        {"chdir", apply_chdir, CONFIG_TEXT, true, NULL},
         {"readable", policy_config_apply_exposed, CONFIG_EXPOSED, true,
          "paths that are exposed read-only: absolute, below ~, or ./NAME in the project"},
         {"writable", policy_config_apply_exposed, CONFIG_EXPOSED, true,

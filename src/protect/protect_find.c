@@ -70,6 +70,16 @@ static int protect_led_to(const struct protecting *p, const char *path) {
                                                : protect_take_target(p->resolved, path, p->targets);
 }
 
+/* The nsrun around this one has a version of its own there (PLAN_PRIVATE), and this sandbox hasn't. */
+static int lack_outer_version(const struct protecting *p, const char *link) {
+        return strv_consume(
+                &p->resolved->git.lacks,
+                str_format("%s is a version of the outer nsrun's, which isn't shown in this sandbox: "
+                           "git lacks its remotes and settings; with the project by --overlay the "
+                           "outer one makes none",
+                           link));
+}
+
 /* A symlink can't be bound, and its text is looked at when the command has ended; the file that it leads to
  * can be bound.  Protected are the path in the link's text, that behind each link on its way, which may be
  * the command's to replace, and the one without links. */
@@ -84,6 +94,8 @@ static int protect_linked(const struct protecting *p, const char *link) {
         if (n < 0 || ++linked.n_links > LINKS_DEPTH)
                 return 0;
         text[n] = '\0';
+        if (startswith(text, PLAN_PRIVATE "/"))
+                return lack_outer_version(p, link);
         said = path_is_absolute(text) ? strdup(text) : folder ? str_concat(folder, "/", text) : NULL;
         r = said ? protect_take_way(p->resolved, said, &way) : -ENOMEM;
         if (r >= 0 && way && ++*p->n_repositories > PROTECT_REPOSITORIES_MAX)
@@ -154,12 +166,18 @@ static int end_folder(const struct protecting *p, const char *name) {
                          "there are too many files or symlinks in it to protect what they lead to", hint);
 }
 
+static int follow_crosses(void *data, const char *name) {
+        const struct following *f = data;
+
+        return protect_crosses(f->protecting, name);
+}
+
 /* What is in a folder that is obeyed may be a symlink: a hook that leads to the project's own script. */
 static int follow_links_in(struct protecting *p, const char *name, unsigned depth) {
         struct following f = {.protecting = p, .depth = depth};
         const struct glob_search search = {.found = follow_found,
                                            .closed = protect_leave_closed,
-                                           .crosses = protect_crosses,
+                                           .crosses = follow_crosses,
                                            .wants_type = true,
                                            .data = &f};
         _cleanup_free_ char *folder = glob_escape(name),

@@ -202,25 +202,31 @@ static void resolve_proc(struct resolved *s) {
 
 /* Where a command may make namespaces nsrun-bwrap stands for bubblewrap.  That one ends without the cgroup
  * namespace of --unshare-all, which no command can have: where the user owns the cgroup that nsrun was
- * called in, it could freeze and kill by one what else is there. */
+ * called in, it could freeze and kill by one what else is there.  A link leads to what is stood for; that of
+ * nsrun-as-bwrap leads to nsrun-bwrap. */
 static int add_nested_bwrap(struct resolved *s, struct nsrun_error *err) {
         static const char *const places[] = {"/usr/bin/bwrap", "/usr/local/bin/bwrap"};
         const char *seccomp = agent_seccomp(s->policy);
+        _cleanup_free_ char *own = NULL;
         int r = 0;
 
-        if (!is_for_nesting(seccomp) && !(seccomp && streq(seccomp, "none")))
+        if ((!is_for_nesting(seccomp) && !(seccomp && streq(seccomp, "none"))) ||
+            path_canonical(program_bwrap(), &own, NULL) < 0)
                 return 0;
         for (size_t i = 0; i < ARRAY_SIZE(places) && r >= 0; i++) {
-                const struct rule_request request = {.access = POLICY_RO,
-                                                     .origin = POLICY_BY_CONFIG,
-                                                     .giver = PLAN_BY_TABLE,
-                                                     .is_optional = true,
-                                                     .option = "--seccomp",
-                                                     .source = program_bwrap(),
-                                                     .target = places[i]};
+                _cleanup_free_ char *there = NULL;
+                struct rule_request request = {.access = POLICY_RO,
+                                               .origin = POLICY_BY_CONFIG,
+                                               .giver = PLAN_BY_TABLE,
+                                               .is_optional = true,
+                                               .option = "--seccomp",
+                                               .source = own};
 
-                if (access(places[i], X_OK) == 0 && !rules_find(s, places[i]))
-                        r = resolve_rule(s, &request, err);
+                if (path_canonical(places[i], &there, NULL) < 0 || access(there, X_OK) < 0 ||
+                    streq(there, own) || rules_find(s, there))
+                        continue;
+                request.target = there;
+                r = resolve_rule(s, &request, err);
         }
         return r;
 }

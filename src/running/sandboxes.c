@@ -26,9 +26,10 @@ struct seen {
         uid_t uid;
         struct process_stat stat;
         uint64_t memory;
-        size_t owner;       /* 1 + the index of the sandbox that it belongs to; 0: none */
-        uint64_t namespace; /* of a head: the inode of its pid namespace; 0: it can't be told, or isn't one
-                             */
+        /* 1 + the index of the sandbox that it belongs to; 0: none. */
+        size_t owner;
+        /* Of a head: the inode of its pid namespace; 0: it can't be told, or isn't one. */
+        uint64_t namespace;
 };
 
 struct sight {

@@ -44,6 +44,30 @@ static void make_home_config_again(const struct site *s, const char *text) {
         write_config(s, folder, "config.json", text);
 }
 
+TEST(the_folder_to_start_in_is_below_the_home_or_the_project) {
+        static const struct {
+                const char *text, *folder;
+        } rows[] = {{"{\"chdir\": \"~/project/sub\"}", "@home/project/sub\n"},
+                    {"{\"chdir\": \"~\"}", "@home\n"},
+                    {"{\"chdir\": \"sub\"}", "@project/sub\n"}};
+        const struct site *s = *state;
+        _cleanup_free_ char *shown = path_of(s->home, "project");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_outside(s, &o, "mkdir -p sub \"$HOME/project/sub\"");
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+                _cleanup_free_ char *a = replaced(rows[i].folder, "@home", s->home),
+                                    *folder = replaced(a, "@project", s->project);
+
+                if (i == 0)
+                        make_home_config(s, rows[i].text);
+                else
+                        make_home_config_again(s, rows[i].text);
+                AT(s, &o, "--ro", shown, "--", "pwd");
+                expect_out(&o, folder);
+        }
+}
+
 TEST(the_users_file_is_found_and_no_config_does_without) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};

@@ -5,6 +5,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
+#include "build.h"
 #include "doctor.h"
 
 TEST(a_plain_host_needs_nothing_and_nothing_is_left_of_the_look) {
@@ -70,7 +71,11 @@ TEST(a_version_tells_what_was_built_and_which_helpers_are_there) {
         THERE(&host, &o, "--version", "--json");
         expect_status(&o, 0);
         expect_in(o.out, "{\n  \"version\": 1,\n  \"nsrun\": \"" PACKAGE_VERSION "\",\n");
+        expect_in(o.out, *BUILD_COMMIT ? "\"commit\": \"" BUILD_COMMIT "\",\n" : "\"commit\": null,\n");
+        expect_in(o.out, "\"options\": \"" BUILD_OPTIONS "\",\n");
         expect_in(o.out, "\"compiler\": \"" __VERSION__ "\",\n");
+        expect_in(o.out,
+                  *BUILD_LIBEVENT ? "\"libevent\": \"" BUILD_LIBEVENT "\"\n" : "\"libevent\": null\n");
         expect_in(o.out, monitor);
         assert_int_equal(setenv("NSRUN_NET", "/nowhere", 1), 0);
         THERE(&host, &o, "--version", "--json");

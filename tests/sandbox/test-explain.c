@@ -108,7 +108,7 @@ static const struct {
          "sockets of container engines aren't exposed, whether one runs or not: nothing allows it", false},
         {"python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)'", NULL,
          "no command has the capability for raw sockets: nothing allows it", false},
-        {"for i in 1 2 3 4 5 6 7 8; do sleep 0.1 & done; wait; exit 1", "--limit=pids=3",
+        {"sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 99 >/dev/null 2>&1 & done'", "--limit=pids=3",
          "the 3 processes that --limit pids=3 gives were used up: a larger number, as --limit pids=12, allows "
          "more",
          true},

@@ -191,6 +191,21 @@ TEST(what_is_mounted_in_a_folder_stays_there_where_a_later_bind_pins_the_folder)
         expect_in(o.err, "busy");
 }
 
+/* A tmpfs in a writable folder, on which another folder lies with a name that is protected. */
+TEST(a_protected_name_on_a_tmpfs_stays_where_it_is) {
+        const struct site *s = *state;
+        _cleanup_free_ char *y = path_of(s->project, "x/y"), *z = path_of(y, "z");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_outside(s, &o, "mkdir -p x/y/z && echo host >x/y/z/.bashrc");
+        expect_status(&o, 0);
+        RUN(s, &o, "--rw", z, "--tmpfs", y, "--", "sh", "-c",
+            "mv x other; echo evil >x/y/z/.bashrc; echo more >x/y/more; cat x/y/z/.bashrc x/y/more");
+        expect_out(&o, "host\nmore\n");
+        expect_in(o.err, "mv: cannot move 'x' to 'other': Device or resource busy\n");
+        expect_in(o.err, "cannot create x/y/z/.bashrc: Read-only file system\n");
+}
+
 TEST(caches_of_toolchains_are_overlays_by_default) {
         const struct site *s = *state;
         _cleanup_free_ char *npm = path_of(s->home, ".npm");

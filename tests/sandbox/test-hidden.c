@@ -341,6 +341,27 @@ TEST_IF(geteuid() != 0, a_folder_that_can_not_be_looked_through_is_hidden, setup
         expect_out(&o, "secret\n");
 }
 
+/* What is said by its letters can be looked for without a list. */
+TEST_IF(geteuid() != 0, in_a_folder_that_can_not_be_listed_a_path_is_hidden, setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *closed = path_of(s->project, "sub"), *a = text_of("%s/a\\[1]", s->outside),
+                            *line = text_of(
+                                    "nsrun: the folder can't be looked through for names to hide: %s: "
+                                    "Permission denied",
+                                    s->outside);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->outside, "a[1]", "secret\n");
+        make_file(s->outside, "b", "open\n");
+        assert_int_equal(chmod(closed, 0311) | chmod(s->outside, 0311), 0);
+        RUN(s, &o, "--hide=/sub/.env", "--ro", s->outside, "--hide", a, "--", "sh", "-c",
+            "cat sub/.env \"$0/a[1]\"; cat sub/x.pem \"$0/b\"", s->outside);
+        expect_out(&o, "secret\nopen\n");
+        RUN(s, &o, "--ro", s->outside, "--hide=*.pem", "--", "true");
+        assert_int_equal(chmod(closed, 0755) | chmod(s->outside, 0755), 0);
+        expect_refusal(&o, 125, line);
+}
+
 TEST_WITH(bash_and_a_configuration_hide_too, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_free_ char *config = path_of(s->root, "config.json"),

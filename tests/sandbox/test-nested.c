@@ -11,6 +11,7 @@
 
 #include "error-word.h"
 #include "faults.h"
+#include "host.h"
 
 /* What nsrun covers of /proc for every user. */
 static const char *const covered[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"};
@@ -63,6 +64,30 @@ TEST(nsrun_works_in_nsrun_without_an_option) {
         expect_out(&o, "2\n");
         if (!streq(o.err, none) && !streq(o.err, subset))
                 fail_msg("said: %s", o.err);
+}
+
+/* Whose configuration is a symlink inside, on which another can't be mounted, and whose hooks a mount. */
+TEST(nsrun_works_in_nsrun_in_a_repository) {
+        static const char script[] =
+                "git remote; git -c user.name=x -c user.email=x commit -q --allow-empty -m x && echo done";
+        const struct site *s = *state;
+        _cleanup_free_ char *note = text_of(
+                "nsrun: note: %s/.git/config is a version of the outer nsrun's, which isn't shown in "
+                "this sandbox: git lacks its remotes and settings; with the project by --overlay the "
+                "outer one makes none\n",
+                s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_outside(s, &o,
+                    "git init -q . && git remote add here /x && ln -s ../../hook .git/hooks/x && >hook");
+        expect_status(&o, 0);
+        run_in_nsrun(s, WORDS("--seccomp=nested", id_for_inner()), WORDS("--", "sh", "-c", script), &o);
+        expect_out(&o, "done\n");
+        expect_in(o.err, note);
+        run_in_nsrun(s, WORDS("--seccomp=nested", "--overlay", s->project, id_for_inner()),
+                     WORDS("--", "sh", "-c", script), &o);
+        expect_out(&o, "here\ndone\n");
+        expect_not_in(o.err, note);
 }
 
 TEST(what_the_inner_one_does_holds) {
@@ -183,6 +208,37 @@ TEST(unshare_all_works_for_bwrap_inside) {
         expect_in(o.err,
                   "a sandbox has no cgroup namespaces, by which a command could freeze what shares your "
                   "cgroup: nsrun-bwrap takes bubblewrap's options and does without\n");
+}
+
+/* A host whose /usr/local/bin has a link of that name, which leads to `text`. */
+static void stage_link(void *data) {
+        const struct host *host = data;
+
+        stage_enter();
+        stage_tmpfs("/usr/local/bin", 0);
+        if (symlink(host->text, "/usr/local/bin/bwrap") < 0)
+                stage_fail("symlink");
+}
+
+/* As nsrun-as-bwrap has it, and --enable-bwrap-link, or whoever has another bubblewrap. */
+TEST(a_link_that_is_named_bwrap_is_followed) {
+        const struct site *s = *state;
+        const char *const targets[] = {getenv("NSRUN_BWRAP"), "/usr/bin/bwrap", "/usr/bin/env", "missing"};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
+                struct host host = {.text = targets[i]};
+
+                if (!targets[i] || (i == 1 && !has_program("bwrap")))
+                        continue;
+                run_on(s, stage_link, &host, NULL,
+                       OPTIONS("--seccomp=nested", id_for_inner(), "--ro", getenv("NSRUN_BWRAP"),
+                               "--env=NSRUN_INIT"),
+                       targets[i][0] == '/' ? "/usr/local/bin/bwrap --ro-bind / / --unshare-user echo fine"
+                                            : "echo fine",
+                       &o);
+                expect_fine(&o);
+        }
 }
 
 /* As bubblewrap 0.12 opens what it binds: as Debian builds it, it doesn't go on without that call. */

@@ -42,11 +42,18 @@ export interface SandboxRuntimeConfig {
 export interface SandboxViolationEvent {
   line: string;
   command?: string;
+  commandId?: string;
   timestamp: Date;
 }
 
+/** What a caller calls a command, and what is told in its place. */
+export interface CommandNames {
+  commandId?: string;
+  commandText?: string;
+}
+
 export type SandboxAskCallback = (asked: { host: string; port: number | undefined }) => Promise<boolean | { allow: false; reason: string }>;
-export type FsReadRestrictionConfig = { denyOnly: string[]; allowWithinDeny?: string[] };
+export type FsReadRestrictionConfig = { denyOnly: string[]; literalDenyOnly?: string[]; allowWithinDeny?: string[] };
 export type FsWriteRestrictionConfig = { allowOnly: string[]; literalAllowOnly?: string[]; denyWithinAllow: string[] };
 export type NetworkRestrictionConfig = { allowedHosts?: string[]; deniedHosts?: string[] };
 export type SandboxDependencyCheck = { errors: string[]; warnings: string[] };
@@ -72,6 +79,7 @@ export const SandboxManager: {
     binShell?: string,
     customConfig?: Partial<SandboxRuntimeConfig>,
     abortSignal?: AbortSignal,
+    names?: CommandNames,
   ): Promise<string>;
   wrapWithSandboxArgv(
     command: string,
@@ -79,6 +87,7 @@ export const SandboxManager: {
     customConfig?: Partial<SandboxRuntimeConfig>,
     abortSignal?: AbortSignal,
     cwd?: string,
+    names?: CommandNames,
   ): Promise<{ argv: string[]; env: { [name: string]: string | undefined } }>;
   isSupportedPlatform(): boolean;
   isSandboxingEnabled(): boolean;

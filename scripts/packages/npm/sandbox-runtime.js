@@ -6,6 +6,7 @@
 const { spawnSync } = require('node:child_process');
 const { createHash, randomUUID } = require('node:crypto');
 const fs = require('node:fs');
+const net = require('node:net');
 const os = require('node:os');
 const path = require('node:path');
 const { NsrunError, output, program, wordsOf } = require('./program.js');
@@ -23,10 +24,18 @@ const isFlag = (value) => typeof value === 'boolean';
 const isEntry = (value) =>
   isText(value) || (isText(value?.path) && value.literal === true && Object.keys(value).length === 2);
 const listOf = (check) => (value) => Array.isArray(value) && value.every(check);
-const isDomain = (value) =>
-  isText(value) && (/^(localhost|(\*\.)?([\w-]+\.)+[\w-]+)(:\d+)?$/.test(value) || /^\[[0-9a-fA-F:.]+\](:\d+)?$/.test(value)) &&
-  !/^\*\.[^.:]+(:\d+)?$/.test(value);
-const isCredential = (key) => (value) => isText(value?.[key]) && value.mode === 'deny';
+const isPort = (text) => text === undefined || (/^[1-9]\d{0,4}$/.test(text) && Number(text) < 65536);
+const isDomain = (value) => {
+  const [, host, port] = (isText(value) && /^(\[.*\]|[^:]*)(?::(.*))?$/.exec(value)) || [];
+  return host !== undefined && isPort(port) && (/^(localhost|(\*\.)?([\w-]+\.)+[\w-]+)$/i.test(host) || net.isIPv6(host.replace(/^\[(.*)\]$/, '$1'))) &&
+    !/^\*\.[^.]+$/.test(host);
+};
+const isAddress = (value) => {
+  const [, address, bits] = (isText(value) && /^([^/]*)(?:\/(\d{1,3}))?$/.exec(value)) || [];
+  return net.isIP(address ?? '') !== 0 && Number(bits ?? 0) <= (net.isIPv4(address) ? 32 : 128);
+};
+const isCredential = (key, check) => (value) => check(value?.[key]) && value.mode === 'deny';
+const isVariable = (value) => isText(value) && /^[A-Za-z_]\w*$/.test(value);
 const anything = () => true;
 
 // The keys that are understood, and what their values are; `null`: refused unless absent, false or empty.
@@ -36,7 +45,7 @@ const KEYS = {
     deniedDomains: listOf((value) => isDomain(value) || value === '*'),
     deniedDomainReasons: anything,
     strictAllowlist: isFlag,
-    deniedResolvedAddresses: listOf(isText),
+    deniedResolvedAddresses: listOf(isAddress),
     allowUnixSockets: listOf(isText),
     allowAllUnixSockets: isFlag,
     allowLocalBinding: isFlag,
@@ -49,7 +58,7 @@ const KEYS = {
     denyWrite: listOf(isEntry),
     allowGitConfig: isFlag,
   },
-  credentials: { files: listOf(isCredential('path')), envVars: listOf(isCredential('name')) },
+  credentials: { files: listOf(isCredential('path', isText)), envVars: listOf(isCredential('name', isVariable)) },
 };
 const REQUIRED = { network: ['allowedDomains', 'deniedDomains'], filesystem: ['denyRead', 'allowWrite', 'denyWrite'] };
 // Read on other systems, or by the programs that nsrun stands for: without effect in the original, too, on Linux.
@@ -62,12 +71,14 @@ const isEmpty = (value) => value === undefined || value === false || (Array.isAr
 /** Whether this is a configuration: else an Error with the key. */
 function check(config) {
   const refuse = (key, why) => {
-    throw new NsrunError(`nsrun: sandbox-runtime: ${key}: ${why}`, { key });
+    throw Object.assign(new NsrunError(`nsrun: sandbox-runtime: ${key}: ${why}`, { key }),
+      { issues: [{ path: key.split('.'), message: why }] });
   };
   if (config === null || typeof config !== 'object') refuse('the configuration', 'is no object');
   for (const [name, required] of Object.entries(REQUIRED))
     for (const key of required) if (config[name]?.[key] === undefined) refuse(`${name}.${key}`, 'is missing');
   for (const [name, value] of Object.entries(config)) {
+    if (name === 'ignoreViolations' && !Object.values(value ?? {}).every(listOf(isText))) refuse(name, 'is no map of lists');
     if (OTHERS.has(name)) continue;
     if (FLAGS.has(name) && isFlag(value)) continue;
     if (name === 'nsrun' && typeof value === 'object') continue;
@@ -78,7 +89,7 @@ function check(config) {
         refuse(`${name}.${key}`, `${JSON.stringify(one)} is no value for it`);
     }
   }
-  return config;
+  return structuredClone(config);
 }
 
 const SandboxRuntimeConfigSchema = {
@@ -98,7 +109,18 @@ const textOf = (entry) => (typeof entry === 'string' ? entry : entry.path);
 const isPattern = (entry) => typeof entry === 'string' && /[*?[\]]/.test(entry);
 
 const expanded = (text) => path.resolve(text.replace(/^~(?=\/|$)/, os.homedir()));
-const absoluteOf = (entry) => expanded(typeof entry === 'string' ? entry.replace(/\/\*\*$/, '') : entry.path);
+const lies = (place) => fs.lstatSync(place, { throwIfNoEntry: false }) !== undefined;
+// What is there by the very letters of an entry is meant, too, whatever its letters mean in a pattern.
+const absoluteOf = (entry) => {
+  const text = textOf(entry);
+  return expanded(isPattern(entry) && !lies(expanded(text)) ? text.replace(/\/\*\*$/, '') : text);
+};
+/** The pattern as an absolute one, in which the letters of the folder that it starts in mean themselves. */
+function patternOf(text) {
+  if (path.isAbsolute(text)) return path.normalize(text);
+  const [, home, rest] = /^(~\/)?(.*)$/s.exec(text);
+  return path.join(asGlob(home ? os.homedir() : process.cwd()), rest);
+}
 
 /** Where it really is; null if nothing is there. */
 function placeOf(entry) {
@@ -112,19 +134,63 @@ function placeOf(entry) {
 const isBelow = (place, folder) => place === folder || place.startsWith(folder === '/' ? '/' : `${folder}/`);
 const isBelowAny = (place, folders) => folders.some((folder) => isBelow(place, folder));
 const isThere = (place) => place !== null;
+/** In a folder that can be entered and not listed, as another's home, no pattern could be looked for. */
+function isListed(folder) {
+  try {
+    fs.accessSync(folder, fs.constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
 const asGlob = (place) => place.replace(/[\\*?[\]]/g, '\\$&');
 
 /** Where that of a list is which exists; a pattern that a bind can't be is refused. */
 function placesOf(list, key) {
   for (const entry of list ?? [])
-    if (isPattern(entry) && isPattern(entry.replace(/\/\*\*$/, '')))
+    if (isPattern(entry) && isPattern(entry.replace(/\/\*\*$/, '')) && !lies(expanded(entry)))
       throw new NsrunError(`nsrun: sandbox-runtime: filesystem.${key}: ${entry}: a pattern; name the paths`, { key });
   return [...new Set((list ?? []).map(placeOf).filter(isThere))];
 }
 
-/** What the original makes writable unasked, where it is there. */
+/** What the original makes writable unasked, where it is there and the user's own: /tmp is everybody's, and a command can
+ * make a link of what it may write. */
 function getDefaultWritePaths() {
-  return ['/tmp/claude', '~/.npm/_logs', '~/.claude/debug'].map(placeOf).filter(isThere);
+  return [['/tmp', 'claude'], ['~', '.npm/_logs'], ['~', '.claude/debug']].flatMap(([base, rest]) => {
+    const place = path.join(placeOf(base) ?? base, rest);
+    const stat = placeOf(place) === place ? fs.statSync(place) : undefined;
+    return stat?.isDirectory() && stat.uid === process.getuid() ? [place] : [];
+  });
+}
+
+// What is never writable at any of these depths, where it is there: the top has nsrun's own list.
+const ORDERS = new Set(['.gitconfig', '.gitmodules', '.bashrc', '.bash_profile', '.zshrc', '.zprofile', '.profile', '.ripgreprc',
+  '.mcp.json', '.vscode', '.idea', '.claude/commands', '.claude/agents', '.git/hooks', '.git/config']);
+const DEPTH = 3;
+
+/** The names below the sub-folders of a folder by which programs of the host are told what to do. */
+function ordersBelow(folder, depth, allowGitConfig) {
+  const found = [];
+  const look = (below, level) => {
+    let entries = [];
+    try {
+      entries = fs.readdirSync(path.join(folder, below), { withFileTypes: true });
+    } catch {
+      // It is gone, or closed to the command as well.
+    }
+    for (const entry of entries) {
+      const name = path.join(below, entry.name);
+      const orders = [entry.name, ...['.claude', '.git'].includes(entry.name.toLowerCase()) && entry.isDirectory()
+        ? ['commands', 'agents', 'hooks', 'config'].map((one) => `${entry.name}/${one}`) : []]
+        .filter((one) => ORDERS.has(one.toLowerCase()) && !(allowGitConfig && one.toLowerCase() === '.git/config'));
+      if (level > 1)
+        found.push(...orders.map((one) => path.join(below, one)).filter((one) => lies(path.join(folder, one))));
+      if (entry.isDirectory() && level < depth && orders.length === 0 && entry.name !== 'node_modules' && entry.name !== '.git')
+        look(name, level + 1);
+    }
+  };
+  look('', 1);
+  return found;
 }
 
 /** On the way to a path the symlinks, and what isn't there yet, as the folders that may be written have them: they are
@@ -147,63 +213,85 @@ function protectedNames(entry, writes) {
   });
 }
 
-/** The options for files: what may be read is all but the denied; what may be written is what is named. */
-async function filesOptions({ filesystem, credentials }) {
-  const denyRead = [...filesystem.denyRead, ...(credentials?.files ?? []).map((one) => one.path)];
-  const denied = denyRead.filter((entry) => !isPattern(entry)).map(placeOf).filter(isThere);
-  const patterns = denyRead.filter(isPattern).map(expanded);
-  const denyWrite = placesOf(filesystem.denyWrite, 'denyWrite');
-  const allowRead = placesOf(filesystem.allowRead, 'allowRead');
-  // /tmp inside is the sandbox's own, writable, and gone at the end.
-  const writes = [...placesOf(filesystem.allowWrite, 'allowWrite'), ...getDefaultWritePaths()]
-    .filter((one) => one !== '/tmp' && !isBelowAny(one, denyWrite))
-    .filter((one, i, all) => all.indexOf(one) === i);
+/** Refuses what nsrun could only do in part. */
+function refuseDenied(denied, patterns, allowRead, emptied) {
+  const refuse = (key, what) => {
+    throw new NsrunError(`nsrun: sandbox-runtime: filesystem.${key}: ${what}`, { key });
+  };
+  const shown = denied.find((one) => /^\/(usr|etc|bin|sbin|lib[^/]*)$/.test(one));
+  if (shown) refuse('denyRead', `${shown}: nsrun shows of it what programs need; name what lies in it`);
   for (const pattern of patterns) {
     const fixed = pattern.slice(0, pattern.search(/[*?[\]]/));
-    const shown = allowRead.find((one) => isBelow(one, path.dirname(`${fixed}x`)));
-    if (shown)
-      throw new NsrunError(`nsrun: sandbox-runtime: filesystem.allowRead: ${shown}: it may lie in what the pattern ${pattern} ` +
-        'of denyRead names, which goes before; name the paths', { key: 'allowRead' });
+    const place = allowRead.find((one) => isBelow(one, path.dirname(`${fixed}x`)));
+    if (place)
+      refuse('allowRead', `${place}: it may lie in what the pattern ${pattern} of denyRead names, which goes before; name the paths`);
   }
-  const shown = [...allowRead, ...writes];
-  // A folder with something in it that is shown again is empty; any other is hidden.
-  const emptied = denied.filter((one) => shown.some((place) => place !== one && isBelow(place, one)));
-  const hidden = denied.filter((one) => !emptied.includes(one) && !shown.includes(one));
-  if (emptied.includes('/') || hidden.includes('/')) emptied.length = hidden.length = 0;
   const withColon = emptied.find((one) => one.includes(':'));
-  if (withColon)
-    throw new NsrunError(`nsrun: sandbox-runtime: filesystem.denyRead: ${withColon}: a folder with a colon in its name can only be ` +
-      'denied whole', { key: 'denyRead' });
+  if (withColon) refuse('denyRead', `${withColon}: a folder with a colon in its name can only be denied whole`);
+}
+
+/** The options for files: what may be read is all but the denied; what may be written is what is named. */
+async function filesOptions({ filesystem, credentials, mandatoryDenySearchDepth }) {
+  const secret = (credentials?.files ?? []).map((one) => one.path);
+  const denyRead = [...filesystem.denyRead, ...secret];
+  const isMeant = (entry) => !isPattern(entry) || lies(expanded(entry));
+  const secrets = secret.filter(isMeant).map(placeOf).filter(isThere);
+  const denied = denyRead.filter(isMeant).map(placeOf).filter(isThere);
+  const patterns = denyRead.filter(isPattern).map(patternOf);
+  const denyWrite = placesOf(filesystem.denyWrite, 'denyWrite');
+  const isFile = (place) => !fs.statSync(place).isDirectory();
+  const allowRead = placesOf(filesystem.allowRead, 'allowRead').filter((one) => !secrets.includes(one));
+  const cwd = fs.realpathSync(process.cwd());
+  // /tmp inside is the sandbox's own, writable, and gone at the end.
+  const writes = [...placesOf(filesystem.allowWrite, 'allowWrite'), ...getDefaultWritePaths()]
+    .filter((one) => one !== '/tmp' && !isBelowAny(one, denyWrite) && !secrets.includes(one) && !(denied.includes(one) && isFile(one)))
+    .filter((one, i, all) => all.indexOf(one) === i);
+  // Where the user works names are protected as at the top of what may be written.
+  if (isBelowAny(cwd, writes) && !writes.includes(cwd) && !isBelowAny(cwd, [...denyWrite, ...denied])) writes.push(cwd);
+  const shown = [...allowRead, ...writes];
   const isRootDenied = denied.includes('/');
+  // A folder with something in it that is shown again is empty; any other is hidden.
+  const emptied = denied.filter((one) => one !== '/' && shown.some((place) => place !== one && isBelow(place, one)));
+  const hidden = denied.filter((one) => one !== '/' && !emptied.includes(one) && !shown.includes(one));
+  refuseDenied(denied, patterns, allowRead, emptied);
   const roots = isRootDenied ? [] : fs.readdirSync('/', { withFileTypes: true })
     .filter((one) => one.isDirectory()).map((one) => `/${one.name}`)
-    .filter((one) => !MADE_BY_NSRUN.test(one) && !denied.includes(one));
-  const cwd = fs.realpathSync(process.cwd());
+    .filter((one) => !MADE_BY_NSRUN.test(one) && !denied.includes(one) && isListed(one));
   const reads = [...roots, ...allowRead.filter((one) => isRootDenied || isBelowAny(one, emptied))]
     .filter((one) => !writes.includes(one) && !MADE_BY_NSRUN.test(one));
   if (cwd !== '/' && !MADE_BY_NSRUN.test(cwd) && !isBelowAny(cwd, [...reads, ...writes, ...denied])) reads.push(cwd);
+  // By the names that they were given, so that nsrun sees a link in what a command may write, and refuses it.
+  const named = (places, list) => places.flatMap((place) => {
+    const names = (list ?? []).filter((entry) => placeOf(entry) === place).map(absoluteOf);
+    return names.length > 0 ? names : [place];
+  });
+  const depth = Math.min(mandatoryDenySearchDepth ?? DEPTH, 10);
   const options = {
-    ro: [...reads, ...denyWrite.filter((one) => isBelowAny(one, writes))],
-    rw: writes,
+    ro: [...named(reads, filesystem.allowRead), ...denyWrite.filter((one) => isBelowAny(one, writes))],
+    rw: named(writes, filesystem.allowWrite),
     tmpfs: emptied,
     hide: [...hidden.map(asGlob), ...patterns],
-    protect: ['.gitmodules', ...filesystem.denyWrite.flatMap((entry) => protectedNames(entry, writes))],
+    protect: ['.gitmodules', ...filesystem.denyWrite.flatMap((entry) => protectedNames(entry, writes)),
+      ...writes.flatMap((one) => ordersBelow(one, depth, filesystem.allowGitConfig).map(asGlob))],
     noProtect: filesystem.allowGitConfig ? '.git/config' : undefined,
   };
-  options.ro = [...new Set(options.ro)];
+  for (const key of ['ro', 'rw', 'protect']) options[key] = [...new Set(options[key])];
   return { options, mustNotShow: isRootDenied ? ['/'] : [...emptied, ...hidden], shown };
 }
 
 // ------------------------------------------------------------------- the rest
 
 function networkOptions(network) {
-  const denied = network.deniedDomains;
+  const denied = network.deniedDomains.map((one) => one.toLowerCase());
   const withPort = denied.find((one) => one !== '*' && /:\d+$/.test(one) && !one.endsWith(']'));
   if (withPort !== undefined)
     throw new NsrunError(`nsrun: sandbox-runtime: network.deniedDomains: ${withPort}: nsrun denies a host at all ports; leave ` +
       'the port out', { key: 'deniedDomains' });
   const hostOf = (one) => one.replace(/:\d+$/, '');
-  const allowed = network.allowedDomains.filter((one) => !denied.includes(hostOf(one)));
+  // What is denied is left out where it is allowed, too: nsrun takes two rules for one host for a mistake.
+  const isDenied = (host) => denied.some((one) => one === host || (one.startsWith('*.') && host.endsWith(one.slice(1))));
+  const allowed = network.allowedDomains.map((one) => one.toLowerCase()).filter((one) => !isDenied(hostOf(one)))
+    .flatMap((one) => (one === 'localhost' ? ['localhost:80', 'localhost:443'] : [one]));
   if (denied.includes('*') || allowed.length === 0) return { net: 'none' };
   return { net: 'allow', allow: allowed, deny: [...denied, ...(network.deniedResolvedAddresses ?? [])] };
 }
@@ -243,9 +331,10 @@ async function optionsOf(config) {
   const { options, mustNotShow, shown } = await filesOptions(config);
   Object.assign(options, networkOptions(config.network), { config: false, project: false, seccomp: await seccompOf(config) });
   if (config.enableWeakerNestedSandbox) options.proc = 'auto';
+  options.env = { SANDBOX_RUNTIME: '1' };
   options.unsetenv = (config.credentials?.envVars ?? []).map((one) => one.name);
   for (const [key, value] of Object.entries(config.nsrun ?? {}))
-    options[key] = Array.isArray(options[key]) ? options[key].concat(value) : value;
+    options[key] = Array.isArray(options[key]) ? options[key].concat(value) : key === 'env' ? { ...options.env, ...value } : value;
   // The plan is asked whether nsrun can do it, and what it shows itself, as toolchains, in a folder that is denied.
   const { operations } = await plan({ ...options, chdir: '/' });
   for (const { op, source } of operations)
@@ -253,6 +342,11 @@ async function optionsOf(config) {
       options.hide.push(asGlob(source));
   return options;
 }
+
+// MAX_ARG_STRLEN, less what the shell's quotes and nsrun's own path take.
+const LINE_MAX = 120000;
+// The commands by the names that their callers gave them.
+const commands = new Map();
 
 const quote = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
@@ -282,7 +376,7 @@ class SandboxViolationStore {
   }
 
   getViolationsForCommand(command) {
-    return this.#violations.filter((one) => one.command === command);
+    return this.#violations.filter((one) => one.command === command || one.commandId === command);
   }
 
   clear() {
@@ -297,7 +391,14 @@ class SandboxViolationStore {
 }
 
 const store = new SandboxViolationStore();
+const told = new WeakSet();
 let current;
+
+// What a command's own configuration adds to where initialize() wasn't called.
+const NOTHING = {
+  network: { allowedDomains: [], deniedDomains: [] },
+  filesystem: { denyRead: [], allowWrite: [], denyWrite: [] },
+};
 
 function needed() {
   if (!current) throw new NsrunError('nsrun: sandbox-runtime: initialize() was not called');
@@ -312,38 +413,54 @@ function merged(config, own = {}) {
   return check(result);
 }
 
-async function wordsFor(command, binShell, customConfig, chdir) {
-  const options = await optionsOf(merged(needed(), customConfig));
-  return [['run', ...wordsOf(options)], [...chdir, '--', binShell || 'bash', '-c', command]];
+async function wordsFor(command, binShell, customConfig, chdir, { commandId, commandText } = {}) {
+  const options = await optionsOf(merged(customConfig ? current ?? NOTHING : needed(), customConfig));
+  if (commandId !== undefined) {
+    commands.set(commandId, commandText ?? command);
+    for (const oldest of commands.keys()) if (commands.size > 1000) commands.delete(oldest);
+  }
+  const words = [['run', ...wordsOf(options)], [...chdir, '--', binShell || 'bash', '-c', command]];
+  const longest = words.flat().join(' ').length;
+  if (longest > LINE_MAX)
+    throw new NsrunError(`nsrun: sandbox-runtime: the line has ${longest} bytes, and Linux starts no shell with more than ${LINE_MAX}: ` +
+      'name folders, or patterns, in the place of many paths', {});
+  return words;
+}
+
+/** Entries as the original tells them: those that are marked as paths have a list of their own. */
+function byKind(plain, literal, entries) {
+  const marked = entries.filter((one) => typeof one !== 'string').map(textOf);
+  return { [plain]: entries.filter((one) => typeof one === 'string'), ...(marked.length > 0 && { [literal]: marked }) };
 }
 
 const SandboxManager = {
   async initialize(config, sandboxAskCallback) {
-    check(config);
+    const checked = check(config);
     if (sandboxAskCallback && !config.network.strictAllowlist)
       throw new NsrunError("nsrun: sandbox-runtime: the ask callback: a wrapped command can't ask; set network.strictAllowlist, " +
         "or use bash() with net: 'ask' and onAsk", { key: 'sandboxAskCallback' });
     program();
-    current = structuredClone(config);
+    current = checked;
   },
 
   updateConfig(config) {
-    current = structuredClone(check(config));
+    current = check(config);
   },
 
   async reset() {
     current = undefined;
+    commands.clear();
     store.clear();
   },
 
-  async wrapWithSandbox(command, binShell, customConfig, abortSignal) {
-    const [words, rest] = await wordsFor(command, binShell, customConfig, []);
+  async wrapWithSandbox(command, binShell, customConfig, abortSignal, names) {
+    const [words, rest] = await wordsFor(command, binShell, customConfig, [], names);
     abortSignal?.throwIfAborted();
     return [program(), ...words].map(quote).concat('--chdir="$PWD"', rest.map(quote)).join(' ');
   },
 
-  async wrapWithSandboxArgv(command, binShell, customConfig, abortSignal, cwd = process.cwd()) {
-    const [words, rest] = await wordsFor(command, binShell, customConfig, [`--chdir=${cwd}`]);
+  async wrapWithSandboxArgv(command, binShell, customConfig, abortSignal, cwd = process.cwd(), names) {
+    const [words, rest] = await wordsFor(command, binShell, customConfig, [`--chdir=${cwd}`], names);
     abortSignal?.throwIfAborted();
     return { argv: [program(), ...words, ...rest], env: process.env };
   },
@@ -367,11 +484,11 @@ const SandboxManager = {
 
   getConfig: () => current,
   getFsReadConfig: () => ({
-    denyOnly: (current?.filesystem.denyRead ?? []).map(textOf),
+    ...byKind('denyOnly', 'literalDenyOnly', [...(current?.filesystem.denyRead ?? []), ...(current?.credentials?.files ?? []).map((one) => one.path)]),
     allowWithinDeny: (current?.filesystem.allowRead ?? []).map(textOf),
   }),
   getFsWriteConfig: () => ({
-    allowOnly: [...getDefaultWritePaths(), ...(current?.filesystem.allowWrite ?? []).map(textOf)],
+    ...byKind('allowOnly', 'literalAllowOnly', [...getDefaultWritePaths(), ...(current?.filesystem.allowWrite ?? [])]),
     denyWithinAllow: (current?.filesystem.denyWrite ?? []).map(textOf),
   }),
   getNetworkRestrictionConfig() {
@@ -396,14 +513,18 @@ const SandboxManager = {
   cleanupAfterCommand() {},
 
   getSandboxViolationStore: () => store,
-  annotateStderrWithSandboxFailures(command, stderr) {
+  annotateStderrWithSandboxFailures(commandOrId, stderr) {
+    const commandId = commands.has(commandOrId) ? commandOrId : undefined;
+    const command = commands.get(commandOrId) ?? commandOrId;
     const lines = stderr.split('\n').filter((line) => /^nsrun: (reason|note): /.test(line));
     const own = lines.filter((line) => !Object.entries(current?.ignoreViolations ?? {}).some(([key, parts]) =>
       (key === '*' || command.includes(key)) && parts.some((part) => line.includes(part))));
-    for (const line of own) store.addViolation({ line, command, timestamp: new Date() });
-    if (own.length === 0) return stderr;
-    const told = store.getViolations(own.length).map((one) => one.line);
-    return `${stderr.trimEnd()}\n\n<sandbox_violations>\n${told.join('\n')}\n</sandbox_violations>`;
+    for (const line of own) store.addViolation({ line, command, commandId, timestamp: new Date() });
+    // Each once: the same command may run again.
+    const untold = store.getViolationsForCommand(commandOrId).filter((one) => !told.has(one));
+    if (untold.length === 0) return stderr;
+    for (const one of untold) told.add(one);
+    return `${stderr.trimEnd()}\n\n<sandbox_violations>\n${untold.map((one) => one.line).join('\n')}\n</sandbox_violations>`;
   },
 };
 

@@ -8,6 +8,7 @@ const asyncDispose = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose');
 
 class Session {
   #commands;
+  #hasEnded = false;
 
   constructor(id, commands) {
     this.id = id;
@@ -63,10 +64,11 @@ class Session {
   /** Ends it: what runs in it gets a SIGTERM, and a SIGKILL after five seconds. */
   async end() {
     await output(['session', 'stop', '--', this.id]);
+    this.#hasEnded = true;
   }
 
   async [asyncDispose]() {
-    await this.end();
+    if (!this.#hasEnded) await this.end();
   }
 }
 

@@ -269,7 +269,9 @@ test('session: commands share what they write; diff, commit, discard, logs, ps, 
   assert.equal((await layer.logs()).logs[0].running, true);
   assert.ok((await layer.ps()).processes.some(({ name }) => name === 'sleep'));
   assert.equal((await layer.show()).id, layer.id);
-  await layer[Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]();
+  const dispose = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose');
+  await layer[dispose]();
+  await layer[dispose]();
   await assert.rejects(layer.end(), fails(
     `nsrun: no such session: ${layer.id}: No such file or directory; 'nsrun session list' shows those there are`,
     { status: 125 },

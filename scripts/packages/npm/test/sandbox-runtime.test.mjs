@@ -209,6 +209,11 @@ test('what nsrun has nothing for is refused by its name', async (t) => {
     [config({ credentials: { envVars: [{ name: 'A', mode: 'mask' }] } }),
       'credentials.envVars: [{"name":"A","mode":"mask"}] is no value for it'],
     [config({ git: { safeDirectories: ['/x'] } }), 'git: nsrun has nothing for it'],
+    [config({ credentials: { envVars: [{ name: '--bind', mode: 'deny' }] } }),
+      'credentials.envVars: [{"name":"--bind","mode":"deny"}] is no value for it'],
+    [config({ network: { allowedDomains: ['a.org:65536'] } }), 'network.allowedDomains: ["a.org:65536"] is no value for it'],
+    [config({ network: { deniedResolvedAddresses: ['nonsense'] } }), 'network.deniedResolvedAddresses: ["nonsense"] is no value for it'],
+    [config({ ignoreViolations: { a: 'b' } }), 'ignoreViolations: is no map of lists'],
     [config({ unheardOf: true }), 'unheardOf: nsrun has nothing for it'],
   ];
   for (const [given, message] of rows) {
@@ -224,12 +229,68 @@ test('what nsrun has nothing for is refused by its name', async (t) => {
     [{ filesystem: { denyWrite: ['*.c'] } }, 'filesystem.denyWrite: *.c: a pattern; name the paths'],
     [{ network: { allowedDomains: ['a.org'], deniedDomains: ['b.org:22'] } },
       'network.deniedDomains: b.org:22: nsrun denies a host at all ports; leave the port out'],
+    [{ filesystem: { denyRead: ['/etc'] } }, 'filesystem.denyRead: /etc: nsrun shows of it what programs need; name what lies in it'],
     [{ allowNestedUserNamespaces: true }, 'allowNestedUserNamespaces: only together with network.allowAllUnixSockets'],
   ];
   for (const [own, message] of wraps) await assert.rejects(SandboxManager.wrapWithSandbox('true', undefined, own), said(message));
   await assert.rejects(SandboxManager.wrapWithSandbox('true', undefined, { filesystem: { allowWrite: ['/usr'] } }), (error) =>
     error.message.startsWith('nsrun: --rw would make a system root writable: /usr'));
   assert.equal((await shell('echo fine', { filesystem: { allowWrite: ['./**'] } })).stdout, 'fine\n');
+});
+
+test('a link that a command may have made leads nowhere', async (t) => {
+  const folder = work(t, { 'project/file': '', 'victim/file': 'old', 'home/.npm/x': '' });
+  const refused = (name) => (error) => error.message.startsWith(`nsrun: --r`) && error.message.includes(
+    `goes through a symlink in a writable folder: ${folder}/project/${name}; it leads to ${folder}/victim`);
+  process.chdir('project');
+  await SandboxManager.initialize(config({ filesystem: { allowWrite: ['.', './dist'] } }));
+  assert.equal((await shell('ln -s ../victim dist')).status, 0);
+  await assert.rejects(SandboxManager.wrapWithSandbox('echo evil >dist/file'), refused('dist'));
+  const filesystem = { denyRead: [folder], allowRead: [`${folder}/project`, `${folder}/project/dist`], allowWrite: [`${folder}/project`] };
+  await assert.rejects(SandboxManager.wrapWithSandbox('cat dist/file', undefined, { filesystem }), refused('dist'));
+  // Of what is writable unasked it is left out.
+  const home = process.env.HOME;
+  process.env.HOME = `${folder}/home`;
+  t.after(() => (process.env.HOME = home));
+  fs.mkdirSync(`${folder}/home/.npm/_logs`);
+  assert.ok(getDefaultWritePaths().includes(`${folder}/home/.npm/_logs`));
+  fs.rmdirSync(`${folder}/home/.npm/_logs`);
+  fs.symlinkSync('../../victim', `${folder}/home/.npm/_logs`);
+  assert.deepEqual(getDefaultWritePaths().filter((one) => one.startsWith(folder)), []);
+});
+
+test('what orders programs about is protected where the user works, and three deep', async (t) => {
+  const files = ['area/org/project/.bashrc', 'area/org/project/.mcp.json', 'area/org/.vscode/settings.json', 'area/a/.claude/commands/x',
+    'area/a/b/.gitconfig', 'area/a/.git/hooks/pre-commit', 'area/a/b/c/.bashrc', 'area/node_modules/x/.bashrc', 'area/a/plain'];
+  const folder = work(t, Object.fromEntries(files.map((name) => [name, 'old\n'])));
+  process.chdir('area/org/project');
+  await SandboxManager.initialize(config({ filesystem: { allowWrite: [`${folder}/area`] } }));
+  await shell(files.map((name) => `echo new >'${folder}/${name}'`).join('\n'));
+  assert.deepEqual(files.map((name) => fs.readFileSync(`${folder}/${name}`, 'utf8')),
+    ['old\n', 'old\n', 'old\n', 'old\n', 'old\n', 'old\n', 'new\n', 'new\n', 'new\n']);
+});
+
+test('what is denied stays so beside what is allowed', async (t) => {
+  const folder = work(t, { 'project/.env': 'secret', 'project/open': 'open', '[WIP] p/key.pem': 'secret', '[WIP] p/open': 'open', file: 'secret' });
+  await SandboxManager.initialize(config());
+  const rows = [
+    [{ denyRead: ['/', `${folder}/project/.env`], allowRead: [`${folder}/project`] }, 'project/.env', 'project/open'],
+    [{ denyRead: [`${folder}/[WIP] p/key.pem`] }, '[WIP] p/key.pem', '[WIP] p/open'],
+    [{ denyRead: [`${folder}/[WIP] p`] }, '[WIP] p/key.pem', 'project/open'],
+    [{ denyRead: [`${folder}/file`], allowWrite: [folder, `${folder}/file`] }, 'file', 'project/open'],
+  ];
+  for (const [filesystem, denied, open] of rows) {
+    const { stdout } = await shell(`cat '${folder}/${denied}' '${folder}/${open}'; echo x >>'${folder}/${denied}'`, { filesystem });
+    assert.equal(stdout, 'open', JSON.stringify(filesystem));
+  }
+  assert.equal(fs.readFileSync(`${folder}/file`, 'utf8'), 'secret');
+  const secret = { credentials: { files: [{ path: `${folder}/file`, mode: 'deny' }] }, filesystem: { allowRead: [`${folder}/file`] } };
+  assert.equal((await shell(`cat ${folder}/file`, secret)).stdout, '');
+  process.chdir('[WIP] p');
+  assert.equal((await shell('cat key.pem open', { filesystem: { denyRead: ['**/*.pem'] } })).stdout, 'open');
+  const many = Array.from({ length: 2000 }, (_, i) => `${folder}/a-name-that-is-rather-long-${i}`);
+  for (const one of many) fs.writeFileSync(one, '');
+  await assert.rejects(SandboxManager.wrapWithSandbox('true', undefined, { filesystem: { denyRead: many } }), /^NsrunError: nsrun: sandbox-runtime: the line has \d+ bytes, /);
 });
 
 test('what is told of itself, and the settings file', async (t) => {
@@ -243,6 +304,8 @@ test('what is told of itself, and the settings file', async (t) => {
   assert.deepEqual(loadSettings(`${folder}/settings.json`), settings);
   fs.writeFileSync(`${folder}/bad.json`, JSON.stringify({ ...settings, other: 1 }));
   assert.throws(() => loadSettings(`${folder}/bad.json`), { message: `${folder}/bad.json: nsrun: sandbox-runtime: other: nsrun has nothing for it` });
+  const parsed = SandboxRuntimeConfigSchema.parse(settings);
+  assert.deepEqual([parsed, parsed === settings], [settings, false]);
   await SandboxManager.initialize(settings);
   assert.deepEqual([SandboxManager.isSandboxingEnabled(), await SandboxManager.waitForNetworkInitialization()], [true, true]);
   assert.deepEqual(SandboxManager.getConfig(), settings);
@@ -255,6 +318,9 @@ test('what is told of itself, and the settings file', async (t) => {
     `${told}\n<sandbox_violations>\nnsrun: note: b.org was refused\n</sandbox_violations>`);
   assert.equal(SandboxManager.annotateStderrWithSandboxFailures('curl', 'plain\n'), 'plain\n');
   assert.equal(SandboxManager.getSandboxViolationStore().getViolationsForCommand('curl').length, 1);
+  await SandboxManager.wrapWithSandbox('true', undefined, undefined, undefined, { commandId: 'id-1', commandText: 'curl d.org' });
+  assert.match(SandboxManager.annotateStderrWithSandboxFailures('id-1', told), /b\.org was refused\n<\/sandbox_violations>$/);
+  assert.deepEqual(SandboxManager.getSandboxViolationStore().getViolationsForCommand('id-1').map((one) => one.command), ['curl d.org']);
   assert.ok(SandboxManager.getSandboxViolationStore() instanceof SandboxViolationStore);
   fs.symlinkSync('.', `${folder}/link`);
   assert.equal(realPathOf(`${folder}/link/link`), folder);
