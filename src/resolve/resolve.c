@@ -243,6 +243,21 @@ static int add_links(struct resolved *s, struct nsrun_error *err) {
         return r;
 }
 
+/* Rules of the configuration may wait for a run that chooses --net=allow; that this one reaches what they
+ * deny isn't left unsaid. */
+static int tell_unheeded_denials(struct resolved *s, struct nsrun_error *err) {
+        bool has_denials = false;
+
+        STRV_FOREACH (line, s->policy->network_config)
+                has_denials |= startswith(*line, "deny ") != NULL;
+        return has_denials && s->policy->net == POLICY_NET_HOST &&
+                               strv_add(&s->git.lacks, "what the configuration denies can be reached: the "
+                                                       "network is the host's, and \"deny\" counts with "
+                                                       "\"net\": \"allow\" alone") < 0
+                       ? error_oom(err)
+                       : 0;
+}
+
 static int list_writable(struct resolved *s, struct nsrun_error *err) {
         return rules_list_writable(s, &s->files.writable) < 0 ? error_oom(err) : 0;
 }
@@ -443,6 +458,7 @@ static const struct {
         {.fill = toolchain_rules_distrust},
         {.fill = resolve_backing},
         {.fill = fill_by_network_resolve},
+        {.fill = tell_unheeded_denials},
         {.refuse = refuse_hidden_project},
         {.refuse = refuse_tmp_around},
         {.refuse = refuse_all_untrusted_links},

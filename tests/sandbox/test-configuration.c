@@ -44,6 +44,25 @@ static void make_home_config_again(const struct site *s, const char *text) {
         write_config(s, folder, "config.json", text);
 }
 
+TEST(denials_without_their_network_are_told) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_home_config(s, "{\"deny\": [\"example.org\"]}");
+        AT(s, &o, "--", "true");
+        expect_status(&o, 0);
+        assert_string_equal(o.err,
+                            "nsrun: note: what the configuration denies can be reached: the network is the "
+                            "host's, and \"deny\" counts with \"net\": \"allow\" alone\n");
+        AT(s, &o, "--net=none", "--", "true");
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+        make_home_config_again(s, "{\"allow\": [\"example.org\"]}");
+        AT(s, &o, "--", "true");
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+}
+
 TEST(the_folder_to_start_in_is_below_the_home_or_the_project) {
         static const struct {
                 const char *text, *folder;
