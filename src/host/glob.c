@@ -186,7 +186,13 @@ static int stat_entry(const struct search *s, int fd, const char *name, unsigned
                 *ret = (struct stat){.st_mode = S_IFDIR};
                 return 0;
         }
-        return fstatat(fd, name, ret, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+        if (fstatat(fd, name, ret, AT_SYMLINK_NOFOLLOW) == 0)
+                return 0;
+        /* A folder that may be read and not entered. */
+        if (errno != EACCES || !s->asked->wants_type || type == DT_UNKNOWN)
+                return -errno;
+        *ret = (struct stat){.st_mode = DTTOIF(type)};
+        return 0;
 }
 
 /* One entry: that itself, where a glob ends here, and what is below it. */

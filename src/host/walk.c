@@ -218,7 +218,7 @@ static int walk_below(struct walking *w, int parent, const char *name, size_t le
         if (fd == -EACCES) {
                 r = walk_by_names(&(struct walk_level){w, length, depth + 1, tails}, parent, name);
                 w->path[length] = '\0';
-                return r == -EACCES ? walk_found(w, &closed) : r;
+                return r == -EACCES || r == -ENAMETOOLONG ? walk_found(w, &closed) : r;
         }
         if (fd < 0)
                 return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP ? 0 : fd;

@@ -244,7 +244,7 @@ static int place(struct ordering *o, struct entry *entry, const struct plan_op *
                 r = make_parents(o, cover, op->target);
                 op->makes_target = op->kind != PLAN_COVER;
         } else if (cover->kind == PLAN_BIND && !cover->is_read_only &&
-                   (op->kind == PLAN_TMPFS ? !op->is_hiding
+                   (op->kind == PLAN_TMPFS ? !op->is_hiding && !is_own_home(o->plan, cover)
                                            : (op->kind == PLAN_BIND || op->kind == PLAN_HIDE) &&
                                                      is_same_place(cover, op))) {
                 const struct plan_op above =

@@ -70,7 +70,15 @@ static int protect_led_to(const struct protecting *p, const char *path) {
                                                : protect_take_target(p->resolved, path, p->targets);
 }
 
-/* The nsrun around this one has a version of its own there (PLAN_PRIVATE), and this sandbox hasn't. */
+/* Whether a file of git's configuration is the symlink that the nsrun around this one has in its place. */
+static bool is_outer_version(const char *link, const char *text) {
+        const char *number = startswith(text, PLAN_PRIVATE "/"), *name = path_basename(link);
+        size_t n = number ? strspn(number, "0123456789") : 0;
+
+        return n > 0 && number[n] == '-' && streq(number + n + 1, name) &&
+               (streq(name, "config") || streq(name, "config.worktree"));
+}
+
 static int lack_outer_version(const struct protecting *p, const char *link) {
         return strv_consume(
                 &p->resolved->git.lacks,
@@ -94,7 +102,7 @@ static int protect_linked(const struct protecting *p, const char *link) {
         if (n < 0 || ++linked.n_links > LINKS_DEPTH)
                 return 0;
         text[n] = '\0';
-        if (startswith(text, PLAN_PRIVATE "/"))
+        if (is_outer_version(link, text))
                 return lack_outer_version(p, link);
         said = path_is_absolute(text) ? strdup(text) : folder ? str_concat(folder, "/", text) : NULL;
         r = said ? protect_take_way(p->resolved, said, &way) : -ENOMEM;

@@ -210,9 +210,11 @@ static int add_nested_bwrap(struct resolved *s, struct nsrun_error *err) {
         _cleanup_free_ char *own = NULL;
         int r = 0;
 
-        if ((!is_for_nesting(seccomp) && !(seccomp && streq(seccomp, "none"))) ||
-            path_canonical(program_bwrap(), &own, NULL) < 0)
+        if (!is_for_nesting(seccomp) && !(seccomp && streq(seccomp, "none")))
                 return 0;
+        r = path_canonical(program_bwrap(), &own, NULL);
+        if (r < 0)
+                return r == -ENOMEM ? error_oom(err) : 0;
         for (size_t i = 0; i < ARRAY_SIZE(places) && r >= 0; i++) {
                 _cleanup_free_ char *there = NULL;
                 struct rule_request request = {.access = POLICY_RO,
@@ -222,9 +224,13 @@ static int add_nested_bwrap(struct resolved *s, struct nsrun_error *err) {
                                                .option = "--seccomp",
                                                .source = own};
 
-                if (path_canonical(places[i], &there, NULL) < 0 || access(there, X_OK) < 0 ||
-                    streq(there, own) || rules_find(s, there))
+                r = path_canonical(places[i], &there, NULL);
+                if (r == -ENOMEM)
+                        return error_oom(err);
+                if (r < 0 || access(there, X_OK) < 0 || streq(there, own) || rules_find(s, there)) {
+                        r = 0;
                         continue;
+                }
                 request.target = there;
                 r = resolve_rule(s, &request, err);
         }

@@ -110,13 +110,10 @@ const isPattern = (entry) => typeof entry === 'string' && /[*?[\]]/.test(entry);
 
 const expanded = (text) => path.resolve(text.replace(/^~(?=\/|$)/, os.homedir()));
 const lies = (place) => fs.lstatSync(place, { throwIfNoEntry: false }) !== undefined;
-// What is there by the very letters of an entry is meant, too, whatever its letters mean in a pattern.
-const absoluteOf = (entry) => {
-  const text = textOf(entry);
-  return expanded(isPattern(entry) && !lies(expanded(text)) ? text.replace(/\/\*\*$/, '') : text);
-};
+const absoluteOf = (entry) => expanded(typeof entry === 'string' ? entry.replace(/\/\*\*$/, '') : entry.path);
 /** The pattern as an absolute one, in which the letters of the folder that it starts in mean themselves. */
 function patternOf(text) {
+  text = text.replace(/\/+$/, '');
   if (path.isAbsolute(text)) return path.normalize(text);
   const [, home, rest] = /^(~\/)?(.*)$/s.exec(text);
   return path.join(asGlob(home ? os.homedir() : process.cwd()), rest);
@@ -133,7 +130,6 @@ function placeOf(entry) {
 
 const isBelow = (place, folder) => place === folder || place.startsWith(folder === '/' ? '/' : `${folder}/`);
 const isBelowAny = (place, folders) => folders.some((folder) => isBelow(place, folder));
-const isThere = (place) => place !== null;
 /** In a folder that can be entered and not listed, as another's home, no pattern could be looked for. */
 function isListed(folder) {
   try {
@@ -144,13 +140,28 @@ function isListed(folder) {
   }
 }
 const asGlob = (place) => place.replace(/[\\*?[\]]/g, '\\$&');
+// --protect has a word of its own, "strict", and takes no braces.
+const asProtected = (place) => asGlob(place).replace(/[{}]/g, '?').replace(/^strict(?=,|$)/, '[s]trict');
 
-/** Where that of a list is which exists; a pattern that a bind can't be is refused. */
+/** Where that of a list is which exists, with the names that lead there, by one look at each; a pattern that a bind can't
+ * be is refused. */
 function placesOf(list, key) {
-  for (const entry of list ?? [])
-    if (isPattern(entry) && isPattern(entry.replace(/\/\*\*$/, '')) && !lies(expanded(entry)))
+  const places = new Map();
+  for (const entry of list ?? []) {
+    if (isPattern(entry) && isPattern(entry.replace(/\/\*\*$/, '')))
       throw new NsrunError(`nsrun: sandbox-runtime: filesystem.${key}: ${entry}: a pattern; name the paths`, { key });
-  return [...new Set((list ?? []).map(placeOf).filter(isThere))];
+    const place = placeOf(entry);
+    if (place !== null) places.set(place, [...(places.get(place) ?? []), absoluteOf(entry)]);
+  }
+  return places;
+}
+
+/** Where what is denied is: also what is there by the very letters of a pattern. */
+function deniedPlaces(list) {
+  return list.flatMap((entry) => {
+    const place = placeOf(isPattern(entry) ? { path: expanded(entry) } : entry);
+    return place === null ? [] : [place];
+  });
 }
 
 /** What the original makes writable unasked, where it is there and the user's own: /tmp is everybody's, and a command can
@@ -208,8 +219,7 @@ function protectedNames(entry, writes) {
   }
   return names.flatMap((name) => {
     const folder = writes.filter((one) => isBelow(name, one)).sort((a, b) => b.length - a.length)[0];
-    // `strict` is a word of --protect's.
-    return folder === undefined ? [] : [asGlob(path.relative(folder, name)).replace(/^strict$/, '[s]trict')];
+    return folder === undefined ? [] : [asProtected(path.relative(folder, name))];
   });
 }
 
@@ -234,17 +244,18 @@ function refuseDenied(denied, patterns, allowRead, emptied) {
 async function filesOptions({ filesystem, credentials, mandatoryDenySearchDepth }) {
   const secret = (credentials?.files ?? []).map((one) => one.path);
   const denyRead = [...filesystem.denyRead, ...secret];
-  const isMeant = (entry) => !isPattern(entry) || lies(expanded(entry));
-  const secrets = secret.filter(isMeant).map(placeOf).filter(isThere);
-  const denied = denyRead.filter(isMeant).map(placeOf).filter(isThere);
+  const secrets = deniedPlaces(secret);
+  const denied = deniedPlaces(denyRead);
   const patterns = denyRead.filter(isPattern).map(patternOf);
-  const denyWrite = placesOf(filesystem.denyWrite, 'denyWrite');
+  const denyWrite = [...placesOf(filesystem.denyWrite, 'denyWrite').keys()];
   const isFile = (place) => !fs.statSync(place).isDirectory();
-  const allowRead = placesOf(filesystem.allowRead, 'allowRead').filter((one) => !secrets.includes(one));
+  const readNames = placesOf(filesystem.allowRead, 'allowRead');
+  const allowRead = [...readNames.keys()].filter((one) => !isBelowAny(one, secrets));
   const cwd = fs.realpathSync(process.cwd());
   // /tmp inside is the sandbox's own, writable, and gone at the end.
-  const writes = [...placesOf(filesystem.allowWrite, 'allowWrite'), ...getDefaultWritePaths()]
-    .filter((one) => one !== '/tmp' && !isBelowAny(one, denyWrite) && !secrets.includes(one) && !(denied.includes(one) && isFile(one)))
+  const writeNames = placesOf(filesystem.allowWrite, 'allowWrite');
+  const writes = [...writeNames.keys(), ...getDefaultWritePaths()]
+    .filter((one) => one !== '/tmp' && !isBelowAny(one, denyWrite) && !isBelowAny(one, secrets) && !(denied.includes(one) && isFile(one)))
     .filter((one, i, all) => all.indexOf(one) === i);
   // Where the user works names are protected as at the top of what may be written.
   if (isBelowAny(cwd, writes) && !writes.includes(cwd) && !isBelowAny(cwd, [...denyWrite, ...denied])) writes.push(cwd);
@@ -254,25 +265,23 @@ async function filesOptions({ filesystem, credentials, mandatoryDenySearchDepth 
   const emptied = denied.filter((one) => one !== '/' && shown.some((place) => place !== one && isBelow(place, one)));
   const hidden = denied.filter((one) => one !== '/' && !emptied.includes(one) && !shown.includes(one));
   refuseDenied(denied, patterns, allowRead, emptied);
-  const roots = isRootDenied ? [] : fs.readdirSync('/', { withFileTypes: true })
+  const tops = isRootDenied ? [] : fs.readdirSync('/', { withFileTypes: true })
     .filter((one) => one.isDirectory()).map((one) => `/${one.name}`)
-    .filter((one) => !MADE_BY_NSRUN.test(one) && !denied.includes(one) && isListed(one));
-  const reads = [...roots, ...allowRead.filter((one) => isRootDenied || isBelowAny(one, emptied))]
+    .filter((one) => !MADE_BY_NSRUN.test(one) && !denied.includes(one));
+  const closed = tops.filter((one) => !isListed(one));
+  const reads = [...tops.filter(isListed), ...allowRead.filter((one) => isRootDenied || isBelowAny(one, emptied) || isBelowAny(one, closed))]
     .filter((one) => !writes.includes(one) && !MADE_BY_NSRUN.test(one));
   if (cwd !== '/' && !MADE_BY_NSRUN.test(cwd) && !isBelowAny(cwd, [...reads, ...writes, ...denied])) reads.push(cwd);
   // By the names that they were given, so that nsrun sees a link in what a command may write, and refuses it.
-  const named = (places, list) => places.flatMap((place) => {
-    const names = (list ?? []).filter((entry) => placeOf(entry) === place).map(absoluteOf);
-    return names.length > 0 ? names : [place];
-  });
+  const named = (places, names) => places.flatMap((place) => names.get(place) ?? [place]);
   const depth = Math.min(mandatoryDenySearchDepth ?? DEPTH, 10);
   const options = {
-    ro: [...named(reads, filesystem.allowRead), ...denyWrite.filter((one) => isBelowAny(one, writes))],
-    rw: named(writes, filesystem.allowWrite),
+    ro: [...named(reads, readNames), ...denyWrite.filter((one) => isBelowAny(one, writes))],
+    rw: named(writes, writeNames),
     tmpfs: emptied,
     hide: [...hidden.map(asGlob), ...patterns],
     protect: ['.gitmodules', ...filesystem.denyWrite.flatMap((entry) => protectedNames(entry, writes)),
-      ...writes.flatMap((one) => ordersBelow(one, depth, filesystem.allowGitConfig).map(asGlob))],
+      ...writes.flatMap((one) => ordersBelow(one, depth, filesystem.allowGitConfig).map(asProtected))],
     noProtect: filesystem.allowGitConfig ? '.git/config' : undefined,
   };
   for (const key of ['ro', 'rw', 'protect']) options[key] = [...new Set(options[key])];
