@@ -27,10 +27,18 @@ struct watch {
         bool is_at_end;  /* the output's end was read */
         bool is_unasked; /* nsrun-net asks nothing any more */
         char *chunk;
-        bool was_told; /* a report or a question, in the round before, */
-        int rounds;    /* of so many behind the command's end */
+        bool was_started; /* which the host was told */
+        bool was_told;    /* a report or a question, in the round before, */
+        int rounds;       /* of so many behind the command's end */
         struct nsrun_error *err;
 };
+
+/* Before what the command prints, which may be here before pid 1's report is. */
+static void command_tell_started(struct watch *w) {
+        if (!w->was_started && w->params->started)
+                w->params->started(w->params->data);
+        w->was_started = true;
+}
 
 static int open_captured(int stdio[3], int *ret_output, struct nsrun_error *err) {
         _cleanup_close_ int null = -EBADF, output = -EBADF, input = -EBADF;
@@ -87,6 +95,7 @@ static int read_captured_output(struct watch *w) {
                 w->is_at_end = true;
                 return 0;
         }
+        command_tell_started(w);
         capture_add(&w->result->capture, w->chunk, (size_t)n);
         if (w->params->output)
                 w->params->output(w->chunk, (size_t)n, w->params->data);
@@ -157,8 +166,8 @@ static int command_take_report(void *data, nsrun_unused short revents) {
                 return take_end(c, w->err);
         if (r < 0)
                 return r;
-        if (report.kind == LAUNCH_STARTED && w->params->started)
-                w->params->started(w->params->data);
+        if (report.kind == LAUNCH_STARTED)
+                command_tell_started(w);
         c->has_ended = c->run.has_exited;
         c->status = c->run.status;
         return 0;
@@ -204,7 +213,6 @@ static int tell_watched(struct loop *l, void *data) {
 
         if (c->is_gone || (c->has_ended && w->is_at_end))
                 return 1;
-        /* That the command was started comes before what it prints. */
         add_reports(l, c);
         loop_add(l, w->is_at_end ? -1 : c->output_fd, POLLIN, take_output);
         loop_add(l, w->params->ask && !w->is_unasked ? c->run.network.life_fd : -1, POLLIN,
