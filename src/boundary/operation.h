@@ -77,6 +77,16 @@ static inline void private_link_name(const char *text, char to[PRIVATE_LINK_SIZE
         strncat(to, number, n < 8 ? n : 7);
 }
 
+/* Whether `text` is that of the symlink that stands in the place of a file called `name`. */
+static inline bool private_is_link(const char *text, const char *name) {
+        size_t n = strlen(PLAN_PRIVATE "/"), digits;
+
+        if (strncmp(text, PLAN_PRIVATE "/", n) != 0)
+                return false;
+        digits = strspn(text + n, "0123456789");
+        return digits > 0 && text[n + digits] == '-' && strcmp(text + n + digits + 1, name) == 0;
+}
+
 /* The layer, in the run directory, of the overlay that stands in the place of a protected folder; of which
  * one, counted as those. */
 #define PLAN_PRIVATE_LAYER "private-"

@@ -72,11 +72,9 @@ static int protect_led_to(const struct protecting *p, const char *path) {
 
 /* Whether a file of git's configuration is the symlink that the nsrun around this one has in its place. */
 static bool is_outer_version(const char *link, const char *text) {
-        const char *number = startswith(text, PLAN_PRIVATE "/"), *name = path_basename(link);
-        size_t n = number ? strspn(number, "0123456789") : 0;
+        const char *name = path_basename(link);
 
-        return n > 0 && number[n] == '-' && streq(number + n + 1, name) &&
-               (streq(name, "config") || streq(name, "config.worktree"));
+        return private_is_link(text, name) && (streq(name, "config") || streq(name, "config.worktree"));
 }
 
 static int lack_outer_version(const struct protecting *p, const char *link) {

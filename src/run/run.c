@@ -455,7 +455,7 @@ static void look_at_leavings(struct run *run) {
 
         (void)clock_gettime(CLOCK_REALTIME_COARSE, &begin);
         r = gitdirs_end(&run->gitdirs, take_finding, run);
-        end = protected_end(&run->protected, take_finding, run);
+        end = protected_end(&run->protected, run->versions.folder, take_finding, run);
         if (is_first && run->launch.activity_fd >= 0 && r >= 0 && end >= 0)
                 (void)records_sweep(run->launch.activity_fd, &begin);
 }

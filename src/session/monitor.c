@@ -322,7 +322,7 @@ static void monitor_finish(struct monitor *k) {
          * last command was swept after: what was there before, that command told. */
         k->run.gitdirs.since = k->run.protected.since = records_last_sweep(&k->folder);
         (void)gitdirs_end(&k->run.gitdirs, write_down, &k->folder);
-        (void)protected_end(&k->run.protected, write_down, &k->folder);
+        (void)protected_end(&k->run.protected, k->run.versions.folder, write_down, &k->folder);
         carried_end(&k->run.carried, &k->run.rundir, write_down, &k->folder);
         (void)versions_end_folders(&k->run.versions, write_down, &k->folder);
         (void)killed_keep(&k->run.rundir, true, write_down, &k->folder);

@@ -587,8 +587,8 @@ int protected_take(struct protected_names *names, pid_t init) {
 
 /* ----------------------------------------------------------------------- at the end */
 
-int protected_end(struct protected_names *names, int (*found)(void *data, const struct nsrun_error *note),
-                  void *data) {
+int protected_end(struct protected_names *names, int versions,
+                  int (*found)(void *data, const struct nsrun_error *note), void *data) {
         int r;
 
         if (names->appearing)
@@ -600,6 +600,7 @@ int protected_end(struct protected_names *names, int (*found)(void *data, const 
                 struct look look = {
                         .folder = &names->folders[i], .all = names, .found = found, .data = data};
                 const struct repositories repositories = {.since = names->since,
+                                                          .versions = versions,
                                                           .is_known = is_known_git_dir,
                                                           .was_there = was_there,
                                                           .is_looked_at = is_looked_at,

@@ -54,7 +54,7 @@ int protected_covers_fd(const struct protected_names *names);
 int protected_cover(struct protected_names *names, pid_t init, bool has_changed);
 /* Keeps aside what has come to be since then; puts a symlink back that was replaced; and finds what was
  * changed, by whomever, and repositories made meanwhile that carry orders. Calls `found` for each: 0 or
- * -errno.  Once; one that is zero has nothing to look at. */
-int protected_end(struct protected_names *names, int (*found)(void *data, const struct nsrun_error *note),
-                  void *data);
+ * -errno.  Once; one that is zero has nothing to look at.  `versions`: struct repositories'. */
+int protected_end(struct protected_names *names, int versions,
+                  int (*found)(void *data, const struct nsrun_error *note), void *data);
 void protected_clear(struct protected_names *names);

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "boundary/operation.h"
 #include "host/gitdir.h"
 #include "host/gitorders.h"
 #include "host/subrepositories.h"
@@ -23,6 +24,7 @@ enum {
         DEPTH_MAX = 16,
         FOLDERS_MAX = 10000,
         POINTERS_MAX = 1000, /* git dirs elsewhere */
+        VERSION_MAX = 1 << 20,
         ELSEWHERE = 1 << 16, /* beside the flags of gitorders.h: a git dir that can't be looked at */
         UNSEEN = 1 << 17,    /* or that is one too many */
 };
@@ -100,6 +102,29 @@ static bool names_work_tree(int git_dir, const char *path, const char *folder) {
         return gitorders_read(git_dir, take_work_tree, &w) >= 0 && w.is_that;
 }
 
+/* A copy of the project that the command made has, where the project has its configuration, the symlink that
+ * was there inside: it gets what that led to, and is judged by it. */
+static void take_version(const struct repositories *r, int git_dir, const char *name) {
+        _cleanup_close_ int version = -EBADF, fd = -EBADF;
+        _cleanup_free_ char *bytes = NULL;
+        char text[PATH_MAX];
+        ssize_t n = readlinkat(git_dir, name, text, sizeof(text) - 1);
+        size_t size;
+
+        if (n < 0 || r->versions < 0)
+                return;
+        text[n] = '\0';
+        if (!private_is_link(text, name))
+                return;
+        version = beneath_open(r->versions, text + strlen(PLAN_PRIVATE "/"),
+                               O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+        fd = openat(git_dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
+        if (version < 0 || fd < 0 || read_bytes_fd(version, VERSION_MAX, &bytes, &size) < 0 ||
+            write_full(fd, bytes, size) < 0 || unlinkat(git_dir, name, 0) < 0)
+                return;
+        (void)linkat(AT_FDCWD, fd_link(fd).path, git_dir, name, AT_SYMLINK_FOLLOW);
+}
+
 /* What a git dir carries that is not as it was, which is taken away. */
 static unsigned carried_by(struct candidate *c, int git_dir) {
         _cleanup_free_ char *path = fd_name(git_dir);
@@ -110,6 +135,10 @@ static unsigned carried_by(struct candidate *c, int git_dir) {
                 return 0;
         if (c->is_unseen)
                 return UNSEEN;
+        if (!c->was_there) {
+                take_version(c->all, git_dir, "config");
+                take_version(c->all, git_dir, "config.worktree");
+        }
         carried = gitorders_carried(git_dir);
         /* A submodule's says where its folder is. */
         is_own = (carried & GITORDERS_WORKTREE) && path && names_work_tree(git_dir, path, c->path);

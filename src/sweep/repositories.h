@@ -9,6 +9,7 @@
 #include "base/error.h"
 
 struct repositories {
+        int versions;          /* the folder that the command had at PLAN_PRIVATE; -EBADF: none */
         struct timespec since; /* when the command began */
         /* Whether the git dir at `path` is one whose parts are protected, all that git obeys. */
         bool (*is_known)(void *data, const char *path);
