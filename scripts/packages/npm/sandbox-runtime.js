@@ -62,9 +62,14 @@ const KEYS = {
 };
 const REQUIRED = { network: ['allowedDomains', 'deniedDomains'], filesystem: ['denyRead', 'allowWrite', 'denyWrite'] };
 // Read on other systems, or by the programs that nsrun stands for: without effect in the original, too, on Linux.
-const OTHERS = new Set(['ignoreViolations', 'enableWeakerNetworkIsolation', 'allowAppleEvents', 'allowPty', 'ripgrep',
-  'mandatoryDenySearchDepth', 'seccomp', 'bwrapPath', 'socatPath', 'javaAgentJarPath', 'windows']);
-const FLAGS = new Set(['enableWeakerNestedSandbox', 'allowNestedUserNamespaces']);
+const OTHERS = new Set(['enableWeakerNetworkIsolation', 'allowAppleEvents', 'allowPty', 'ripgrep', 'seccomp', 'bwrapPath',
+  'socatPath', 'javaAgentJarPath', 'windows']);
+const SINGLE = {
+  enableWeakerNestedSandbox: isFlag,
+  allowNestedUserNamespaces: isFlag,
+  ignoreViolations: (value) => typeof value === 'object' && Object.values(value ?? {}).every(listOf(isText)),
+  mandatoryDenySearchDepth: (value) => value === undefined || (Number.isInteger(value) && value >= 1 && value <= 10),
+};
 
 const isEmpty = (value) => value === undefined || value === false || (Array.isArray(value) && value.length === 0);
 
@@ -78,9 +83,8 @@ function check(config) {
   for (const [name, required] of Object.entries(REQUIRED))
     for (const key of required) if (config[name]?.[key] === undefined) refuse(`${name}.${key}`, 'is missing');
   for (const [name, value] of Object.entries(config)) {
-    if (name === 'ignoreViolations' && !Object.values(value ?? {}).every(listOf(isText))) refuse(name, 'is no map of lists');
-    if (OTHERS.has(name)) continue;
-    if (FLAGS.has(name) && isFlag(value)) continue;
+    if (SINGLE[name] && value !== undefined && !SINGLE[name](value)) refuse(name, `${JSON.stringify(value)} is no value for it`);
+    if (OTHERS.has(name) || SINGLE[name]) continue;
     if (name === 'nsrun' && typeof value === 'object') continue;
     if (!KEYS[name] && !isEmpty(value)) refuse(name, 'nsrun has nothing for it');
     for (const [key, one] of Object.entries(KEYS[name] ? value ?? {} : {})) {
@@ -274,14 +278,13 @@ async function filesOptions({ filesystem, credentials, mandatoryDenySearchDepth 
   if (cwd !== '/' && !MADE_BY_NSRUN.test(cwd) && !isBelowAny(cwd, [...reads, ...writes, ...denied])) reads.push(cwd);
   // By the names that they were given, so that nsrun sees a link in what a command may write, and refuses it.
   const named = (places, names) => places.flatMap((place) => names.get(place) ?? [place]);
-  const depth = Math.min(mandatoryDenySearchDepth ?? DEPTH, 10);
   const options = {
     ro: [...named(reads, readNames), ...denyWrite.filter((one) => isBelowAny(one, writes))],
     rw: named(writes, writeNames),
     tmpfs: emptied,
     hide: [...hidden.map(asGlob), ...patterns],
     protect: ['.gitmodules', ...filesystem.denyWrite.flatMap((entry) => protectedNames(entry, writes)),
-      ...writes.flatMap((one) => ordersBelow(one, depth, filesystem.allowGitConfig).map(asProtected))],
+      ...writes.flatMap((one) => ordersBelow(one, mandatoryDenySearchDepth ?? DEPTH, filesystem.allowGitConfig).map(asProtected))],
     noProtect: filesystem.allowGitConfig ? '.git/config' : undefined,
   };
   for (const key of ['ro', 'rw', 'protect']) options[key] = [...new Set(options[key])];

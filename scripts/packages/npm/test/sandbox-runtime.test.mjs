@@ -213,7 +213,10 @@ test('what nsrun has nothing for is refused by its name', async (t) => {
       'credentials.envVars: [{"name":"--bind","mode":"deny"}] is no value for it'],
     [config({ network: { allowedDomains: ['a.org:65536'] } }), 'network.allowedDomains: ["a.org:65536"] is no value for it'],
     [config({ network: { deniedResolvedAddresses: ['nonsense'] } }), 'network.deniedResolvedAddresses: ["nonsense"] is no value for it'],
-    [config({ ignoreViolations: { a: 'b' } }), 'ignoreViolations: is no map of lists'],
+    [config({ ignoreViolations: { a: 'b' } }), 'ignoreViolations: {"a":"b"} is no value for it'],
+    [config({ mandatoryDenySearchDepth: 'deep' }), 'mandatoryDenySearchDepth: "deep" is no value for it'],
+    [config({ mandatoryDenySearchDepth: 11 }), 'mandatoryDenySearchDepth: 11 is no value for it'],
+    [config({ enableWeakerNestedSandbox: 'yes' }), 'enableWeakerNestedSandbox: "yes" is no value for it'],
     [config({ unheardOf: true }), 'unheardOf: nsrun has nothing for it'],
   ];
   for (const [given, message] of rows) {
@@ -268,6 +271,14 @@ test('what orders programs about is protected where the user works, and three de
   await shell(files.map((name) => `echo new >'${folder}/${name}'`).join('\n'));
   assert.deepEqual(files.map((name) => fs.readFileSync(`${folder}/${name}`, 'utf8')),
     ['old\n', 'old\n', 'old\n', 'old\n', 'old\n', 'old\n', 'new\n', 'new\n', 'new\n']);
+  await SandboxManager.updateConfig(config({ filesystem: { allowWrite: [`${folder}/area`] }, mandatoryDenySearchDepth: 4 }));
+  await shell(`echo newer >'${folder}/area/a/b/c/.bashrc'; echo newer >'${folder}/area/a/plain'`);
+  assert.deepEqual(['c/.bashrc', '../plain'].map((name) => fs.readFileSync(`${folder}/area/a/b/${name}`, 'utf8')), ['new\n', 'newer\n']);
+  // A folder that the command may enter and not list has what is at its top alone looked for.
+  fs.chmodSync(`${folder}/area/org`, 0o311);
+  const { stdout } = await shell('echo fine', { filesystem: { allowWrite: [`${folder}/area`] } });
+  fs.chmodSync(`${folder}/area/org`, 0o755);
+  assert.equal(stdout, 'fine\n');
 });
 
 test('what is denied stays so beside what is allowed', async (t) => {
@@ -288,6 +299,18 @@ test('what is denied stays so beside what is allowed', async (t) => {
   assert.equal((await shell(`cat ${folder}/file`, secret)).stdout, '');
   process.chdir('[WIP] p');
   assert.equal((await shell('cat key.pem open', { filesystem: { denyRead: ['**/*.pem'] } })).stdout, 'open');
+  process.chdir(folder);
+  // What is denied by DIR/** is the folder and what lies in it; names with letters that --protect has a use for.
+  fs.mkdirSync('odd');
+  for (const name of ['odd/**', 'odd/x', '{a,b}', 'strict,', 'a']) fs.writeFileSync(name, 'old');
+  await shell('for f in "odd/**" odd/x "{a,b}" strict, a; do echo new >"$f"; done',
+    { filesystem: { allowWrite: [folder], denyWrite: [`${folder}/odd/**`, `${folder}/{a,b}`, `${folder}/strict,`] } });
+  assert.deepEqual(['odd/**', 'odd/x', '{a,b}', 'strict,', 'a'].map((name) => fs.readFileSync(name, 'utf8').trim()),
+    ['old', 'old', 'old', 'old', 'new']);
+  fs.mkdirSync('keys');
+  fs.writeFileSync('keys/one', 'secret');
+  const keys = { credentials: { files: [{ path: `${folder}/keys`, mode: 'deny' }] }, filesystem: { allowRead: [`${folder}/keys/one`] } };
+  assert.equal((await shell('cat keys/one project/open', keys)).stdout, 'open');
   const many = Array.from({ length: 2000 }, (_, i) => `${folder}/a-name-that-is-rather-long-${i}`);
   for (const one of many) fs.writeFileSync(one, '');
   await assert.rejects(SandboxManager.wrapWithSandbox('true', undefined, { filesystem: { denyRead: many } }), /^NsrunError: nsrun: sandbox-runtime: the line has \d+ bytes, /);
