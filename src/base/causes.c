@@ -19,6 +19,11 @@ const struct cause causes[NSRUN_ERROR_COUNT] = {
               "give nsrun a profile that allows userns (nsrun-hosts(7), APPARMOR), or: sudo sysctl -w "
               "kernel.apparmor_restrict_unprivileged_userns=0",
               "apparmors_switch_is_named"),
+        CAUSE(NSRUN_ERROR_SELINUX, NSRUN_STAGE_NAMESPACE,
+              "SELinux is enforcing, and refuses user namespaces to a confined user.",
+              "SELinux lets this user make no user namespace",
+              "load the module of its policy that nsrun doctor names (nsrun-hosts(7), SELINUX)",
+              "selinux_that_refuses_namespaces_is_named"),
         CAUSE(NSRUN_ERROR_MAX_MNT, NSRUN_STAGE_NAMESPACE, "The sysctl user.max_mnt_namespaces is 0.",
               "mount namespaces are switched off", "sudo sysctl -w user.max_mnt_namespaces=15000",
               "a_limit_of_no_namespaces_is_named"),

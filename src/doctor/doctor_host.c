@@ -249,14 +249,14 @@ static char *spell_apparmor_fix(void) {
                       : NULL;
 }
 
-/* Whether what started nsrun is confined, and nsrun with it, by a profile without namespaces. */
-static bool is_refused_by_apparmor(void) {
+/* Whether a module confines nsrun without namespaces: it, or what started it. */
+static bool is_refused_by(enum nsrun_error_id module) {
         struct nsrun_error error = {0};
         size_t i = 0;
 
         while (launch_trials[i].namespaces != CLONE_NEWUSER)
                 i++;
-        return launch_try(&launch_trials[i], &error) < 0 && error.id == NSRUN_ERROR_APPARMOR;
+        return launch_try(&launch_trials[i], &error) < 0 && error.id == module;
 }
 
 /* A confined nsrun may be refused what its profile doesn't say, one without a profile what namespaces are
@@ -269,7 +269,7 @@ static void say_apparmor(struct doctor *d) {
         read_line_of("/proc/self/attr/apparmor/current", profile);
         read_line_of("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", restricts);
         if ((*restricts == '1' && geteuid() != 0 && (!*profile || streq(profile, "unconfined"))) ||
-            is_refused_by_apparmor()) {
+            is_refused_by(NSRUN_ERROR_APPARMOR)) {
                 fix = spell_apparmor_fix();
                 d->has_failed |= !fix;
                 doctor_add(d, "AppArmor", DOCTOR_DEGRADED, "no profile allows user namespaces to nsrun",
@@ -284,7 +284,10 @@ static void say_selinux(struct doctor *d) {
 
         read_line_of("/sys/fs/selinux/enforce", enforce);
         read_line_of("/proc/self/attr/current", context);
-        if (*enforce)
+        if (*enforce == '1' && is_refused_by(NSRUN_ERROR_SELINUX))
+                doctor_add(d, "SELinux", DOCTOR_DEGRADED, "this user may make no user namespace",
+                           "sudo semodule -i " NSRUN_SELINUX_PATH);
+        else if (*enforce)
                 doctor_say(d, "SELinux", "%s, nsrun's context is %s",
                            *enforce == '1' ? "enforcing" : "permissive", *context ? context : "not told");
 }

@@ -19,6 +19,7 @@
 #define BOUND_ENOUGH 15000UL
 
 #define APPARMOR_LABEL "/proc/self/attr/apparmor/current"
+#define SELINUX_LABEL  "/proc/self/attr/current"
 
 enum {
         MOST_ANCESTORS = 64, /* processes around this one that are asked what they see */
@@ -421,10 +422,12 @@ int launch_explain_kinds(int r, uint64_t kinds, struct nsrun_error *err) {
                 return explain_bound(r, kinds, err);
         if (made == -EPERM && explain_refusal(err) < 0)
                 return r;
+        /* The kernel itself never says EACCES here. */
+        if (made == -EACCES && file_says("/sys/fs/selinux/enforce", "1"))
+                return error_cause(err, NSRUN_ERROR_SELINUX, r, SELINUX_LABEL);
         if (has_filter())
                 return explain_filter(made < 0 ? NSRUN_ERROR_FILTER_USERNS : NSRUN_ERROR_FILTER_MOUNTS, r,
                                       err);
-        /* The kernel itself never says EACCES here. */
         if (made == -EACCES && file_says(APPARMOR_LABEL, "(enforce)"))
                 return error_cause_with(
                         err, NSRUN_ERROR_APPARMOR, r, APPARMOR_LABEL,

@@ -28,6 +28,11 @@
 
 #define MOST_INSTRUCTIONS 128
 
+/* A call that newer architectures don't have, and no number of theirs. */
+#ifndef SYS_access
+#define SYS_access 0xffffffffU
+#endif
+
 static struct sock_filter filter[MOST_INSTRUCTIONS];
 static unsigned short n_instructions;
 
@@ -203,7 +208,7 @@ static bool is_answered(const struct seccomp_notif *call, struct seccomp_notif_r
         struct open_how how = {.flags = 0};
         struct iovec local = {.iov_base = &how, .iov_len = sizeof(how)},
                      remote = {.iov_base = (void *)(uintptr_t)call->data.args[2], .iov_len = sizeof(how)};
-        uint64_t name = call->data.args[call->data.nr == SYS_access ? 0 : 1];
+        uint64_t name = call->data.args[(unsigned)call->data.nr == SYS_access ? 0 : 1];
         char path[4096] = "";
         struct iovec text = {.iov_base = path, .iov_len = 4096 - name % 4096},
                      from = {.iov_base = (void *)(uintptr_t)name, .iov_len = text.iov_len};

@@ -275,6 +275,17 @@ TEST(security_modules_are_listed_as_the_kernel_tells_them) {
         expect_in(o.out, "\nok        SELinux            enforcing, nsrun's context is ");
 }
 
+TEST(selinux_that_refuses_namespaces_is_mended_by_one_line) {
+        const struct site *s = *state;
+        const struct host host = {
+                .site = s, .stage = stage_modules, .error = EACCES, .calls = "clone-newuser"};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        THERE(&host, &o, "doctor");
+        expect_line(&o, "degraded", "SELinux",
+                    "this user may make no user namespace; sudo semodule -i " NSRUN_SELINUX_PATH);
+}
+
 /* Ubuntu's switch; the profile that was installed, if there is one, is for the program `path`. */
 static void stage_apparmor(void *data) {
         const struct host *host = data;
