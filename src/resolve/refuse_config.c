@@ -46,21 +46,23 @@ static int refuse_config_root(const struct resolved *s, const struct resolved_ru
                              "%s would let a command write the configuration of later runs", rule->option);
 }
 
-static int refuse_config_folders(const struct resolved *s, struct nsrun_error *err) {
-        _cleanup_free_ char *file = NULL, *parent = NULL, *folder = NULL;
-        int r = rules_judge(s, refuse_config_root, "/etc/nsrun", err);
+int find_config_folder(struct resolved *s, struct nsrun_error *err) {
+        _cleanup_free_ char *file = NULL, *parent = NULL;
+        int r;
 
-        if (r < 0)
-                return r;
         if (config_find_user_file(s->policy, &file) < 0)
                 return error_oom(err);
         if (!file)
                 return 0;
         parent = path_parent(file);
-        r = parent ? path_canonical_to_be(parent, &folder) : -ENOMEM;
-        if (r < 0)
-                return responds_fail(r, parent, err);
-        return rules_judge(s, refuse_config_root, folder, err);
+        r = parent ? path_canonical_to_be(parent, &s->config_folder) : -ENOMEM;
+        return r < 0 ? responds_fail(r, parent, err) : 0;
+}
+
+static int refuse_config_folders(const struct resolved *s, struct nsrun_error *err) {
+        int r = rules_judge(s, refuse_config_root, "/etc/nsrun", err);
+
+        return r < 0 || !s->config_folder ? r : rules_judge(s, refuse_config_root, s->config_folder, err);
 }
 
 static int refuse_config_file(const struct nsrun_policy *p, const struct trust *trust,
@@ -69,20 +71,8 @@ static int refuse_config_file(const struct nsrun_policy *p, const struct trust *
                                            .option = "the configuration",
                                            .source = p->config,
                                            .spelled = p->config_spelled};
-        _cleanup_free_ char *own = NULL, *kept = NULL;
-        struct trust with_own = *trust;
-        int r;
 
-        if (!p->config)
-                return 0;
-        /* refuse_config_folders() keeps the usual one from every command. */
-        r = config_find_user_file(p, &own);
-        if (r >= 0 && own)
-                r = path_canonical_to_be(own, &kept);
-        if (r < 0)
-                return responds_fail(r, own, err);
-        with_own.kept = kept;
-        return refuse_changeable(&with_own, &file, file.option, err);
+        return p->config ? refuse_changeable(trust, &file, file.option, err) : 0;
 }
 
 int refuse_config(const struct resolved *s, struct nsrun_error *err) {
