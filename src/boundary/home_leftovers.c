@@ -19,7 +19,8 @@ static const char *const on_purpose[] = {
         ".bashrc",    ".bash_profile",    ".bash_aliases",      ".profile",        ".zshrc",
         ".zprofile",  ".vimrc",           ".inputrc",           ".tmux.conf",      ".curlrc",
         ".wgetrc",    ".ssh/config",      ".ssh/id_rsa",        ".ssh/id_ed25519", ".local/bin",
-        ".local/lib", ".cargo/bin",       ".cargo/config.toml",
+        ".local/lib", ".cargo/bin",       ".cargo/config.toml", ".config/gh",      ".config/glab-cli",
+        ".aws",       ".azure",           ".config/gcloud",     ".kube/config",    ".docker/config.json",
 };
 
 struct home {

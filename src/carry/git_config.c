@@ -313,10 +313,22 @@ static int keep_with(struct git_config_carry *g, const char *more, const char *t
         return all ? keep_text(g, all) : -ENOMEM;
 }
 
-static char *describe_kept(const struct git_change *changes, size_t n, const char *what, bool is_lost) {
-        size_t shown = 0, kept = n - count_fate(changes, n, GIT_CARRIED);
-        _cleanup_strbuf_ struct strbuf b = {0};
+/* Whether that is kept because an earlier command wrote it: this one was given it, and left it as it was. */
+static bool is_given(const struct git_list *given, const struct git_change *change) {
+        struct git_change was = {.key = change->key};
 
+        was.n = count_values(given, change->key, &was.values);
+        return git_change_is_same(&was, change);
+}
+
+/* What is new of it, against what was given; NULL: nothing. */
+static char *describe_kept(const struct git_change *changes, size_t n, const struct git_list *given,
+                           const char *what, bool is_lost) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+        size_t shown = 0, kept = 0;
+
+        for (size_t i = 0; i < n; i++)
+                kept += changes[i].fate != GIT_CARRIED && !is_given(given, &changes[i]);
         if (kept == 0)
                 return NULL;
         strbuf_addf(&b, "what %s wrote to it %s: ", what,
@@ -324,7 +336,7 @@ static char *describe_kept(const struct git_change *changes, size_t n, const cha
         for (size_t i = 0; i < n; i++) {
                 _cleanup_free_ char *key = str_visible(changes[i].key);
 
-                if (changes[i].fate == GIT_CARRIED || shown == KEYS_SHOWN)
+                if (changes[i].fate == GIT_CARRIED || shown == KEYS_SHOWN || is_given(given, &changes[i]))
                         continue;
                 strbuf_add(&b, shown++ > 0 ? ", " : "");
                 strbuf_addf(&b, "%.60s%s", key ? key : "?",
@@ -383,7 +395,7 @@ static int carry_once(struct git_config_carry *g, const struct git_list *base, c
                       bool is_last, char **ret_words) {
         _cleanup_free_ char *host = NULL, *text = NULL;
         _cleanup_free_ struct git_change *changes = NULL;
-        _cleanup_git_list_ struct git_list hosts = {0};
+        _cleanup_git_list_ struct git_list hosts = {0}, given = {0};
         size_t n_host = 0, n = 0, carried;
         int read = version_read_host(g->path, &host, &n_host), r;
 
@@ -406,8 +418,11 @@ static int carry_once(struct git_config_carry *g, const struct git_list *base, c
                 r = change_bytes(g->rundir, g->base, g->n_base, changes, n, &g->new_base, &g->n_new_base);
         text = r == -ENOMEM ? NULL : text_to_keep(changes, n);
         r = text ? keep_with(g, g->taken, text) : -ENOMEM;
+        /* Of a version that git doesn't read all is told. */
+        if (r <= 0 && r != -ENOMEM && g->seen && git_list_read(g->seen, g->n_seen, &given) == -ENOMEM)
+                r = -ENOMEM;
         if (r <= 0 && r != -ENOMEM)
-                *ret_words = describe_kept(changes, n, "the command", r < 0);
+                *ret_words = describe_kept(changes, n, &given, "the command", r < 0);
         return r == -ENOMEM ? r : 0;
 }
 
@@ -475,7 +490,7 @@ int git_config_take(struct git_config_carry *g, char **ret_taken, char **ret_wor
         if (kept >= 0)
                 (void)read_small_file(kept, KEPT_ENTRY, O_NOFOLLOW, INT32_MAX, &before);
         r = keep_with(g, before, taken);
-        *ret_words = describe_kept(changes, n, "the host or the command", r < 0);
+        *ret_words = describe_kept(changes, n, &base, "the host or the command", r < 0);
         *ret_taken = TAKE_PTR(taken);
         return 0;
 }

@@ -151,12 +151,12 @@ static int refuse_conflicts(struct apply *a) {
         if (!first || a->is_forced)
                 return 0;
         return error_set(
-                a->err, NSRUN_STAGE_WORKSPACE, -ESTALE, first,
+                a->err, NSRUN_STAGE_WORKSPACE, UNSAID(-ESTALE), first,
                 first == last
                         ? "the host's side has changed since the session began, so nothing was committed"
                         : "the host's side has changed since the session began, here and elsewhere, "
                           "so nothing was committed",
-                "--force overrides, and what the host has there is lost");
+                "name the paths that you want; --force takes all, and what the host has there is lost");
 }
 
 static int compare_places(const void *a, const void *b) {

@@ -56,7 +56,7 @@ static int look_again(struct apply *a, const struct op *op, int dir, const char 
                 return 0;
         r = apply_conflict(a, op->path);
         return r < 0 ? r
-                     : error_set(a->err, NSRUN_STAGE_WORKSPACE, -ESTALE, op->path,
+                     : error_set(a->err, NSRUN_STAGE_WORKSPACE, UNSAID(-ESTALE), op->path,
                                  "the host's file changed during the commit, which ended there",
                                  "look at the diff again");
 }

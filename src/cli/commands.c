@@ -102,11 +102,13 @@ const struct command *command_find(const char *name) {
         return NULL;
 }
 
-int command_refuse(const char *word, const char *what, struct nsrun_error *err) {
+int command_refuse(const char *word, const char *what, const char *otherwise, struct nsrun_error *err) {
         struct nearest near = {.word = word, .length = strlen(word)};
         char said[NEAREST_SAID];
+        const char *hint;
 
         for (size_t i = 0; i < n_commands; i++)
                 nearest_try(&near, commands[i].name);
-        return option_usage_hint(NULL, word, what, nearest_say(&near, "", said), err);
+        hint = nearest_say(&near, "", said);
+        return option_usage_hint(NULL, word, what, hint ? hint : otherwise, err);
 }

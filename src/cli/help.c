@@ -318,7 +318,7 @@ static int print_subject(struct invocation *i, struct nsrun_error *err) {
                 return 0;
         }
         if (!subject && !is_topic)
-                return command_refuse(word, "no such subcommand or topic", err);
+                return command_refuse(word, "no such subcommand or topic", NULL, err);
         if (i->words[1])
                 return option_usage_error(NULL, i->words[1], "one subcommand or topic is enough", err);
         /* "seccomp" is both. */

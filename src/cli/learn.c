@@ -51,8 +51,7 @@ static void take_watched(void *data, const struct run *run) {
                 (void)fprintf(stderr, "nsrun: note: the command asked for more paths than can be kept: "
                                       "the configuration may lack some\n");
         if (watch->asked.calls > 0 && watch->n_read == 0)
-                (void)fprintf(stderr, "nsrun: note: what the command asked for can't be read here "
-                                      "(kernel.yama.ptrace_scope is 3?)\n");
+                (void)fprintf(stderr, "nsrun: note: " WATCH_UNREAD "\n");
 }
 
 static void tell_learned(const struct learned_file *f, const char *file) {

@@ -105,7 +105,9 @@ int main(int argc, char **argv) {
         command = command_find(argv[1]);
         if (!command) {
                 if (argv[1][0] != '-')
-                        (void)command_refuse(argv[1], "unknown subcommand", &err);
+                        /* As sudo(8) and env(1) take a command. */
+                        (void)command_refuse(argv[1], "unknown subcommand",
+                                             "a command stands behind 'nsrun run --'", &err);
                 else
                         (void)option_usage_error(NULL, argv[1],
                                                  follows_subcommand(argv)

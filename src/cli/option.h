@@ -135,8 +135,9 @@ int option_usage_error(const struct command *command, const char *word, const ch
 /* The same with a hint before that of the help; NULL: none. */
 int option_usage_hint(const struct command *command, const char *word, const char *what, const char *hint,
                       struct nsrun_error *err);
-/* The same of a subcommand that there isn't, with the one that was meant. */
-int command_refuse(const char *word, const char *what, struct nsrun_error *err);
+/* The same of a subcommand that there isn't, with the one that was meant, or else `otherwise`; NULL:
+ * nothing. */
+int command_refuse(const char *word, const char *what, const char *otherwise, struct nsrun_error *err);
 
 /* Prints "nsrun: …" on stderr and returns the exit status that fits. */
 int option_fail(const struct nsrun_error *err);

@@ -2,7 +2,9 @@
 /* `nsrun session`: sandboxes that stay, and what became of their overlays. */
 #include <inttypes.h>
 #include <signal.h>
+#include <sys/mman.h>
 
+#include "base/file.h"
 #include "base/names.h"
 #include "base/str.h"
 #include "base/sys.h"
@@ -266,8 +268,30 @@ int cli_end_session(const char *id, int is_kill, struct nsrun_error *err) {
         return r;
 }
 
+/* How many lines a diff of the session has now; 0 where there is none. */
+static size_t count_changes(const char *id) {
+        _cleanup_close_ int fd = memfd_create("changes", MFD_CLOEXEC);
+        _cleanup_free_ char *text = NULL;
+        size_t size = 0, n = 0;
+
+        if (fd < 0 || nsrun_session_diff(id, NSRUN_DIFF_LIST, NULL, fd, NULL) < 0 ||
+            lseek(fd, 0, SEEK_SET) < 0 || read_bytes_fd(fd, INT32_MAX, &text, &size) < 0)
+                return 0;
+        for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
+                n += *line >= 'A' && *line <= 'Z' && line[1] == ' ';
+        return n;
+}
+
 static int cli_stop_session(nsrun_unused struct session_cli *cli, char **words, struct nsrun_error *err) {
-        return cli_end_session(words[0], 0, err);
+        size_t n = count_changes(words[0]);
+        int r = cli_end_session(words[0], 0, err);
+
+        if (r >= 0 && n > 0)
+                (void)fprintf(stderr,
+                              "nsrun: note: %zu change%s in the session's overlays %s not committed, "
+                              "and gone\n",
+                              n, n == 1 ? "" : "s", n == 1 ? "was" : "were");
+        return r;
 }
 
 static int kill_session(struct session_cli *cli, char **words, struct nsrun_error *err) {

@@ -10,6 +10,10 @@
 #include "access_list.h"
 #include "stderr_tap.h"
 
+#define WATCH_UNREAD                                                                     \
+        "what the command asked for can't be read here: of 32-bit programs nothing is, " \
+        "and of others not where kernel.yama.ptrace_scope is 3"
+
 struct watch {
         struct asked_list asked;
         struct printed printed;

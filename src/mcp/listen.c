@@ -320,8 +320,10 @@ static int serve_all(struct listener *l, struct nsrun_error *err) {
                 listen_reap(l, WNOHANG);
                 if (fds[0].revents && l->control >= 0) {
                         if (!take_wish(l))
-                                return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-EPIPE), NULL,
-                                                 "nsrun-http has ended", NULL);
+                                return error_set(
+                                        err, NSRUN_STAGE_SUPERVISE, UNSAID(-EPIPE), NULL,
+                                        "nsrun-http has ended",
+                                        "where it says that a libevent is missing: install libevent");
                 } else if (fds[0].revents) {
                         take_client(l);
                 }

@@ -88,13 +88,13 @@ int policy_resolve_session(const struct nsrun_policy *p, struct nsrun_error *err
         const char *name = first_but(p->given, allowed, ARRAY_SIZE(allowed));
 
         if (name)
-                return error_setf(err, NSRUN_STAGE_POLICY, -EPERM, p->session,
+                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EPERM), p->session,
                                   "leave it out, or start another session with it",
                                   "--%s can't be given with --session: what a session's commands "
                                   "may do was decided when it was started",
                                   name);
         if (p->has_workspace)
-                return error_set(err, NSRUN_STAGE_POLICY, -EPERM, p->session,
+                return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EPERM), p->session,
                                  "a workspace can't be given with --session: what a session's commands see "
                                  "was decided when it was started",
                                  "start another session with it");

@@ -38,6 +38,8 @@ static int read_filters_answer(int fd, int32_t *ret) {
 
 /* And of the agent. */
 static int await_filter(const struct nsrun_plan *plan, const struct desktop *d, struct nsrun_error *err) {
+        _cleanup_strbuf_ struct strbuf b = {0};
+        _cleanup_free_ char *keys = NULL;
         int32_t answer = 0;
         int r = read_filters_answer(d->socket, &answer);
 
@@ -45,8 +47,13 @@ static int await_filter(const struct nsrun_plan *plan, const struct desktop *d, 
                 return desktop_fail(r, err);
         if (answer == 0)
                 return 0;
+        STRV_FOREACH (key, plan->ssh_keys)
+                strbuf_addf(&b, "%s%s", b.length > 0 ? ", " : "", *key);
+        keys = strbuf_finish(&b);
+        if (answer > 0 && !keys)
+                return error_oom(err);
         if (answer > 0)
-                return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-ENOENT), plan->ssh_agent,
+                return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-ENOENT), keys,
                                  "--ssh-agent: the agent hasn't all the keys that are named",
                                  "'ssh-add -l' lists them, with their SHA256: and their comments");
         return error_set(err, NSRUN_STAGE_POLICY, UNSAID(answer), plan->ssh_agent,

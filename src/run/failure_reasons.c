@@ -89,8 +89,7 @@ int reasons_tell(struct run *run, const struct nsrun_plan *plan, int status_fd) 
                         told = status_reason(status_fd, *reason);
         }
         if (has_failed && watch && watch->asked.calls > 0 && watch->n_read == 0)
-                (void)fprintf(stderr, "nsrun: note: what the command asked for can't be read here "
-                                      "(kernel.yama.ptrace_scope is 3?)\n");
+                (void)fprintf(stderr, "nsrun: note: " WATCH_UNREAD "\n");
         if (r < 0)
                 (void)fprintf(stderr, "nsrun: note: no memory for all reasons\n");
         return told;

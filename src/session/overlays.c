@@ -155,7 +155,7 @@ static int layers_choose(struct asking *a, const char *const *paths) {
                 if (plan->ops[i].kind == PLAN_OVERLAY && plan->ops[i].was_asked_for)
                         (void)find_chosen(a, &plan->ops[i]);
         if (a->n == 0)
-                return error_set(a->err, NSRUN_STAGE_POLICY, -ENOENT, a->record.id,
+                return error_set(a->err, NSRUN_STAGE_POLICY, UNSAID(-ENOENT), a->record.id,
                                  "the session was started without an --overlay",
                                  "name a path in one of its overlays, or start one with --overlay PROJECT");
         return 0;
@@ -207,7 +207,7 @@ int layer_open(const struct asking *a, const struct plan_op *op, struct layer_fd
                 return error_set(a->err, NSRUN_STAGE_OVERLAY, r, op->target, "the overlay can't be opened",
                                  NULL);
         if (sys_fstat(f->base, &st) < 0 || st.st_dev != op->base_dev || st.st_ino != op->base_ino)
-                return error_set(a->err, NSRUN_STAGE_OVERLAY, -ESTALE, op->source,
+                return error_set(a->err, NSRUN_STAGE_OVERLAY, UNSAID(-ESTALE), op->source,
                                  "another folder is there than the one that the session began with",
                                  "move that one back to its place");
         if (!is_overlay(f->merged, op))

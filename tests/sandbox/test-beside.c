@@ -171,6 +171,8 @@ TEST(what_was_left_in_the_home_is_told_at_the_end) {
                 {"ln -s /etc/passwd ~/link", "~/link"},
                 {"mkdir -p ~/.config/pip ~/.config/other ~/.local/bin ~/.local/share/x",
                  "~/.config/pip, ~/.local/bin"},
+                {"mkdir -p ~/.config/gh ~/.docker; touch ~/.config/gh/hosts.yml ~/.docker/config.json",
+                 "~/.config/gh, ~/.docker/config.json"},
                 {"touch ~/$(printf 'a\\033[2Jb')", "~/a\\x1b[2Jb"},
                 {"touch ~/1; touch ~/2; touch ~/3; touch ~/4; touch ~/5", "~/5, ~/4, ~/3, ~/2 and more"},
                 {"mkdir ~/go/bin && touch ~/go/bin/tool", "~/go/bin"},

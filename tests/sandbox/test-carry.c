@@ -48,6 +48,11 @@ TEST_WITH(what_git_writes_works_and_what_is_harmless_comes_out, repository_setup
         expect_kept(
                 s,
                 "[alias]\n\tst = \"status\"\n[core]\n\thookspath = \".husky\"\n[extensions]\n\tworktreeconfig = \"true\"\n");
+        /* Of a later command what it wrote itself is told. */
+        RUN(s, &o, "--", "git", "config", "core.editor", "./x");
+        expect_in(o.err, "what the command wrote to it is kept aside: core.editor: ");
+        RUN(s, &o, "--", "git", "config", "--unset", "core.editor");
+        expect_not_in(o.err, "what the command wrote");
         /* It is there again in the next run, and not outside; what is taken back is kept no longer. */
         RUN(s, &o, "--", "sh", "-c", "git config core.hooksPath; git st -s; git config --unset alias.st");
         expect_status(&o, 0);

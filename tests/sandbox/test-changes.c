@@ -77,7 +77,8 @@ LAYER_TEST(what_is_the_same_again_is_no_change) {
 static void expect_refusal(int r, const struct nsrun_error *err, int error, const char *path,
                            const char *what, const char *hint) {
         assert_int_equal(r, -error);
-        assert_int_equal(err->error, error);
+        /* What nsrun itself finds isn't the kernel's to say. */
+        assert_int_equal(err->error, error == ESTALE ? 0 : error);
         assert_string_equal(err->path, path);
         assert_string_equal(err->what, what);
         assert_string_equal(err->hint, hint);
@@ -88,7 +89,8 @@ static const char conflict[] =
 static const char conflicts[] =
         "the host's side has changed since the session began, here and elsewhere, so nothing "
         "was committed";
-static const char override[] = "--force overrides, and what the host has there is lost";
+static const char override[] =
+        "name the paths that you want; --force takes all, and what the host has there is lost";
 
 /* The host's side does something to one path of four; then only force commits. */
 static void expect_conflict(void **state, const char *host, const char *path, const char *what) {

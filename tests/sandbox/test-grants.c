@@ -511,7 +511,7 @@ TEST(a_session_has_them_from_its_start) {
         expect_out(&o, "there\n");
         line = text_of(
                 "nsrun: --kvm can't be given with --session: what a session's commands may do was decided "
-                "when it was started: %s: Operation not permitted; leave it out, or start another session with it",
+                "when it was started: %s; leave it out, or start another session with it",
                 id);
         expect_refusal(&late, 125, line);
 }

@@ -303,7 +303,7 @@ TEST(what_contradicts_it_is_refused) {
                 {"no-project", NULL, BESIDE("--no-project", "there is no empty folder to run in")},
                 {"session", "some",
                  "--no-sandbox can't be given with --session: what a session's commands may do was decided "
-                 "when it was started: some: Operation not permitted; leave it out, or start another session "
+                 "when it was started: some; leave it out, or start another session "
                  "with it"},
                 /* The control. */
                 {"env", "A=b", NULL},

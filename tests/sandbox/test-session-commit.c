@@ -229,6 +229,28 @@ TEST(an_overlay_in_a_git_dir_is_judged_by_where_it_is) {
         }
 }
 
+/* A stop throws away what nobody has taken, and says how much that was. */
+TEST(what_is_not_committed_is_told_at_the_end) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = start_over(s, s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        expect_good_join(s, id, "echo 1 >one; echo 2 >two; echo 3 >three", "");
+        expect_commit(s, id, "one", "committed 1 path\n", "");
+        SESSION(s, &o, "stop", id);
+        expect_status(&o, 0);
+        assert_string_equal(
+                o.err, "nsrun: note: 2 changes in the session's overlays were not committed, and gone\n");
+        free(TAKE_PTR(id));
+        id = start_over(s, s->project);
+        expect_good_join(s, id, "echo 1 >four", "");
+        expect_commit(s, id, "four", "committed 1 path\n", "");
+        SESSION(s, &o, "stop", id);
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+        collect_orphans();
+}
+
 TEST(a_commit_goes_to_the_folder_that_the_session_began_with) {
         static const char *const actions[] = {"diff", "commit", "discard"};
         const struct site *s = *state;
@@ -238,8 +260,8 @@ TEST(a_commit_goes_to_the_folder_that_the_session_began_with) {
         id = start_over(s, s->project);
         expect_good_join(s, id, "echo session >>a", "");
         outside(s, "cd ..; mv project old; mv other project");
-        refusal = text_of("nsrun: another folder is there than the one that the session began with: %s: "
-                          "Stale file handle; move that one back to its place",
+        refusal = text_of("nsrun: another folder is there than the one that the session began with: %s; "
+                          "move that one back to its place",
                           s->project);
         for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
                 _cleanup_outcome_ struct outcome o = {0};

@@ -304,7 +304,7 @@ TEST(what_cannot_be_had_is_one_line) {
         missing = text_of(
                 "nsrun: --ssh-agent: the agent hasn't all the keys that are named: %s; 'ssh-add -l' lists "
                 "them, with their SHA256: and their comments",
-                d.socket);
+                "one, three");
         RUN(s, &o, "--ssh-agent", "one", "--ssh-agent", "three", "--", "true");
         expect_refusal(&o, 125, missing);
         RUN(s, &o, "--ssh-agent", "one", "--ssh-agent", "all", "--", "true");
