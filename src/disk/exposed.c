@@ -252,7 +252,7 @@ bool exposed_is_whole(const struct exposed *known, const char *path) {
 }
 
 /* Whether the text has this line. */
-static bool has_line(const char *text, const char *wanted) {
+static bool is_written_down(const char *text, const char *wanted) {
         size_t n = strlen(wanted);
 
         for (const char *line = text, *end; *line; line = end + 1) {
@@ -320,7 +320,7 @@ static bool is_news(const char *text, const char *line) {
                 last = last_word(text, line + 2);
                 return line[0] == 'n' ? last == 'p' : last != 'p';
         }
-        return !is_whole(text, line + 2) && !has_line(text, line);
+        return !is_whole(text, line + 2) && !is_written_down(text, line);
 }
 
 /* Whether a line can be taken out: its folder is gone, and doesn't lie on a disk that may come back. */

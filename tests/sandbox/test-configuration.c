@@ -499,6 +499,86 @@ TEST(an_agent_reads_what_is_wrong_with_a_configuration_as_json) {
         expect_in(o.out, "{\"status\":0,");
 }
 
+/* `nsrun run ARGUMENT…` in a folder that no command has written to. */
+static void run_elsewhere(const struct site *s, struct outcome *ret, const char *const *arguments) {
+        _cleanup_free_ char *other = path_of(s->root, "other");
+        const char *argv[24] = {program(), "run"};
+
+        for (size_t n = 2; *arguments; arguments++)
+                argv[n++] = *arguments;
+        (void)mkdir(other, 0755);
+        outcome_clear(ret);
+        run(&(struct request){.argv = argv, .cwd = other}, ret);
+}
+#define ELSEWHERE(site, outcome, ...) run_elsewhere(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
+
+/* The usual configuration counts as little, where a link leads to what a command wrote. */
+TEST(the_users_configuration_is_none_of_an_earlier_runs) {
+        static const char *const links[] = {
+                "mkdir -p .config; ln -s ../../project/nsrun .config/nsrun",
+                "mkdir -p .config/nsrun; ln -s ../../../project/nsrun/config.json .config/nsrun/config.json"};
+        const struct site *s = *state;
+        _cleanup_free_ char *key = path_of(s->outside, "key"),
+                            *line = text_of(
+                                    "nsrun: the configuration lies in a folder that an earlier run could "
+                                    "write, where a command could change it: %s/nsrun/config.json; keep "
+                                    "it outside of what a command may write: read it, and copy it there",
+                                    s->project),
+                            *script = text_of(
+                                    "mkdir nsrun; echo '{\"readable\": [\"%s\"]}' >nsrun/config.json",
+                                    s->outside);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->outside, "key", "key\n");
+        run_inside(s, &o, script);
+        expect_status(&o, 0);
+        for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
+                _cleanup_free_ char *make = text_of("cd ../home && rm -rf .config; %s", links[i]);
+
+                run_outside(s, &o, make);
+                expect_status(&o, 0);
+                ELSEWHERE(s, &o, "--", "cat", key);
+                expect_refusal(&o, 125, line);
+                ELSEWHERE(s, &o, "--config", "../project/nsrun/config.json", "--", "cat", key);
+                expect_refusal(&o, 125, line);
+        }
+        run_outside(
+                s, &o,
+                "cd ../home && rm -rf .config && mkdir -p .config/nsrun && cp ../project/nsrun/config.json .config/nsrun/");
+        ELSEWHERE(s, &o, "--", "cat", key);
+        expect_out(&o, "key\n");
+}
+
+/* One that runs in the folder around it have kept is the user's, until one did not. */
+TEST(a_configuration_that_was_kept_counts) {
+        const struct site *s = *state;
+        _cleanup_free_ char
+                *key = path_of(s->outside, "key"),
+                *script = text_of(
+                        "cd ../home && mkdir -p .config ../project/nsrun && ln -s ../../project/nsrun "
+                        ".config/nsrun && echo '{\"readable\": [\"%s\"]}' >.config/nsrun/config.json",
+                        s->outside);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->outside, "key", "key\n");
+        run_outside(s, &o, script);
+        expect_status(&o, 0);
+        /* What the home leads to is protected. */
+        AT(s, &o, "--no-config", "--", "sh", "-c", "echo >file; echo >nsrun/config.json");
+        expect_in(o.err, "what the command changed in this folder is kept aside");
+        ELSEWHERE(s, &o, "--", "cat", key);
+        expect_out(&o, "key\n");
+        run_outside(s, &o, "mv ../home/.config/nsrun ../home/.config/away");
+        expect_status(&o, 0);
+        run_inside(s, &o, "echo ' ' >>nsrun/config.json");
+        expect_status(&o, 0);
+        run_outside(s, &o, "mv ../home/.config/away ../home/.config/nsrun");
+        expect_status(&o, 0);
+        ELSEWHERE(s, &o, "--", "cat", key);
+        expect_status(&o, 125);
+        expect_in(o.err, "the configuration lies in a folder that an earlier run could write");
+}
+
 int main(void) {
         return run_all_tests();
 }

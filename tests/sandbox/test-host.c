@@ -294,36 +294,6 @@ TEST(apparmors_switch_is_named) {
         expect_host_refusal(&o, 125, filter);
 }
 
-static void stage_selinux(void *data) {
-        const struct host *host = data;
-
-        stage_enter();
-        stage_tmpfs("/sys/fs", 0);
-        make_folder("/sys/fs", "selinux");
-        stage_make_file("/sys/fs/selinux/enforce", host->text);
-}
-
-TEST(selinux_that_refuses_namespaces_is_named) {
-        const struct site *s = *state;
-        _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", EACCES);
-        const char *const argv[] = {deny,       number, "clone-newuser", program(), "run", "--project",
-                                    s->project, "--",   "true",          NULL};
-        _cleanup_outcome_ struct outcome o = {0};
-
-        run(&(struct request){.argv = argv, .in_child = stage_selinux, .data = &(struct host){.text = "1"}},
-            &o);
-        expect_host_refusal(&o, 125,
-                            "nsrun: SELinux lets this user make no user namespace: /proc/self/attr/current: "
-                            "Permission denied; load the module of its policy that nsrun doctor names "
-                            "(nsrun-hosts(7), SELINUX)");
-        outcome_clear(&o);
-        /* Permissive, it is another's refusal. */
-        run(&(struct request){.argv = argv, .in_child = stage_selinux, .data = &(struct host){.text = "0"}},
-            &o);
-        expect_status(&o, 125);
-        expect_in(o.err, "a seccomp filter, as containers");
-}
-
 static void stage_chroot(void *data) {
         const struct host *host = data;
 

@@ -403,7 +403,8 @@ TEST(wrong_usage_says_so_in_a_line) {
                 const char *line;
         } others[] = {
                 {{NULL}, "nsrun: no subcommand; see 'nsrun --help'"},
-                {{"fly"}, "nsrun: unknown subcommand: fly; a command stands behind 'nsrun run --'; see 'nsrun --help'"},
+                {{"fly"},
+                 "nsrun: unknown subcommand: fly; a command stands behind 'nsrun run --'; see 'nsrun --help'"},
                 {{"sesion"}, "nsrun: unknown subcommand: sesion; perhaps session; see 'nsrun --help'"},
                 {{"help", "sesion"},
                  "nsrun: no such subcommand or topic: sesion; perhaps session; see 'nsrun --help'"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What nsrun remembers of earlier runs, and what it believes of symlinks: none that a command, an author
  * or another user may have planted chooses what a later run exposes. */
-#include "repository.h"
+#include "harness.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -252,71 +252,6 @@ TEST(a_file_that_nsrun_obeys_is_none_of_an_earlier_runs) {
         expect_status(&o, 0);
         THERE(s, &o, "run", "--config", config, "--", "true");
         expect_refusal(&o, 125, line);
-}
-
-/* The usual configuration counts as little, where a link leads to what a command wrote. */
-TEST(the_users_configuration_is_none_of_an_earlier_runs) {
-        static const char *const links[] = {
-                "mkdir -p .config; ln -s ../../project/nsrun .config/nsrun",
-                "mkdir -p .config/nsrun; ln -s ../../../project/nsrun/config.json .config/nsrun/config.json"};
-        const struct site *s = *state;
-        _cleanup_free_ char *key = path_of(s->outside, "key"),
-                            *line = text_of(
-                                    "nsrun: the configuration lies in a folder that an earlier run could "
-                                    "write, where a command could change it: %s/nsrun/config.json; keep "
-                                    "it outside of what a command may write: read it, and copy it there",
-                                    s->project),
-                            *script = text_of(
-                                    "mkdir nsrun; echo '{\"readable\": [\"%s\"]}' >nsrun/config.json",
-                                    s->outside);
-        _cleanup_outcome_ struct outcome o = {0};
-
-        make_file(s->outside, "key", "key\n");
-        run_inside(s, &o, script);
-        expect_status(&o, 0);
-        for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
-                _cleanup_free_ char *make = text_of("cd ../home && rm -rf .config; %s", links[i]);
-
-                on_host(s, make, &o);
-                expect_status(&o, 0);
-                THERE(s, &o, "run", "--", "cat", key);
-                expect_refusal(&o, 125, line);
-                THERE(s, &o, "run", "--config", "../project/nsrun/config.json", "--", "cat", key);
-                expect_refusal(&o, 125, line);
-        }
-        on_host(s,
-                "cd ../home && rm -rf .config && mkdir -p .config/nsrun && cp ../project/nsrun/config.json .config/nsrun/",
-                &o);
-        THERE(s, &o, "run", "--", "cat", key);
-        expect_out(&o, "key\n");
-}
-
-/* One that runs in the folder around it have kept is the user's, until one did not. */
-TEST(a_configuration_that_was_kept_counts) {
-        const struct site *s = *state;
-        _cleanup_free_ char
-                *key = path_of(s->outside, "key"),
-                *script = text_of(
-                        "cd ../home && mkdir -p .config ../project/nsrun && ln -s ../../project/nsrun "
-                        ".config/nsrun && echo '{\"readable\": [\"%s\"]}' >.config/nsrun/config.json",
-                        s->outside);
-        _cleanup_outcome_ struct outcome o = {0};
-
-        make_file(s->outside, "key", "key\n");
-        on_host(s, script, &o);
-        expect_status(&o, 0);
-        /* What the home leads to is protected. */
-        RUN(s, &o, "--no-config", "--", "sh", "-c", "echo >file; echo >nsrun/config.json");
-        expect_in(o.err, "what the command changed in this folder is kept aside");
-        THERE(s, &o, "run", "--", "cat", key);
-        expect_out(&o, "key\n");
-        on_host(s, "mv ../home/.config/nsrun ../home/.config/away", &o);
-        RUN(s, &o, "--", "sh", "-c", "echo ' ' >>nsrun/config.json");
-        expect_status(&o, 0);
-        on_host(s, "mv ../home/.config/away ../home/.config/nsrun", &o);
-        THERE(s, &o, "run", "--", "cat", key);
-        expect_status(&o, 125);
-        expect_in(o.err, "the configuration lies in a folder that an earlier run could write");
 }
 
 /* --------------------------------------------------------------------- the project */
