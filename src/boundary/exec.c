@@ -218,10 +218,6 @@ static int not_found(struct reaper *p, int r, const char *file) {
         const char *what = p->init.is_plain ? "command not found" : "command not found in the sandbox";
         char hint[HINT_ROOM], *found;
 
-        if (file[0] == '/' && !p->init.is_plain && sys_is_executable(file) == -ENOENT) {
-                (void)snprintf(hint, sizeof(hint), "it is not exposed: add --ro %.*s", HINT_ROOM - 40, file);
-                return error_set(&p->error, NSRUN_STAGE_EXEC, r, file, what, hint);
-        }
         if (strchr(file, '/'))
                 return error_set(&p->error, NSRUN_STAGE_EXEC, r, file, what,
                                  p->init.is_plain

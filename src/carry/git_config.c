@@ -193,14 +193,16 @@ static int compare_entry_keys(const void *a, const void *b) {
 /* A key's values among those of a list: their number. */
 static size_t count_values(const struct git_list *list, const char *key,
                            const struct git_entry **ret_first) {
-        const struct git_entry wanted = {.key = (char *)(uintptr_t)key}, *end = list->entries + list->n,
+        const struct git_entry wanted = {.key = (char *)(uintptr_t)key},
                                *first = list->n == 0 ? NULL
                                                      : bsearch(&wanted, list->entries, list->n,
-                                                               sizeof(wanted), compare_entry_keys);
+                                                               sizeof(wanted), compare_entry_keys),
+                               *end;
         size_t n = 0;
 
         if (!first)
                 return 0;
+        end = list->entries + list->n;
         while (first > list->entries && streq(first[-1].key, key))
                 first--;
         while (first + n < end && streq(first[n].key, key))
@@ -317,11 +319,13 @@ static int keep_with(struct git_config_carry *g, const char *more, const char *t
 static bool is_given(const struct git_list *given, const struct git_change *change) {
         struct git_change was = {.key = change->key};
 
+        if (!given)
+                return false;
         was.n = count_values(given, change->key, &was.values);
         return git_change_is_same(&was, change);
 }
 
-/* What is new of it, against what was given; NULL: nothing. */
+/* What is new of it, against what was given; of NULL all is.  NULL: nothing. */
 static char *describe_kept(const struct git_change *changes, size_t n, const struct git_list *given,
                            const char *what, bool is_lost) {
         _cleanup_strbuf_ struct strbuf b = {0};
@@ -418,11 +422,10 @@ static int carry_once(struct git_config_carry *g, const struct git_list *base, c
                 r = change_bytes(g->rundir, g->base, g->n_base, changes, n, &g->new_base, &g->n_new_base);
         text = r == -ENOMEM ? NULL : text_to_keep(changes, n);
         r = text ? keep_with(g, g->taken, text) : -ENOMEM;
-        /* Of a version that git doesn't read all is told. */
-        if (r <= 0 && r != -ENOMEM && g->seen && git_list_read(g->seen, g->n_seen, &given) == -ENOMEM)
-                r = -ENOMEM;
         if (r <= 0 && r != -ENOMEM)
-                *ret_words = describe_kept(changes, n, &given, "the command", r < 0);
+                read = g->seen ? git_list_read(g->seen, g->n_seen, &given) : -ENOENT;
+        if (r <= 0 && r != -ENOMEM)
+                *ret_words = describe_kept(changes, n, read >= 0 ? &given : NULL, "the command", r < 0);
         return r == -ENOMEM ? r : 0;
 }
 
@@ -490,7 +493,7 @@ int git_config_take(struct git_config_carry *g, char **ret_taken, char **ret_wor
         if (kept >= 0)
                 (void)read_small_file(kept, KEPT_ENTRY, O_NOFOLLOW, INT32_MAX, &before);
         r = keep_with(g, before, taken);
-        *ret_words = describe_kept(changes, n, &base, "the host or the command", r < 0);
+        *ret_words = describe_kept(changes, n, NULL, "the host or the command", r < 0);
         *ret_taken = TAKE_PTR(taken);
         return 0;
 }

@@ -252,7 +252,7 @@ static int check_loaded(const struct nsrun_policy *policy, struct nsrun_error *e
         if (r >= 0 && policy->network_config && policy->net != POLICY_NET_ALLOW)
                 (void)printf(
                         "%s: what it says of hosts counts in runs with --net=allow or ask alone, or with "
-                        "\"net\" in it\n",
+                        "\"net\": \"allow\" in it\n",
                         file);
         return r;
 }

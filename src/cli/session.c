@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun session`: sandboxes that stay, and what became of their overlays. */
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "base/file.h"
+#include "base/loop.h"
 #include "base/names.h"
 #include "base/str.h"
 #include "base/sys.h"
@@ -17,6 +20,10 @@
 #include "session_ps.h"
 #include "shell.h"
 #include "terminal/asking.h"
+
+enum {
+        COUNT_MS = 2000, /* as long as any source is waited for */
+};
 
 /* The status of a commit that --expect refused. */
 #define STATUS_OTHER_STATE 123
@@ -268,7 +275,7 @@ int cli_end_session(const char *id, int is_kill, struct nsrun_error *err) {
         return r;
 }
 
-/* How many lines a diff of the session has now; 0 where there is none. */
+/* How many changes a diff of the session has now, those that can't be committed too. */
 static size_t count_changes(const char *id) {
         _cleanup_close_ int fd = memfd_create("changes", MFD_CLOEXEC);
         _cleanup_free_ char *text = NULL;
@@ -278,19 +285,49 @@ static size_t count_changes(const char *id) {
             lseek(fd, 0, SEEK_SET) < 0 || read_bytes_fd(fd, INT32_MAX, &text, &size) < 0)
                 return 0;
         for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
-                n += *line >= 'A' && *line <= 'Z' && line[1] == ' ';
+                n += *line >= 'A' && *line <= 'Z' && line[1] && strchr(" !?", line[1]);
+        return n;
+}
+
+/* The same within a bound: an overlay's folder may lie on a file system that doesn't answer.  0: not known.
+ */
+static size_t count_in_time(const char *id) {
+        _cleanup_close_ int from = -EBADF, to = -EBADF;
+        int fds[2], r = sys_pipe(fds);
+        size_t n = 0;
+        pid_t pid;
+
+        if (r < 0)
+                return 0;
+        from = fds[0];
+        to = fds[1];
+        pid = fork();
+        if (pid == 0) {
+                n = count_changes(id);
+                _exit(write(to, &n, sizeof(n)) == sizeof(n) ? 0 : 1);
+        }
+        close_fdp(&to);
+        if (pid < 0)
+                return 0;
+        r = loop_await(from, POLLIN, COUNT_MS);
+        if (r <= 0 || read(from, &n, sizeof(n)) != sizeof(n))
+                n = 0;
+        /* Nobody waits for one that the kernel holds. */
+        if (r <= 0)
+                (void)kill(pid, SIGKILL);
+        (void)waitpid(pid, NULL, r <= 0 ? WNOHANG : 0);
         return n;
 }
 
 static int cli_stop_session(nsrun_unused struct session_cli *cli, char **words, struct nsrun_error *err) {
-        size_t n = count_changes(words[0]);
+        size_t n = count_in_time(words[0]);
         int r = cli_end_session(words[0], 0, err);
 
         if (r >= 0 && n > 0)
                 (void)fprintf(stderr,
-                              "nsrun: note: %zu change%s in the session's overlays %s not committed, "
-                              "and gone\n",
-                              n, n == 1 ? "" : "s", n == 1 ? "was" : "were");
+                              "nsrun: note: %zu change%s in the session's overlays %s not committed, and %s "
+                              "gone\n",
+                              n, n == 1 ? "" : "s", n == 1 ? "was" : "were", n == 1 ? "is" : "are");
         return r;
 }
 

@@ -95,8 +95,7 @@ int exposed_make_base(void) {
 
 /* The lines' form: whoever breaks it, nothing in the file is believed. */
 static bool is_line(const char *line, size_t n) {
-        return n > 3 && strchr("wvpn", line[0]) && line[1] == ' ' && line[2] == '/' &&
-               !memchr(line, '\0', n);
+        return n > 3 && strchr("wpn", line[0]) && line[1] == ' ' && line[2] == '/' && !memchr(line, '\0', n);
 }
 
 static bool is_well_formed(const char *text) {
@@ -195,34 +194,18 @@ static bool is_around(const char *folder, size_t n, const char *path) {
         return strncmp(path, folder, n) == 0 && (!path[n] || path[n] == '/' || n == 1);
 }
 
-/* The folder of a line "w PATH" or "v PATH//BELOW", as long as it is there; NULL: `path`, as the file has
- * paths, isn't what it says. */
-static const char *folder_around(const char *line, size_t n, const char *path, size_t *ret) {
-        const char *folder = line + 2, *kept = line[0] == 'v' ? memmem(folder, n - 2, "//", 2) : NULL;
-        size_t length = kept ? (size_t)(kept - folder) : n - 2, below = kept ? n - 2 - length - 2 : 0;
-
-        if (!strchr("wv", line[0]) || (line[0] == 'v' && !kept) || !is_around(folder, length, path))
-                return NULL;
-        if (kept && path[length] == '/' && is_around(kept + 2, below, path + length + 1))
-                return NULL;
-        *ret = length;
-        return folder;
-}
-
 int exposed_next(const struct exposed *known, const char *path, const char **at, char **ret) {
         _cleanup_free_ char *wanted = to_line(path);
-        const char *end, *folder;
-        size_t n = 0;
+        const char *end;
 
         if (!wanted)
                 return -ENOMEM;
         for (const char *line = *at ? *at : known->text; line && *line; line = end + 1) {
                 end = strchr(line, '\n');
-                folder = folder_around(line, (size_t)(end - line), wanted, &n);
-                if (!folder)
+                if (line[0] != 'w' || !is_around(line + 2, (size_t)(end - line) - 2, wanted))
                         continue;
                 *at = end + 1;
-                *ret = from_line(folder, n);
+                *ret = from_line(line + 2, (size_t)(end - line) - 2);
                 return *ret ? 1 : -ENOMEM;
         }
         return 0;
@@ -235,34 +218,6 @@ bool exposed_is_known(const struct exposed *known, const char *path) {
         return exposed_next(known, path, &at, &folder) > 0;
 }
 
-/* Whether a line of the text says that commands could write `path`, as the file has it, and all in it. */
-static bool is_whole(const char *text, const char *path) {
-        for (const char *line = text, *end; line && *line; line = end + 1) {
-                end = strchr(line, '\n');
-                if (line[0] == 'w' && is_around(line + 2, (size_t)(end - line) - 2, path))
-                        return true;
-        }
-        return false;
-}
-
-bool exposed_is_whole(const struct exposed *known, const char *path) {
-        _cleanup_free_ char *wanted = to_line(path);
-
-        return wanted && is_whole(known->text, wanted);
-}
-
-/* Whether the text has this line. */
-static bool is_written_down(const char *text, const char *wanted) {
-        size_t n = strlen(wanted);
-
-        for (const char *line = text, *end; *line; line = end + 1) {
-                end = strchr(line, '\n');
-                if ((size_t)(end - line) == n && memcmp(line, wanted, n) == 0)
-                        return true;
-        }
-        return false;
-}
-
 /* The letter of the last line "p PATH" or "n PATH"; 0: there is none. */
 static char last_word(const char *text, const char *path) {
         size_t n = strlen(path);
@@ -270,7 +225,7 @@ static char last_word(const char *text, const char *path) {
 
         for (const char *line = text, *end; line && *line; line = end + 1) {
                 end = strchr(line, '\n');
-                if (strchr("pn", line[0]) && (size_t)(end - line) == n + 2 && memcmp(line + 2, path, n) == 0)
+                if (line[0] != 'w' && (size_t)(end - line) == n + 2 && memcmp(line + 2, path, n) == 0)
                         last = line[0];
         }
         return last;
@@ -316,18 +271,22 @@ static int lock_file(int folder) {
 static bool is_news(const char *text, const char *line) {
         char last;
 
-        if (strchr("pn", line[0])) {
+        if (line[0] != 'w') {
                 last = last_word(text, line + 2);
                 return line[0] == 'n' ? last == 'p' : last != 'p';
         }
-        return !is_whole(text, line + 2) && !is_written_down(text, line);
+        for (const char *known = text, *end; *known; known = end + 1) {
+                end = strchr(known, '\n');
+                if (known[0] == 'w' && is_around(known + 2, (size_t)(end - known) - 2, line + 2))
+                        return false;
+        }
+        return true;
 }
 
 /* Whether a line can be taken out: its folder is gone, and doesn't lie on a disk that may come back. */
 static bool is_dead(const char *line, size_t n) {
         static const char *const places[] = {"/mnt", "/media", "/run/media"};
-        const char *kept = memmem(line + 2, n - 2, "//", 2);
-        _cleanup_free_ char *path = from_line(line + 2, kept ? (size_t)(kept - line) - 2 : n - 2);
+        _cleanup_free_ char *path = from_line(line + 2, n - 2);
         struct stat st;
 
         return path && !path_is_beneath_any(path, places, ARRAY_SIZE(places)) && lstat(path, &st) < 0 &&

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What nsrun remembers of earlier runs of this user: the folders that commands could write, and those
  * that were projects because of their .git.  One text file, $XDG_STATE_HOME/nsrun/exposed (else
- * ~/.local/state/nsrun), a line each: "w PATH"; "v PATH//BELOW" for all of a folder but what lies below
- * it there; "p PATH", and "n PATH" for one that is no project any more; of "p" and "n" the last one counts.
- * No command may write it (rules/own_folders.c).
+ * ~/.local/state/nsrun), a line each: "w PATH", "p PATH", and "n PATH" for one that is no project any
+ * more; of "p" and "n" the last one counts.  No command may write it (rules/own_folders.c).
  *
  * A line is on disk before the command starts that may write the folder.  So whoever finds no line knows
  * that no command could, if the file can be believed at all. */
@@ -40,8 +39,6 @@ void exposed_clear(struct exposed *known);
 int exposed_next(const struct exposed *known, const char *path, const char **at, char **ret);
 /* Whether a command could write `path`, or a folder that it lies in. */
 bool exposed_is_known(const struct exposed *known, const char *path);
-/* The same of `path` with all that lies in it. */
-bool exposed_is_whole(const struct exposed *known, const char *path);
 /* Whether this very folder was a project because of its .git. */
 bool exposed_was_project(const struct exposed *known, const char *path);
 

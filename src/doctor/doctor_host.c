@@ -285,8 +285,13 @@ static void say_selinux(struct doctor *d) {
         read_line_of("/sys/fs/selinux/enforce", enforce);
         read_line_of("/proc/self/attr/current", context);
         if (*enforce == '1' && is_refused_by(NSRUN_ERROR_SELINUX))
-                doctor_add(d, "SELinux", DOCTOR_DEGRADED, "this user may make no user namespace",
-                           "sudo semodule -i " NSRUN_SELINUX_PATH);
+                doctor_add(
+                        d, "SELinux", DOCTOR_DEGRADED, "this user may make no user namespace",
+                        access(NSRUN_SELINUX_PATH, R_OK) < 0
+                                ? "the policy needs a module, which nsrun's packages have"
+                        : strstr(context, ":user_t") || strstr(context, ":staff_t")
+                                ? "sudo semodule -i " NSRUN_SELINUX_PATH
+                                : "the policy needs rules for this domain as those of " NSRUN_SELINUX_PATH);
         else if (*enforce)
                 doctor_say(d, "SELinux", "%s, nsrun's context is %s",
                            *enforce == '1' ? "enforcing" : "permissive", *context ? context : "not told");

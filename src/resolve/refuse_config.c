@@ -46,23 +46,25 @@ static int refuse_config_root(const struct resolved *s, const struct resolved_ru
                              "%s would let a command write the configuration of later runs", rule->option);
 }
 
-int find_config_folder(struct resolved *s, struct nsrun_error *err) {
-        _cleanup_free_ char *file = NULL, *parent = NULL;
-        int r;
+static int refuse_config_folders(const struct resolved *s, struct nsrun_error *err) {
+        _cleanup_free_ char *file = NULL, *parent = NULL, *folder = NULL, *place = NULL;
+        int r = rules_judge(s, refuse_config_root, "/etc/nsrun", err);
 
+        if (r < 0)
+                return r;
         if (config_find_user_file(s->policy, &file) < 0)
                 return error_oom(err);
         if (!file)
                 return 0;
         parent = path_parent(file);
-        r = parent ? path_canonical_to_be(parent, &s->config_folder) : -ENOMEM;
-        return r < 0 ? responds_fail(r, parent, err) : 0;
-}
-
-static int refuse_config_folders(const struct resolved *s, struct nsrun_error *err) {
-        int r = rules_judge(s, refuse_config_root, "/etc/nsrun", err);
-
-        return r < 0 || !s->config_folder ? r : rules_judge(s, refuse_config_root, s->config_folder, err);
+        r = parent ? path_canonical_to_be(parent, &folder) : -ENOMEM;
+        if (r >= 0)
+                r = path_canonical_to_be(file, &place);
+        if (r < 0)
+                return responds_fail(r, parent, err);
+        r = rules_judge(s, refuse_config_root, folder, err);
+        /* It may be a link that leads elsewhere. */
+        return r < 0 || path_is_beneath(place, folder) ? r : rules_judge(s, refuse_config_root, place, err);
 }
 
 static int refuse_config_file(const struct nsrun_policy *p, const struct trust *trust,
@@ -71,8 +73,18 @@ static int refuse_config_file(const struct nsrun_policy *p, const struct trust *
                                            .option = "the configuration",
                                            .source = p->config,
                                            .spelled = p->config_spelled};
+        bool is_usual = trust->home && !environment_get(environment_inherited(p), "XDG_CONFIG_HOME");
+        _cleanup_free_ char *kept = is_usual ? path_join(trust->home, ".config/nsrun/config.json") : NULL;
+        struct trust with_own = *trust;
 
-        return p->config ? refuse_changeable(trust, &file, file.option, err) : 0;
+        if (!p->config)
+                return 0;
+        if (is_usual && !kept)
+                return error_oom(err);
+        /* refuse_config_folders() has kept that one from every command.  Not so what a link there leads to,
+         * or a variable, which may be newer than what a command wrote. */
+        with_own.kept = kept;
+        return refuse_changeable(&with_own, &file, file.option, err);
 }
 
 int refuse_config(const struct resolved *s, struct nsrun_error *err) {

@@ -4,9 +4,6 @@
 
 #include "rules/refuse.h"
 
-/* Fills s->config_folder. */
-int find_config_folder(struct resolved *s, struct nsrun_error *err);
-
 /* Refuses a configuration that a command may write, or that is reached through a symlink
  * which a command may have planted; and a rule that would let a command write a configuration for
  * later runs. */

@@ -291,31 +291,21 @@ static int add_exposed_projects(struct resolved *s) {
         return r < 0 ? r : 0;
 }
 
-/* A folder that a command may write, but for the configuration's in it: refuse_config() refuses it where no
- * rule keeps that. */
-static int add_exposed_folder(struct resolved *s, const char *path) {
-        const char *kept = s->config_folder ? path_below(s->config_folder, path) : NULL;
-
-        if (exposed_is_whole(&s->known, path))
-                return 0;
-        return kept && *kept ? strv_consume(&s->files.exposes, str_format("v %s//%s", path, kept))
-                             : add_exposed(s, 'w', path);
-}
-
 /* Fills s->files.exposes: folders that this run lets a command write, and a session's overlays that the user
  * asked for, which a commit writes. */
 static int list_exposes(struct resolved *s, struct nsrun_error *err) {
         int r = add_exposed_projects(s);
 
-        if (r >= 0 && s->files.tmp.source)
-                r = add_exposed_folder(s, s->files.tmp.source);
+        if (r >= 0 && s->files.tmp.source && !exposed_is_known(&s->known, s->files.tmp.source))
+                r = add_exposed(s, 'w', s->files.tmp.source);
         for (size_t i = 0; i < s->files.n_rules && r >= 0; i++) {
                 const struct resolved_rule *rule = &s->files.rules[i];
                 bool is_committed = s->is_session && rule->access == POLICY_OVERLAY &&
                                     rule->origin != POLICY_BY_TOOLCHAINS;
 
-                if (rule->is_directory && (rule->access == POLICY_RW || is_committed))
-                        r = add_exposed_folder(s, rule->source);
+                if (rule->is_directory && (rule->access == POLICY_RW || is_committed) &&
+                    !exposed_is_known(&s->known, rule->source))
+                        r = add_exposed(s, 'w', rule->source);
         }
         return r < 0 ? error_oom(err) : 0;
 }
@@ -470,7 +460,6 @@ static const struct {
         {.fill = git_find_worktrees, .is_for = FOR_CODE},
         {.fill = protect_list_links, .is_for = FOR_CODE},
         {.fill = list_writable},
-        {.fill = find_config_folder},
         {.fill = list_exposes},
         {.fill = toolchain_rules_distrust},
         {.fill = resolve_backing},

@@ -11,6 +11,7 @@ struct trust {
         char *const *writable; /* the folders that commands of this run may write to */
         const char *home;      /* the user's; or NULL */
         const struct exposed *known;
+        const char *kept; /* a file that no run lets a command write, whatever folder it lies in; or NULL */
 };
 static inline struct trust resolved_trust(const struct resolved *s) {
         return (struct trust){.writable = s->files.writable, .home = s->home, .known = &s->known};

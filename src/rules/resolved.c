@@ -68,7 +68,6 @@ void resolved_clear(struct resolved *s) {
         strv_free(s->files.carried);
         strv_free(s->net.rules);
         net_proxy_forget(&s->net.via);
-        free(s->config_folder);
         free(s->seccomp);
         variables_clear(&s->environment.variables);
         strv_free(s->environment.left_out);

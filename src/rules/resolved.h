@@ -197,8 +197,6 @@ struct resolved {
         gid_t inner_gid;
         char *project;        /* canonical; NULL: none */
         struct exposed known; /* what earlier runs let commands write */
-        char *config_folder;  /* of the user's configuration, canonical, there or not; NULL: the environment
-                                 names none */
         char *seccomp;        /* a shipped policy's name, "none", or a file's canonical path */
 
         char *own[OWN_FOLDERS]; /* canonical, whether they are there or not; NULL: the environment names none

@@ -51,18 +51,17 @@ int refuse_untrusted_link(const struct trust *trust, const struct resolved_rule 
 
 int refuse_changeable(const struct trust *trust, const struct resolved_rule *file, const char *what,
                       struct nsrun_error *err) {
-        static const char hint[] = "keep it outside of what a command may write",
-                          earlier[] =
-                                  "keep it outside of what a command may write: read it, and copy it there";
+        static const char hint[] = "keep it outside of what a command may write";
 
         STRV_FOREACH (root, trust->writable)
                 if (path_is_beneath(file->source, *root))
                         return policy_refuse(err, file->source, hint,
                                              "%s lies in a writable folder, where a command could change it",
                                              what);
-        if (exposed_is_known(trust->known, file->source))
+        if (!(trust->kept && streq(trust->kept, file->source)) &&
+            exposed_is_known(trust->known, file->source))
                 return policy_refuse(
-                        err, file->source, earlier,
+                        err, file->source, hint,
                         "%s lies in a folder that an earlier run could write, where a command could "
                         "change it",
                         what);

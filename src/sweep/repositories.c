@@ -4,6 +4,7 @@
 #include "repositories.h"
 
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <sys/stat.h>
 
@@ -24,9 +25,9 @@ enum {
         DEPTH_MAX = 16,
         FOLDERS_MAX = 10000,
         POINTERS_MAX = 1000, /* git dirs elsewhere */
-        VERSION_MAX = 1 << 20,
         ELSEWHERE = 1 << 16, /* beside the flags of gitorders.h: a git dir that can't be looked at */
         UNSEEN = 1 << 17,    /* or that is one too many */
+        COPIED = 1 << 18,    /* or that was without its configuration, and has a plain one */
 };
 
 /* A look at a folder and what lies below it. */
@@ -102,55 +103,66 @@ static bool names_work_tree(int git_dir, const char *path, const char *folder) {
         return gitorders_read(git_dir, take_work_tree, &w) >= 0 && w.is_that;
 }
 
-/* A copy of the project that the command made has, where the project has its configuration, the symlink that
- * was there inside: it gets what that led to, and is judged by it. */
-static void take_version(const struct repositories *r, int git_dir, const char *name) {
-        _cleanup_close_ int version = -EBADF, fd = -EBADF;
-        _cleanup_free_ char *bytes = NULL;
+/* What makes a git dir one, and tells nothing of whose it was. */
+static int take_plain(void *data, const struct gitconfig_entry *entry) {
+        static const char *const names[] = {
+                "core.repositoryformatversion", "core.filemode", "core.bare",
+                "core.logallrefupdates",        "core.symlinks", "core.ignorecase",
+                "core.precomposeunicode",       "extensions.*"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if (fnmatch(names[i], entry->name, 0) == 0)
+                        gitconfig_write(data, entry);
+        return 0;
+}
+
+/* A copy of a repository that was made inside has, where that has its configuration, the symlink that the
+ * command saw there (mount_private_link()).  Nobody knows whose run made it, or of which repository: it gets
+ * what is plain of the version here that has its number. */
+static bool replace_version(const struct repositories *r, int git_dir, const char *name) {
+        _cleanup_strbuf_ struct strbuf plain = {0};
+        _cleanup_close_ int fd = -EBADF;
         char text[PATH_MAX];
         ssize_t n = readlinkat(git_dir, name, text, sizeof(text) - 1);
-        size_t size;
 
-        if (n < 0 || r->versions < 0)
-                return;
+        if (n < 0)
+                return false;
         text[n] = '\0';
-        if (!private_is_link(text, name))
-                return;
-        version = beneath_open(r->versions, text + strlen(PLAN_PRIVATE "/"),
-                               O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+        if (r->versions < 0 || !private_is_link(text, name) ||
+            gitdir_read_config(r->versions, text + strlen(PLAN_PRIVATE "/"), take_plain, &plain) < 0)
+                return false;
         fd = openat(git_dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
-        if (version < 0 || fd < 0 || read_bytes_fd(version, VERSION_MAX, &bytes, &size) < 0 ||
-            write_full(fd, bytes, size) < 0 || unlinkat(git_dir, name, 0) < 0)
-                return;
-        (void)linkat(AT_FDCWD, fd_link(fd).path, git_dir, name, AT_SYMLINK_FOLLOW);
+        return fd >= 0 && write_full(fd, plain.text ? plain.text : "", plain.length) >= 0 &&
+               unlinkat(git_dir, name, 0) >= 0 &&
+               linkat(AT_FDCWD, fd_link(fd).path, git_dir, name, AT_SYMLINK_FOLLOW) >= 0;
 }
 
 /* What a git dir carries that is not as it was, which is taken away. */
 static unsigned carried_by(struct candidate *c, int git_dir) {
         _cleanup_free_ char *path = fd_name(git_dir);
         unsigned carried;
-        bool is_own;
+        bool is_own, is_copy = false;
 
         if ((path && c->all->is_known(c->all->data, path)) || !is_touched(c, git_dir))
                 return 0;
         if (c->is_unseen)
                 return UNSEEN;
-        if (!c->was_there) {
-                take_version(c->all, git_dir, "config");
-                take_version(c->all, git_dir, "config.worktree");
-        }
+        c->was_there |= path && c->all->was_there(c->all->data, path, NULL);
+        if (!c->was_there)
+                is_copy = replace_version(c->all, git_dir, "config");
+        if (!c->was_there && replace_version(c->all, git_dir, "config.worktree"))
+                is_copy = true;
         carried = gitorders_carried(git_dir);
         /* A submodule's says where its folder is. */
         is_own = (carried & GITORDERS_WORKTREE) && path && names_work_tree(git_dir, path, c->path);
         if (is_own)
                 carried &= ~(unsigned)GITORDERS_WORKTREE;
         /* What was the user's before is told, and stays. */
-        c->was_there |= path && c->all->was_there(c->all->data, path, NULL);
         if (c->was_there)
                 c->is_obeyed = true;
         else if (disarm_git_dir(git_dir, carried, is_own) < 0)
                 c->is_obeyed = true;
-        return carried;
+        return carried | (is_copy ? COPIED : 0);
 }
 
 /* Opens a git dir that a file names; it, or a folder on the way to it, may have come there since. */
@@ -256,10 +268,26 @@ static int tell_carried(struct candidate *c, const char *name, unsigned carried)
         return c->all->found(c->all->data, &note);
 }
 
+static int tell_copied(struct candidate *c, const char *name) {
+        _cleanup_free_ char *full = str_concat(c->path, "/", name);
+        struct nsrun_error note = {0};
+
+        if (!full)
+                return -ENOMEM;
+        (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, full,
+                        "the command made a copy of a git repository, which has neither its remotes nor its "
+                        "settings: git remote add, git config",
+                        NULL);
+        return c->all->found(c->all->data, &note);
+}
+
 /* What can't be taken out of a git dir is taken away with it: then `name` is none any more. */
 static int judge_carried(struct candidate *c, unsigned carried, const char *name) {
-        if (!carried)
-                return 0;
+        int r = carried & COPIED && c->looking->n_told++ < TOLD_MAX ? tell_copied(c, name) : 0;
+
+        carried &= ~(unsigned)COPIED;
+        if (!carried || r < 0)
+                return r;
         if (!c->was_there && (c->is_obeyed || (carried & (GITORDERS_LINKS | ELSEWHERE | UNSEEN))))
                 c->is_obeyed = disarm_entry(c->folder, name) < 0;
         c->looking->n_found++;

@@ -209,7 +209,7 @@ static inline bool has_ended(int pidfd) {
 }
 
 /* Ends a session by `how`, "stop" or "kill".  The site's teardown checks that nothing is left. */
-#define UNCOMMITTED(n) "nsrun: note: " n " in the session's overlays w* not committed, and gone\n"
+#define UNCOMMITTED(n) "nsrun: note: " n " in the session's overlays w* not committed, and * gone\n"
 
 static inline void end_session(const struct site *s, const char *id, const char *how) {
         _cleanup_outcome_ struct outcome o = {0};

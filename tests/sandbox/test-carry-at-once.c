@@ -42,7 +42,7 @@ TEST_WITH(what_another_run_keeps_meanwhile_stays, repository_setup, site_teardow
         static const struct {
                 const char *script, *said, *kept;
         } cases[] = {{"git config alias.long $(printf %020000d 0)",
-                      "is kept aside: alias.first, alias.long: ",
+                      "is kept aside: alias.long: ",
                       "[alias]\n\tother = \"x\"\n[nsrun]\n\tunset = \"alias.old\"\n"
                       "[alias]\n\tfirst = \"x\"\n[alias]\n\tlong = \"00000000000\n"},
                      {"git config --unset alias.first", "",
@@ -63,7 +63,7 @@ TEST_WITH(what_another_run_keeps_meanwhile_stays, repository_setup, site_teardow
                 free(argv);
                 on_host(s, "until [ -e ready ]; do :; done", &o);
                 RUN(s, &o, "--", "sh", "-c", "git config alias.other x; git config --unset alias.old");
-                expect_in(o.err, "is kept aside: alias.first, alias.old, alias.other: ");
+                expect_in(o.err, "is kept aside: alias.old, alias.other: ");
                 on_host(s, ">go", &o);
                 finish(&running, &end);
                 expect_in(end.err, cases[i].said);

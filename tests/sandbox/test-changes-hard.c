@@ -117,7 +117,8 @@ TEST_WITH(a_killed_commit_leaves_each_path_old_or_new, NULL, NULL) {
 static void expect_failure(int r, const struct nsrun_error *err, int error, const char *path,
                            const char *what) {
         assert_int_equal(r, -error);
-        assert_int_equal(err->error, error);
+        /* What nsrun itself finds isn't the kernel's to say. */
+        assert_int_equal(err->error, error == ESTALE ? 0 : error);
         assert_string_equal(err->path, path);
         assert_string_equal(err->what, what);
 }

@@ -247,7 +247,7 @@ TEST(check_finds_mistakes_in_parts_that_this_run_does_not_need) {
                    "");
         expect_try(s, "{\"allow\": [\"example.org\"]}", "nsrun config check $NSRUN_CONFIG; echo $?",
                    "@/c.json: no mistake in it\n@/c.json: what it says of hosts counts in runs with "
-                   "--net=allow or ask alone, or with \"net\" in it\n0\n",
+                   "--net=allow or ask alone, or with \"net\": \"allow\" in it\n0\n",
                    "");
         expect_try(s, "{\"net\": \"allow\", \"allow\": [\"example.org\"]}",
                    "nsrun config check $NSRUN_CONFIG; echo $?", "@/c.json: no mistake in it\n0\n", "");

@@ -522,7 +522,7 @@ TEST(the_users_configuration_is_none_of_an_earlier_runs) {
                             *line = text_of(
                                     "nsrun: the configuration lies in a folder that an earlier run could "
                                     "write, where a command could change it: %s/nsrun/config.json; keep "
-                                    "it outside of what a command may write: read it, and copy it there",
+                                    "it outside of what a command may write",
                                     s->project),
                             *script = text_of(
                                     "mkdir nsrun; echo '{\"readable\": [\"%s\"]}' >nsrun/config.json",
@@ -549,34 +549,30 @@ TEST(the_users_configuration_is_none_of_an_earlier_runs) {
         expect_out(&o, "key\n");
 }
 
-/* One that runs in the folder around it have kept is the user's, until one did not. */
-TEST(a_configuration_that_was_kept_counts) {
+/* Nor is one file that is a link to another folder a command's to write, as long as it is the user's. */
+TEST(what_the_users_configuration_leads_to_is_not_writable) {
         const struct site *s = *state;
-        _cleanup_free_ char
-                *key = path_of(s->outside, "key"),
-                *script = text_of(
-                        "cd ../home && mkdir -p .config ../project/nsrun && ln -s ../../project/nsrun "
-                        ".config/nsrun && echo '{\"readable\": [\"%s\"]}' >.config/nsrun/config.json",
-                        s->outside);
+        _cleanup_free_ char *file = path_of(s->outside, "c.json"), *bind = text_of("%s:/c.json", file),
+                            *to = text_of("%s:/c.json:ro", file);
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_file(s->outside, "key", "key\n");
-        run_outside(s, &o, script);
+        make_file(s->outside, "c.json", "{}");
+        run_outside(
+                s, &o,
+                "mkdir -p ../home/.config/nsrun; ln -s ../../../outside/c.json ../home/.config/nsrun/config.json");
         expect_status(&o, 0);
-        /* What the home leads to is protected. */
-        AT(s, &o, "--no-config", "--", "sh", "-c", "echo >file; echo >nsrun/config.json");
-        expect_in(o.err, "what the command changed in this folder is kept aside");
-        ELSEWHERE(s, &o, "--", "cat", key);
-        expect_out(&o, "key\n");
-        run_outside(s, &o, "mv ../home/.config/nsrun ../home/.config/away");
-        expect_status(&o, 0);
-        run_inside(s, &o, "echo ' ' >>nsrun/config.json");
-        expect_status(&o, 0);
-        run_outside(s, &o, "mv ../home/.config/away ../home/.config/nsrun");
-        expect_status(&o, 0);
-        ELSEWHERE(s, &o, "--", "cat", key);
+        AT(s, &o, "--no-config", "--rw", file, "--", "true");
+        expect_line(
+                s, &o,
+                "--rw would let a command write the configuration of later runs: @root/outside/c.json; name a "
+                "folder that neither holds nor lies in @root/outside/c.json");
+        AT(s, &o, "--no-config", "--bind", bind, "--", "true");
         expect_status(&o, 125);
-        expect_in(o.err, "the configuration lies in a folder that an earlier run could write");
+        AT(s, &o, "--no-config", "--rw", s->outside, "--", "true");
+        expect_status(&o, 125);
+        expect_in(o.err, "--rw would let a command write the configuration of later runs");
+        AT(s, &o, "--no-config", "--bind", to, "--", "cat", "/c.json");
+        expect_out(&o, "{}");
 }
 
 int main(void) {

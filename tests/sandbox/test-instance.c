@@ -510,7 +510,7 @@ TEST(a_configuration_in_the_instance_is_refused) {
         expect_line(
                 s, &o,
                 "the configuration lies in a folder that an earlier run could write, where a command could "
-                "change it: @home/.nsrun/c.json; keep it outside of what a command may write: read it, and copy it there");
+                "change it: @home/.nsrun/c.json; keep it outside of what a command may write");
         make_file(s->home, "c.json", "{}");
         RUN(s, &o, "--config", beside, "--", "true");
         expect_status(&o, 0);

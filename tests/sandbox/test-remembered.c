@@ -241,7 +241,7 @@ TEST(a_file_that_nsrun_obeys_is_none_of_an_earlier_runs) {
                             *line = text_of(
                                     "nsrun: the configuration lies in a folder that an earlier run could "
                                     "write, where a command could change it: %s; keep it outside of what "
-                                    "a command may write: read it, and copy it there",
+                                    "a command may write",
                                     config);
         _cleanup_outcome_ struct outcome o = {0};
 

@@ -74,7 +74,7 @@ TEST_IN_BOTH_MODES(no_option_changes_what_a_sessions_commands_may_do) {
                 } else {
                         _cleanup_free_ char *line = text_of(
                                 "nsrun: --%s can't be given with --session: what a session's commands may do "
-                                "was decided when it was started: narrow: Operation not permitted; leave it "
+                                "was decided when it was started: narrow; leave it "
                                 "out, or start another session with it",
                                 spec->name);
 

@@ -68,7 +68,7 @@ const SINGLE = {
   enableWeakerNestedSandbox: isFlag,
   allowNestedUserNamespaces: isFlag,
   ignoreViolations: (value) => typeof value === 'object' && Object.values(value ?? {}).every(listOf(isText)),
-  mandatoryDenySearchDepth: (value) => value === undefined || (Number.isInteger(value) && value >= 1 && value <= 10),
+  mandatoryDenySearchDepth: (value) => Number.isInteger(value) && value >= 1 && value <= 10,
 };
 
 const isEmpty = (value) => value === undefined || value === false || (Array.isArray(value) && value.length === 0);
@@ -82,15 +82,19 @@ function check(config) {
   if (config === null || typeof config !== 'object') refuse('the configuration', 'is no object');
   for (const [name, required] of Object.entries(REQUIRED))
     for (const key of required) if (config[name]?.[key] === undefined) refuse(`${name}.${key}`, 'is missing');
+  // What every object has, "constructor" and its like, is no key of a table.
+  const of = (table, key) => (Object.hasOwn(table, key) ? table[key] : undefined);
   for (const [name, value] of Object.entries(config)) {
-    if (SINGLE[name] && value !== undefined && !SINGLE[name](value)) refuse(name, `${JSON.stringify(value)} is no value for it`);
-    if (OTHERS.has(name) || SINGLE[name]) continue;
+    const single = of(SINGLE, name);
+    const keys = of(KEYS, name);
+    if (single && value !== undefined && !single(value)) refuse(name, `${JSON.stringify(value)} is no value for it`);
+    if (OTHERS.has(name) || single) continue;
     if (name === 'nsrun' && typeof value === 'object') continue;
-    if (!KEYS[name] && !isEmpty(value)) refuse(name, 'nsrun has nothing for it');
-    for (const [key, one] of Object.entries(KEYS[name] ? value ?? {} : {})) {
-      if (KEYS[name][key] === undefined && !isEmpty(one)) refuse(`${name}.${key}`, 'nsrun has nothing for it');
-      if (KEYS[name][key] && one !== undefined && !KEYS[name][key](one))
-        refuse(`${name}.${key}`, `${JSON.stringify(one)} is no value for it`);
+    if (!keys && !isEmpty(value)) refuse(name, 'nsrun has nothing for it');
+    for (const [key, one] of Object.entries(keys ? value ?? {} : {})) {
+      const check = of(keys, key);
+      if (!check && !isEmpty(one)) refuse(`${name}.${key}`, 'nsrun has nothing for it');
+      if (check && one !== undefined && !check(one)) refuse(`${name}.${key}`, `${JSON.stringify(one)} is no value for it`);
     }
   }
   return structuredClone(config);

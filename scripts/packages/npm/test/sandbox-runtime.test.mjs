@@ -217,6 +217,8 @@ test('what nsrun has nothing for is refused by its name', async (t) => {
     [config({ mandatoryDenySearchDepth: 'deep' }), 'mandatoryDenySearchDepth: "deep" is no value for it'],
     [config({ mandatoryDenySearchDepth: 11 }), 'mandatoryDenySearchDepth: 11 is no value for it'],
     [config({ enableWeakerNestedSandbox: 'yes' }), 'enableWeakerNestedSandbox: "yes" is no value for it'],
+    [config({ constructor: true }), 'constructor: nsrun has nothing for it'],
+    [config({ network: JSON.parse('{"__proto__": true}') }), 'network.__proto__: nsrun has nothing for it'],
     [config({ unheardOf: true }), 'unheardOf: nsrun has nothing for it'],
   ];
   for (const [given, message] of rows) {
