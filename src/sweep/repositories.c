@@ -104,7 +104,7 @@ static bool names_work_tree(int git_dir, const char *path, const char *folder) {
 }
 
 /* What makes a git dir one, and tells nothing of whose it was. */
-static int take_plain(void *data, const struct gitconfig_entry *entry) {
+static int take_key_of_any(void *data, const struct gitconfig_entry *entry) {
         static const char *const names[] = {
                 "core.repositoryformatversion", "core.filemode", "core.bare",
                 "core.logallrefupdates",        "core.symlinks", "core.ignorecase",
@@ -129,7 +129,7 @@ static bool replace_version(const struct repositories *r, int git_dir, const cha
                 return false;
         text[n] = '\0';
         if (r->versions < 0 || !private_is_link(text, name) ||
-            gitdir_read_config(r->versions, text + strlen(PLAN_PRIVATE "/"), take_plain, &plain) < 0)
+            gitdir_read_config(r->versions, text + strlen(PLAN_PRIVATE "/"), take_key_of_any, &plain) < 0)
                 return false;
         fd = openat(git_dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
         return fd >= 0 && write_full(fd, plain.text ? plain.text : "", plain.length) >= 0 &&

@@ -41,8 +41,7 @@ TEST_WITH(whoever_writes_at_once_loses_no_key, repository_setup, site_teardown) 
 TEST_WITH(what_another_run_keeps_meanwhile_stays, repository_setup, site_teardown) {
         static const struct {
                 const char *script, *said, *kept;
-        } cases[] = {{"git config alias.long $(printf %020000d 0)",
-                      "is kept aside: alias.long: ",
+        } cases[] = {{"git config alias.long $(printf %020000d 0)", "is kept aside: alias.long: ",
                       "[alias]\n\tother = \"x\"\n[nsrun]\n\tunset = \"alias.old\"\n"
                       "[alias]\n\tfirst = \"x\"\n[alias]\n\tlong = \"00000000000\n"},
                      {"git config --unset alias.first", "",

@@ -240,7 +240,8 @@ TEST(what_is_not_committed_is_told_at_the_end) {
         SESSION(s, &o, "stop", id);
         expect_status(&o, 0);
         assert_string_equal(
-                o.err, "nsrun: note: 2 changes in the session's overlays were not committed, and are gone\n");
+                o.err,
+                "nsrun: note: 2 changes in the session's overlays were not committed, and are gone\n");
         free(TAKE_PTR(id));
         id = start_over(s, s->project);
         expect_good_join(s, id, "echo 1 >four", "");
