@@ -21,6 +21,14 @@ function linked(text,    out, name) {
         return out text
 }
 
+# What stands between two `.
+function coded(text,    n, parts, i, out) {
+        n = split(text, parts, "`")
+        for (i = 1; i <= n; i++)
+                out = out (i % 2 == 0 && i < n ? "<code>" parts[i] "</code>" : (i % 2 == 0 ? "`" : "") parts[i])
+        return out
+}
+
 function identifier(text) {
         gsub(/[^A-Za-z0-9]+/, "_", text)
         return text
@@ -28,7 +36,7 @@ function identifier(text) {
 
 function flush() {
         if (kind == "p")
-                print "<p>" linked(escape(held)) "</p>"
+                print "<p>" coded(linked(escape(held))) "</p>"
         else if (kind == "pre") {
                 sub(/\n+$/, "", held)
                 print "<pre>" linked(escape(held)) "</pre>"
