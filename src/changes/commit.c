@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "digest.h"
 #include "disk/remove_tree.h"
+#include "index.h"
 
 #define STAGE_COMMIT  ".nsrun-commit-"
 #define STAGE_DISCARD ".nsrun-discard-"
@@ -272,6 +273,13 @@ struct changes_commit {
 };
 
 /* Brings record and stage in order, after success and failure; the first error is returned. */
+/* What this commit made of it is no change of the host's. */
+static void index_remember_own(const struct changes_commit *k) {
+        for (size_t i = 0; i < k->apply.n_ops; i++)
+                if (k->apply.ops[i].is_done && streq(k->apply.ops[i].path, INDEX_PATH))
+                        index_remember(k->layer.base_fd, k->layer.record_fd);
+}
+
 static int conclude(struct changes_commit *k, int r) {
         struct apply *a = &k->apply;
         int end;
@@ -281,6 +289,7 @@ static int conclude(struct changes_commit *k, int r) {
         end = remove_stage(&k->layer, a->host, a->err);
         r = r < 0 ? r : end;
         if (a->is_commit) {
+                index_remember_own(k);
                 end = commit_remember(a);
                 if (end >= 0)
                         end = vouch(a, k->places, k->n_places, false);

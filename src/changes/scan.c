@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "file.h"
 #include "host.h"
+#include "index.h"
 #include "internal.h"
 #include "tree.h"
 
@@ -422,6 +423,12 @@ int scan_with(const struct changes_layer *layer, const struct host *host, struct
                                     : error_set(err, NSRUN_STAGE_OVERLAY, r, NULL,
                                                 "the overlay's changes can't be looked at", NULL);
         changes_sort(&s.found);
+        for (size_t i = 0; i < s.found.n; i++) {
+                struct change *c = &s.found.list[i];
+
+                if (c->has_conflict && c->kind == CHANGE_MODIFIED && streq(c->path, INDEX_PATH))
+                        c->has_conflict = !index_is_remembered(layer->base_fd, layer->record_fd);
+        }
         r = changes_pair(layer, &s.found);
         if (r < 0)
                 return error_oom(err);

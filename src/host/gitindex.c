@@ -129,10 +129,12 @@ static int parse_entries(struct index *x, uint32_t n, gitindex_found_t *found, v
         return 0;
 }
 
-int gitindex_parse(const unsigned char *text, size_t n, gitindex_found_t *found, void *data, char *shared) {
+/* Finds the hashes' size, and *ret before the first of *ret_n entries, with its name for the caller to free.
+ * *ret_link: ends_well()'s. */
+static int index_begin(const unsigned char *text, size_t n, struct index *ret, uint32_t *ret_n,
+                       const unsigned char **ret_link) {
         static const size_t hash_sizes[] = {20, 32};
         _cleanup_free_ char *name = NULL;
-        const unsigned char *link;
 
         if (n < HEADER_SIZE || memcmp(text, "DIRC", 4) != 0 || number_at(text + 4) < 2 ||
             number_at(text + 4) > 4)
@@ -140,36 +142,94 @@ int gitindex_parse(const unsigned char *text, size_t n, gitindex_found_t *found,
         name = calloc(1, n);
         if (!name)
                 return -ENOMEM;
+        *ret_n = number_at(text + 8);
         for (size_t i = 0; i < ARRAY_SIZE(hash_sizes); i++) {
-                struct index x = {.name = name,
-                                  .size = n,
-                                  .end = text + n,
-                                  .hash_size = hash_sizes[i],
-                                  .version = number_at(text + 4)};
-
-                x.at = text + HEADER_SIZE;
-                if (parse_entries(&x, number_at(text + 8), NULL, NULL) < 0 || !ends_well(&x, &link))
+                *ret = (struct index){.name = name,
+                                      .size = n,
+                                      .at = text + HEADER_SIZE,
+                                      .end = text + n,
+                                      .hash_size = hash_sizes[i],
+                                      .version = number_at(text + 4)};
+                if (parse_entries(ret, *ret_n, NULL, NULL) < 0 || !ends_well(ret, ret_link))
                         continue;
-                if (shared)
-                        *shared = '\0';
-                if (shared && link)
-                        name_shared(link, x.hash_size, shared);
-                x.at = text + HEADER_SIZE;
-                x.length = 0;
-                return parse_entries(&x, number_at(text + 8), found, data);
+                ret->at = text + HEADER_SIZE;
+                ret->length = 0;
+                TAKE_PTR(name);
+                return 0;
         }
         return -EBADMSG;
 }
 
-int gitindex_read(int git_dir, const char *name, size_t limit, gitindex_found_t *found, void *data,
-                  char *shared) {
+int gitindex_parse(const unsigned char *text, size_t n, gitindex_found_t *found, void *data, char *shared) {
+        const unsigned char *link;
+        struct index x;
+        uint32_t count;
+        int r = index_begin(text, n, &x, &count, &link);
+
+        if (r < 0)
+                return r;
+        if (shared)
+                *shared = '\0';
+        if (shared && link)
+                name_shared(link, x.hash_size, shared);
+        r = parse_entries(&x, count, found, data);
+        free(x.name);
+        return r;
+}
+
+static int digest_entries(const unsigned char *text, size_t n, unsigned char ret[SHA256_SIZE]) {
+        const unsigned char *link;
+        struct sha256 sum;
+        struct index x;
+        uint32_t count;
+        int r = index_begin(text, n, &x, &count, &link);
+
+        if (r < 0)
+                return r;
+        sha256_begin(&sum);
+        for (r = link ? -EBADMSG : 0; count > 0 && r >= 0; count--) {
+                const unsigned char *entry = x.at;
+                uint32_t mode = take_index_entry(&x);
+                size_t flags = FIXED_SIZE + x.hash_size;
+
+                if (mode == 0)
+                        r = -EBADMSG;
+                if (r < 0)
+                        break;
+                sha256_add(&sum, &mode, sizeof(mode));
+                sha256_add(&sum, entry + FIXED_SIZE,
+                           x.hash_size + (x.version >= 3 && ((uint32_t)entry[flags] << 8) & FLAG_EXTENDED
+                                                  ? 4
+                                                  : 2));
+                sha256_add(&sum, x.name, x.length + 1);
+        }
+        sha256_end(&sum, ret);
+        free(x.name);
+        return r;
+}
+
+static int read_index(int git_dir, const char *name, size_t limit, char **ret, size_t *ret_n) {
         _cleanup_close_ int fd =
                 openat(git_dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+
+        return fd < 0 ? -errno : read_bytes_fd(fd, limit, ret, ret_n);
+}
+
+int gitindex_read(int git_dir, const char *name, size_t limit, gitindex_found_t *found, void *data,
+                  char *shared) {
         _cleanup_free_ char *text = NULL;
         size_t n = 0;
-        int r = fd < 0 ? -errno : read_bytes_fd(fd, limit, &text, &n);
+        int r = read_index(git_dir, name, limit, &text, &n);
 
         if (shared)
                 *shared = '\0';
         return r < 0 ? r : gitindex_parse((const unsigned char *)text, n, found, data, shared);
+}
+
+int gitindex_digest(int git_dir, const char *name, size_t limit, unsigned char ret[SHA256_SIZE]) {
+        _cleanup_free_ char *text = NULL;
+        size_t n = 0;
+        int r = read_index(git_dir, name, limit, &text, &n);
+
+        return r < 0 ? r : digest_entries((const unsigned char *)text, n, ret);
 }

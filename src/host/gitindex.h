@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/macro.h"
+#include "base/sha256.h"
 
 enum {
         GITINDEX_SHARED_SIZE = sizeof("sharedindex.") + 2 * 32,
@@ -21,3 +22,6 @@ int gitindex_parse(const unsigned char *text, size_t n, gitindex_found_t *found,
  * file; open(2)'s. */
 int gitindex_read(int git_dir, const char *name, size_t limit, gitindex_found_t *found, void *data,
                   char *shared);
+/* What an index, read the same way, says of its paths, but for what it remembers of the files' times: `git
+ * status` writes that anew whenever it looks.  -EBADMSG: a split index, too. */
+int gitindex_digest(int git_dir, const char *name, size_t limit, unsigned char ret[SHA256_SIZE]);

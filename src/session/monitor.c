@@ -15,6 +15,7 @@
 #include "base/programs.h"
 #include "base/sys.h"
 #include "changes/changes.h"
+#include "changes/index.h"
 #include "job_keeper.h"
 #include "log.h"
 #include "net/proxy.h"
@@ -70,6 +71,18 @@ static int answer_note(nsrun_unused void *data, const struct nsrun_error *note) 
         return 0;
 }
 
+/* Of an overlay that can be committed; no command has begun. */
+static void remember_index(const struct monitor *k, const struct plan_op *op) {
+        _cleanup_close_ int base = -EBADF, layer = -EBADF;
+
+        if (!op->was_asked_for || !op->text || k->run.rundir.dir_fd < 0)
+                return;
+        base = sys_open(AT_FDCWD, op->source, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+        layer = base < 0 ? base : beneath_open(k->run.rundir.dir_fd, op->text, O_RDONLY | O_DIRECTORY, 0);
+        if (layer >= 0)
+                index_remember(base, layer);
+}
+
 /* Notes device and inode of each overlay's base and of the mounted overlay in the plan.  By them a
  * later commit recognises both, even if commands have moved folders above them.  No command has run
  * yet. */
@@ -89,6 +102,7 @@ static void identify_folders(const struct monitor *k) {
                         continue;
                 op->base_dev = st.st_dev;
                 op->base_ino = st.st_ino;
+                remember_index(k, op);
                 merged = root < 0 ? root : beneath_open(root, op->target + 1, O_PATH | O_DIRECTORY, 0);
                 if (merged < 0 || sys_fstat(merged, &st) < 0)
                         continue;

@@ -252,6 +252,47 @@ TEST(what_is_not_committed_is_told_at_the_end) {
         collect_orphans();
 }
 
+/* On the host every `git status` writes the index anew: of that nothing is lost. */
+TEST(a_host_that_looks_at_its_repository_is_no_conflict) {
+        static const char status[] = "touch c; git status -s";
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL, *staged = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        want_git();
+        outside(s,
+                "git init -q . && git config user.name J && git config user.email j@example.org && echo 1 >a && "
+                "echo 1 >b && echo 1 >c && git add . && git commit -qm first");
+        id = start_over(s, s->project);
+        await_tick();
+        expect_good_join(s, id, "echo 2 >>a; git commit -qam second; git status -s", "");
+        run_outside(s, &o, status);
+        SESSION(s, &o, "commit", id);
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+        run_outside(s, &o, "git log --format=%s; git status -s; cat a");
+        expect_out(&o, "second\nfirst\n1\n2\n");
+        /* What the commit itself put there is what is looked at from then on. */
+        await_tick();
+        run_outside(s, &o, status);
+        expect_good_join(s, id, "echo 3 >>b; git commit -qam third", "");
+        SESSION(s, &o, "commit", id);
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+        /* What is staged there would be lost. */
+        expect_good_join(s, id, "echo 4 >>b; git commit -qam fourth", "");
+        await_tick();
+        outside(s, "echo >d; git add d");
+        SESSION(s, &o, "commit", id);
+        staged = text_of(
+                "nsrun: conflict: .git/index\nnsrun: the host's side has changed since the session began, so "
+                "nothing was committed: .git/index; name the paths that you want; --force takes all, and what "
+                "the host has there is lost\n");
+        expect_status(&o, 125);
+        assert_string_equal(o.err, staged);
+        end(s, id);
+}
+
 TEST(a_commit_goes_to_the_folder_that_the_session_began_with) {
         static const char *const actions[] = {"diff", "commit", "discard"};
         const struct site *s = *state;
