@@ -165,6 +165,21 @@ static bool leads_to_the_host(const struct nsrun_plan *plan, const struct plan_o
         return normal && shows_the_host(explain_covering(plan, normal));
 }
 
+/* Where symlinks in what is exposed lead on the host; NULL: there are none, or that is exposed, too.
+ * -ENOMEM.
+ */
+static int find_led_out(const struct nsrun_plan *plan, const struct plan_op *op, const char *path,
+                        char **ret) {
+        _cleanup_free_ char *hosts = op->source ? str_concat(op->source, path + strlen(op->target), "")
+                                                : NULL,
+                            *led = NULL;
+        int r = !op->source ? -ENOENT : hosts ? path_canonical_to_be(hosts, &led) : -ENOMEM;
+
+        if (r >= 0 && !streq(led, hosts) && !shows_the_host(explain_covering(plan, led)))
+                *ret = TAKE_PTR(led);
+        return r == -ENOMEM ? r : 0;
+}
+
 /* A path that isn't inside: what of it is on the host and isn't exposed.  0 or -ENOMEM. */
 static int explain_absent(const struct nsrun_plan *plan, const char *path, bool to_write, char **ret) {
         const struct plan_op *op = explain_covering(plan, path);
@@ -174,8 +189,13 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, bool 
 
         if (op && op->kind == PLAN_SYMLINK && leads_to_the_host(plan, op, path))
                 return 0;
-        if (shows_the_host(op) || is_on_the_way(plan, path) || is_of_many(plan, path) ||
-            count_slashes(path) > DEPTH_MOST)
+        if (shows_the_host(op)) {
+                _cleanup_free_ char *led = NULL;
+
+                r = find_led_out(plan, op, path, &led);
+                return r < 0 || !led ? r : explain_absent(plan, led, to_write, ret);
+        }
+        if (is_on_the_way(plan, path) || is_of_many(plan, path) || count_slashes(path) > DEPTH_MOST)
                 return 0;
         if (path_is_beneath(path, "/dev"))
                 return explain_device(path, ret);

@@ -45,6 +45,12 @@ static const struct {
         {". %O/data", NULL, EXPOSE("%O")},
         {"cd %H/work", NULL, EXPOSE("%H/work")},
         {"cd %P && cat ../outside/data", NULL, EXPOSE("%O")},
+        /* By a symlink of the project's. */
+        {"ln -sf ../outside led; cat led/data", NULL, EXPOSE("%O")},
+        {"ln -sf %O/data one; cat one", NULL, EXPOSE("%O")},
+        {"ln -sf %H/.ssh keys; cat keys/id_ed25519", NULL,
+         "%H/.ssh is not exposed by policy, whether it exists or not: it is where keys and passwords are kept; "
+         "--ssh-agent KEY lets a key of the agent's sign, which is as much as git over ssh needs"},
         {"mkdir %O/new", NULL, WRITE("%O")},
         {"echo x >%O/new", NULL, WRITE("%O")},
         {"printf '#!%O/tool\\n' >s; chmod +x s; ./s; test -x %O/tool", NULL, EXPOSE("%O")},
