@@ -208,7 +208,7 @@ static int digest_entries(const unsigned char *text, size_t n, unsigned char ret
         return r;
 }
 
-static int read_index(int git_dir, const char *name, size_t limit, char **ret, size_t *ret_n) {
+static int index_bytes(int git_dir, const char *name, size_t limit, char **ret, size_t *ret_n) {
         _cleanup_close_ int fd =
                 openat(git_dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -219,7 +219,7 @@ int gitindex_read(int git_dir, const char *name, size_t limit, gitindex_found_t 
                   char *shared) {
         _cleanup_free_ char *text = NULL;
         size_t n = 0;
-        int r = read_index(git_dir, name, limit, &text, &n);
+        int r = index_bytes(git_dir, name, limit, &text, &n);
 
         if (shared)
                 *shared = '\0';
@@ -229,7 +229,7 @@ int gitindex_read(int git_dir, const char *name, size_t limit, gitindex_found_t 
 int gitindex_digest(int git_dir, const char *name, size_t limit, unsigned char ret[SHA256_SIZE]) {
         _cleanup_free_ char *text = NULL;
         size_t n = 0;
-        int r = read_index(git_dir, name, limit, &text, &n);
+        int r = index_bytes(git_dir, name, limit, &text, &n);
 
         return r < 0 ? r : digest_entries((const unsigned char *)text, n, ret);
 }

@@ -170,7 +170,7 @@ static void add_beginning(struct beginnings *b, const char *glob) {
                                                     << (n > 1 ? (unsigned char)glob[1] & 63U : 0);
 }
 
-static bool may_match(const struct beginnings *b, const char *name) {
+static bool may_be_meant(const struct beginnings *b, const char *name) {
         return b->seconds[(unsigned char)name[0]] >> ((unsigned char)name[1] & 63U) & 1;
 }
 
@@ -192,7 +192,7 @@ static int take_entry(void *data, nsrun_unused int folder, const struct dirent *
                 return 1;
         if (in->search->n_entries++ >= ENTRIES_MAX)
                 return -E2BIG;
-        if (!may_match(&in->beginnings, entry->d_name))
+        if (!may_be_meant(&in->beginnings, entry->d_name))
                 return 0;
         for (size_t i = 0; i < in->globs->n; i++)
                 if (component_matches(in->globs->items[i], entry->d_name)) {
