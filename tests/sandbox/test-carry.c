@@ -111,7 +111,7 @@ TEST_WITH(a_copy_of_a_repository_has_a_plain_configuration, repository_setup, si
         expect_not_in(o.out, "user");
         /* What leads elsewhere is taken for what it is. */
         RUN(s, &o, "--", "sh", "-c",
-            "mkdir copy; cp -a .git copy/; ln -sf \"$PWD/x\" /.nsrun/0-config; git config -f x a.b c");
+            "mkdir copy; cp -a .git copy/; for f in /.nsrun/*-config; do ln -sf \"$PWD/x\" $f; done; git config -f x a.b c");
         expect_in(o.err, aside);
         RUN(s, &o, "--", "sh", "-c",
             "rm -rf copy; mkdir copy; cp -a .git copy/; ln -sf /.nsrun/../etc/passwd copy/.git/config");
