@@ -12,6 +12,17 @@
 enum {
         STREAM_MOST = 1024 * 1024, /* bytes that a client hasn't taken, before notifications are left out */
         PROBE_MS = 250,            /* between comments to a client that will send no more */
+        PRIME_MS = 1000,           /* then a stream begins, so that its client can come back to it */
+        KEPT_MOST = 1024 * 1024,   /* bytes of a session's streams, for clients that come back */
+};
+
+/* An event of a stream, for a client that comes back (Last-Event-ID). */
+struct kept_event {
+        struct kept_event *next;
+        unsigned number;
+        bool is_answer;
+        size_t n;
+        char text[];
 };
 
 static time_t now_s(void) {
@@ -71,6 +82,25 @@ void http_refuse(struct evhttp_request *r, int status, const char *id, int code,
 
 /* ---------------------------------------------------------------------------- exchanges */
 
+static void drop_kept(struct exchange *e, struct kept_event **at) {
+        struct kept_event *gone = *at;
+
+        *at = gone->next;
+        e->channel->n_kept -= gone->n;
+        free(gone);
+}
+
+/* Lets go of the client. */
+static void exchange_leave(struct exchange *e) {
+        if (e->request)
+                evhttp_connection_set_closecb(evhttp_request_get_connection(e->request), NULL, NULL);
+        e->request = NULL;
+        if (e->gone)
+                event_free(TAKE_PTR(e->gone));
+        if (e->primes)
+                event_free(TAKE_PTR(e->primes));
+}
+
 static void exchange_free(struct exchange *e) {
         for (struct exchange **at = &e->channel->exchanges; *at; at = &(*at)->next)
                 if (*at == e) {
@@ -78,10 +108,9 @@ static void exchange_free(struct exchange *e) {
                         break;
                 }
         e->channel->used = now_s();
-        if (e->request)
-                evhttp_connection_set_closecb(evhttp_request_get_connection(e->request), NULL, NULL);
-        if (e->gone)
-                event_free(e->gone);
+        exchange_leave(e);
+        while (e->kept)
+                drop_kept(e, &e->kept);
         free(e->id);
         free(e->progress_token);
         free(e);
@@ -94,8 +123,7 @@ static void connection_closed(nsrun_unused struct evhttp_connection *connection,
         struct channel *c = e->channel;
 
         e->request = NULL;
-        if (e->gone)
-                event_free(TAKE_PTR(e->gone));
+        exchange_leave(e);
         if (!c->session[0] || !e->id)
                 exchange_free(e);
         if (!c->session[0])
@@ -126,17 +154,73 @@ static bool client_takes(const struct exchange *e) {
         return evbuffer_get_length(bufferevent_get_output(to)) < STREAM_MOST;
 }
 
-static void stream_send(struct exchange *e, const char *field, const char *text) {
+static void stream_write(struct exchange *e, const char *fields, const char *text) {
         struct evbuffer *event = evbuffer_new();
         struct bufferevent *to;
 
         stream_begin(e);
         to = sending_begin(e->request);
-        if (event && evbuffer_add_printf(event, "%s%s\n\n", field, text) > 0)
+        if (event && evbuffer_add_printf(event, "%s%s\n\n", fields, text) > 0)
                 evhttp_send_reply_chunk(e->request, event);
         sending_begun(to);
         if (event)
                 evbuffer_free(event);
+}
+
+static void stream_send(struct exchange *e, unsigned number, const char *text) {
+        char fields[64] = "data: ";
+
+        if (e->channel->session[0] && e->id)
+                (void)snprintf(fields, sizeof(fields), "id: %u-%u\ndata: ", e->number, number);
+        stream_write(e, fields, text);
+}
+
+/* Makes room: the oldest of what nobody waits for goes first, then the oldest answers. */
+static bool make_room(struct channel *c, size_t n) {
+        for (unsigned round = 0; round < 2 && n <= KEPT_MOST; round++)
+                while (c->n_kept + n > KEPT_MOST) {
+                        struct kept_event **at = NULL;
+                        struct exchange *of = NULL;
+
+                        for (struct exchange *e = c->exchanges; e; e = e->next)
+                                for (struct kept_event **k = &e->kept; *k; k = &(*k)->next)
+                                        if (round > 0 || !(*k)->is_answer) {
+                                                at = k;
+                                                of = e;
+                                                break;
+                                        }
+                        if (!at)
+                                break;
+                        drop_kept(of, at);
+                        if (of->is_done && !of->kept)
+                                exchange_free(of);
+                }
+        return c->n_kept + n <= KEPT_MOST;
+}
+
+/* Keeps an event of a session's stream, whose client may come back, and numbers it. */
+static unsigned stream_keep(struct exchange *e, const char *text, bool is_answer) {
+        size_t n = sizeof(struct kept_event) + strlen(text) + 1;
+        struct kept_event *event, **at = &e->kept;
+
+        e->n_events++;
+        if (!e->channel->session[0] || !e->id || !make_room(e->channel, n) || !(event = malloc(n)))
+                return e->n_events;
+        *event = (struct kept_event){.number = e->n_events, .is_answer = is_answer, .n = n};
+        strcpy(event->text, text);
+        e->channel->n_kept += n;
+        while (*at)
+                at = &(*at)->next;
+        *at = event;
+        return e->n_events;
+}
+
+/* An event without a message, by whose id the client can come back. */
+static void stream_prime(nsrun_unused evutil_socket_t fd, nsrun_unused short what, void *data) {
+        struct exchange *e = data;
+
+        if (!e->is_stream)
+                stream_send(e, 0, "");
 }
 
 /* While a request is answered evhttp doesn't read from its client.  That it sends no more may be its end, or
@@ -147,7 +231,7 @@ static void client_sends_no_more(nsrun_unused evutil_socket_t fd, short what, vo
 
         if (what & EV_TIMEOUT) {
                 if (client_takes(e))
-                        stream_send(e, ":", "");
+                        stream_write(e, ":", "");
         } else if (event_assign(e->gone, e->channel->server->base, -1, EV_PERSIST, client_sends_no_more,
                                 e) == 0)
                 (void)event_add(e->gone, &pause);
@@ -166,15 +250,20 @@ static int http_status_of(const struct exchange *e, const struct json_value *res
                                                  : HTTP_OK;
 }
 
+/* The answer, which a client that was sent an id can come back for. */
 static void exchange_end(struct exchange *e, int status, const char *text) {
         struct evhttp_request *r = e->request;
         bool is_stream = e->is_stream;
+        unsigned number = is_stream && text ? stream_keep(e, text, true) : 0;
 
         if (r && is_stream && text)
-                stream_send(e, "data: ", text);
+                stream_send(e, number, text);
         else if (r && e->tells_session)
                 add_header(r, "Mcp-Session-Id", e->channel->session);
-        exchange_free(e);
+        e->is_done = true;
+        exchange_leave(e);
+        if (!e->kept)
+                exchange_free(e);
         if (r && is_stream) {
                 struct bufferevent *to = sending_begin(r);
 
@@ -187,36 +276,95 @@ static void exchange_end(struct exchange *e, int status, const char *text) {
 
 bool channel_awaits(const struct channel *c, const char *id) {
         for (const struct exchange *e = c->exchanges; e; e = e->next)
-                if (id ? e->id && streq(e->id, id) : !e->id)
+                if (!e->is_done && (id ? e->id && streq(e->id, id) : !e->id))
                         return true;
         return false;
 }
 
-bool exchange_begin(struct channel *c, struct evhttp_request *r, const struct message *m, const char *line) {
-        const struct json_value *token = m ? json_get(json_get(m->params, "_meta"), "progressToken") : NULL;
+/* Whether anybody waits. */
+static bool channel_is_busy(const struct channel *c) {
+        const struct exchange *e = c->exchanges;
+
+        while (e && e->is_done)
+                e = e->next;
+        return e;
+}
+
+static bool exchange_watch(struct exchange *e, struct evhttp_request *r) {
         struct evhttp_connection *connection = evhttp_request_get_connection(r);
-        struct exchange *e = calloc(1, sizeof(*e));
         evutil_socket_t fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
 
+        e->gone = event_new(e->channel->server->base, fd, EV_CLOSED, client_sends_no_more, e);
+        if (!e->gone || event_add(e->gone, NULL) < 0)
+                return false;
+        e->request = r;
+        evhttp_connection_set_closecb(connection, connection_closed, e);
+        return true;
+}
+
+static void refuse_for_memory(struct evhttp_request *r, const char *id) {
+        http_refuse(r, HTTP_SERVUNAVAIL, id, MESSAGE_FAILED, "out of memory", NULL);
+}
+
+bool exchange_begin(struct channel *c, struct evhttp_request *r, const struct message *m, const char *line,
+                    bool can_come_back) {
+        static const struct timeval pause = {.tv_sec = PRIME_MS / 1000};
+        const struct json_value *token = m ? json_get(json_get(m->params, "_meta"), "progressToken") : NULL;
+        struct exchange *e = calloc(1, sizeof(*e));
+
         if (e) {
-                *e = (struct exchange){.next = c->exchanges, .channel = c, .request = r};
+                *e = (struct exchange){.next = c->exchanges, .channel = c, .number = ++c->n_streams};
                 c->exchanges = e;
-                e->gone = event_new(c->server->base, fd, EV_CLOSED, client_sends_no_more, e);
                 e->id = m ? strdup(m->id) : NULL;
                 e->progress_token = token ? json_spell(token) : NULL;
+                if (m && can_come_back)
+                        e->primes = event_new(c->server->base, -1, 0, stream_prime, e);
         }
-        if (!e || !e->gone || (m && !e->id) || event_add(e->gone, NULL) < 0) {
+        if (!e || (m && !e->id) || !exchange_watch(e, r)) {
                 if (e)
                         exchange_free(e);
-                http_refuse(r, HTTP_SERVUNAVAIL, m ? m->id : NULL, MESSAGE_FAILED, "out of memory", NULL);
+                refuse_for_memory(r, m ? m->id : NULL);
                 return false;
         }
-        evhttp_connection_set_closecb(connection, connection_closed, e);
+        if (e->primes)
+                (void)event_add(e->primes, &pause);
         e->tells_session = m && c->session[0] && streq(m->method, "initialize");
         if (m)
                 channel_send(c, line);
         else
                 stream_begin(e);
+        return true;
+}
+
+bool exchange_resume(struct channel *c, struct evhttp_request *r, const char *last_event) {
+        unsigned stream, number;
+        struct exchange *e = c->exchanges;
+        struct evhttp_request *before;
+
+        if (sscanf(last_event, "%u-%u", &stream, &number) != 2)
+                return false;
+        while (e && (e->number != stream || !e->is_stream || !e->id))
+                e = e->next;
+        if (!e)
+                return false;
+        before = e->request;
+        exchange_leave(e);
+        if (before)
+                evhttp_send_reply_end(before);
+        e->is_stream = false;
+        if (!exchange_watch(e, r)) {
+                refuse_for_memory(r, NULL);
+                e->is_stream = true;
+                return true;
+        }
+        stream_begin(e);
+        for (const struct kept_event *k = e->kept; k; k = k->next)
+                if (k->number > number)
+                        stream_send(e, k->number, k->text);
+        if (e->is_done) {
+                exchange_leave(e);
+                evhttp_send_reply_end(r);
+        }
         return true;
 }
 
@@ -245,7 +393,10 @@ void channel_free(struct channel *c) {
                 _cleanup_free_ char *text =
                         e->id ? message_error(e->id, MESSAGE_FAILED, "the server has ended", NULL) : NULL;
 
-                exchange_end(e, HTTP_SERVUNAVAIL, text);
+                if (!e->is_done)
+                        exchange_end(e, HTTP_SERVUNAVAIL, text);
+                if (e == c->exchanges)
+                        exchange_free(e);
         }
         for (struct channel **at = &s->channels; *at; at = &(*at)->next)
                 if (*at == c) {
@@ -267,6 +418,8 @@ static struct exchange *receiver_of(const struct channel *c, const struct json_v
         struct exchange *stream = NULL, *newest = NULL;
 
         for (struct exchange *e = c->exchanges; e; e = e->next) {
+                if (e->is_done)
+                        continue;
                 if (!e->id)
                         stream = e;
                 else if (!newest && e->request)
@@ -287,13 +440,18 @@ static void channel_take(struct channel *c, const char *line, size_t n) {
                 return;
         id = message_id(d.root);
         if (json_has(d.root, "method")) {
+                unsigned number;
+
                 e = receiver_of(c, d.root);
-                if (e && e->request && (id || client_takes(e)))
-                        stream_send(e, "data: ", text);
+                if (!e || (!e->request && !e->is_stream))
+                        return;
+                number = stream_keep(e, text, false);
+                if (e->request && (id || client_takes(e)))
+                        stream_send(e, number, text);
                 return;
         }
         for (e = c->exchanges; e; e = e->next)
-                if (e->id && (!id || streq(e->id, id))) {
+                if (!e->is_done && e->id && (!id || streq(e->id, id))) {
                         exchange_end(e, id ? http_status_of(e, d.root) : HTTP_SERVUNAVAIL, text);
                         break;
                 }
@@ -327,7 +485,7 @@ static bool end_a_session(struct http_server *s) {
         struct channel *oldest = NULL;
 
         for (struct channel *c = s->channels; c; c = c->next)
-                if (c->session[0] && !c->exchanges && (!oldest || c->used <= oldest->used))
+                if (c->session[0] && !channel_is_busy(c) && (!oldest || c->used <= oldest->used))
                         oldest = c;
         if (oldest)
                 channel_free(oldest);
@@ -377,7 +535,7 @@ void channels_end_idle(struct http_server *s) {
 
         for (struct channel *c = s->channels, *next; c; c = next) {
                 next = c->next;
-                if (c->session[0] && !c->exchanges && now - c->used >= HTTP_SESSION_IDLE_S)
+                if (c->session[0] && !channel_is_busy(c) && now - c->used >= HTTP_SESSION_IDLE_S)
                         channel_free(c);
         }
 }

@@ -29,9 +29,9 @@ static const char *header(struct evhttp_request *r, const char *name) {
 /* A header that is judged may be there once: a proxy in front might judge another copy of it. */
 static const char *repeated_header(struct evhttp_request *r) {
         static const char *const judged[] = {
-                "Host",          "Origin",         "Authorization",        "Content-Type",
-                "Mcp-Method",    "Mcp-Session-Id", "MCP-Protocol-Version", "Mcp-Name",
-                "Content-Length"};
+                "Host",           "Origin",         "Authorization",        "Content-Type",
+                "Mcp-Method",     "Mcp-Session-Id", "MCP-Protocol-Version", "Mcp-Name",
+                "Content-Length", "Last-Event-ID"};
 
         for (size_t i = 0; i < ARRAY_SIZE(judged); i++) {
                 const struct evkeyval *h;
@@ -196,7 +196,7 @@ static void take_stateless(struct http_server *s, struct evhttp_request *r, cons
         else if (!(c = channel_new(s, false)))
                 http_refuse(r, HTTP_SERVUNAVAIL, m->id, MESSAGE_FAILED, "too many requests are served",
                             NULL);
-        else if (!exchange_begin(c, r, m, line))
+        else if (!exchange_begin(c, r, m, line, false))
                 channel_free(c);
         reply_clear(&refusal);
 }
@@ -226,6 +226,7 @@ static void take_in_session(struct http_server *s, struct evhttp_request *r, con
         bool begins =
                 m->kind == MESSAGE_REQUEST && streq(m->method, "initialize") && !header(r, "Mcp-Session-Id");
         struct channel *c = begins ? channel_new(s, true) : session_of(s, r);
+        const char *version = header(r, "MCP-Protocol-Version");
 
         if (!c) {
                 if (begins)
@@ -239,12 +240,13 @@ static void take_in_session(struct http_server *s, struct evhttp_request *r, con
         } else if (channel_awaits(c, m->id)) {
                 http_refuse(r, HTTP_BADREQUEST, m->id, MESSAGE_BAD_REQUEST,
                             "a request of this id has no answer yet", NULL);
-        } else if (!exchange_begin(c, r, m, line) && begins) {
+        } else if (!exchange_begin(c, r, m, line, version && strcmp(version, "2025-11-25") >= 0) && begins) {
                 channel_free(c);
         }
 }
 
 static void take_get(struct http_server *s, struct evhttp_request *r) {
+        const char *last_event = header(r, "Last-Event-ID");
         struct channel *c;
 
         if (!header(r, "Mcp-Session-Id")) {
@@ -252,12 +254,12 @@ static void take_get(struct http_server *s, struct evhttp_request *r) {
                 http_answer_empty(r, HTTP_BADMETHOD);
         } else if (!accepts(r, "text/event-stream")) {
                 http_answer_empty(r, STATUS_NOT_ACCEPTABLE);
-        } else if ((c = session_of(s, r))) {
+        } else if ((c = session_of(s, r)) && !(last_event && exchange_resume(c, r, last_event))) {
                 if (channel_awaits(c, NULL))
                         http_refuse(r, 409, NULL, MESSAGE_BAD_REQUEST, "the session has a stream already",
                                     NULL);
                 else
-                        (void)exchange_begin(c, r, NULL, NULL);
+                        (void)exchange_begin(c, r, NULL, NULL, false);
         }
 }
 

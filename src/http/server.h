@@ -46,6 +46,8 @@ struct channel {
         struct exchange *exchanges;    /* the newest first */
         char session[HTTP_TOKEN_SIZE]; /* its id; "": it is for one request */
         time_t used;
+        unsigned n_streams; /* that were begun */
+        size_t n_kept;      /* bytes of their events that are kept */
         bool has_ended;
 };
 
@@ -54,9 +56,13 @@ struct exchange {
         struct exchange *next;
         struct channel *channel;
         struct evhttp_request *request; /* NULL: the client has gone */
-        struct event *gone;
-        char *id;             /* of the message, as JSON; NULL: a stream for what answers no request */
-        char *progress_token; /* as JSON; NULL: none */
+        struct event *gone, *primes;
+        unsigned number;         /* among the channel's */
+        unsigned n_events;       /* of its stream */
+        struct kept_event *kept; /* the oldest first */
+        bool is_done;            /* it is here for what is kept */
+        char *id;                /* of the message, as JSON; NULL: a stream for what answers no request */
+        char *progress_token;    /* as JSON; NULL: none */
         bool is_stream, tells_session;
 };
 
@@ -84,7 +90,10 @@ void channel_free(struct channel *c);
 void channel_send(struct channel *c, const char *line);
 /* Waits for the answer to a message, or with m NULL opens a stream.  False, for want of memory: the request
  * is answered with that. */
-bool exchange_begin(struct channel *c, struct evhttp_request *r, const struct message *m, const char *line);
+bool exchange_begin(struct channel *c, struct evhttp_request *r, const struct message *m, const char *line,
+                    bool can_come_back);
+/* Goes on with the stream of which the client has had the event of that id.  False: there is none. */
+bool exchange_resume(struct channel *c, struct evhttp_request *r, const char *last_event);
 bool channel_awaits(const struct channel *c, const char *id);
 /* Ends sessions that nobody uses. */
 void channels_end_idle(struct http_server *s);

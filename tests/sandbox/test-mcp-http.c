@@ -321,6 +321,61 @@ TEST(a_session_asks_on_the_calls_own_stream) {
         close_committed(s, &h);
 }
 
+/* A GET that goes on behind an event. */
+static int send_back(const struct http *h, const char *session, const char *last) {
+        _cleanup_free_ char *headers = text_of(
+                JSON "MCP-Protocol-Version: 2025-11-25\r\nMcp-Session-Id: %s\r\nLast-Event-ID: %s\r\n",
+                session, last);
+
+        return send_as(h, "GET", headers, "");
+}
+
+TEST(a_client_that_comes_back_gets_the_answer_that_it_has_missed) {
+        const struct site *s = *state;
+        _cleanup_free_ char *fifo = path_of(s->project, "fifo"), *session = NULL, *other = NULL,
+                            *begun = NULL, *last = NULL, *answer = NULL, *again = NULL, *after = NULL,
+                            *stream = NULL;
+        struct http h;
+        int fd, listening;
+        char *at;
+
+        assert_int_equal(mkfifo(fifo, 0666), 0);
+        assert_int_equal(chmod(fifo, 0666), 0);
+        HTTP_OPEN_PLAIN(s, &h);
+        session = begin_session(&h);
+        other = begin_session(&h);
+        fd = send_in(&h, session, "POST",
+                     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"bash\","
+                     "\"arguments\":{\"command\":\"read x <fifo; echo la${x}te\"}}}");
+        begun = receive(fd, "data: \n\n");
+        (void)close(fd);
+        at = strstr(begun, "\nid: ");
+        assert_non_null(at);
+        last = strndup(at + 5, strcspn(at + 5, "\n"));
+        fd = open(fifo, O_WRONLY | O_CLOEXEC);
+        assert_int_equal(write(fd, "\n", 1), 1);
+        (void)close(fd);
+        answer = answer_to(send_back(&h, session, last));
+        expect_in(answer, "Content-Type: text/event-stream");
+        expect_in(answer, "late\\n\\n\\nexit status: 0");
+        /* It may be lost on its way again. */
+        again = answer_to(send_back(&h, session, last));
+        expect_in(again, "late\\n\\n\\nexit status: 0");
+        at = strstr(again, "\nid: ");
+        assert_non_null(at);
+        free(last);
+        last = strndup(at + 5, strcspn(at + 5, "\n"));
+        after = answer_to(send_back(&h, session, last));
+        assert_null(strstr(after, "data:"));
+        /* It is no other session's: there it is a stream of its own. */
+        listening = send_back(&h, other, last);
+        stream = receive(listening, "\r\n\r\n");
+        expect_in(stream, "Content-Type: text/event-stream");
+        expect_answer(send_in(&h, other, "GET", ""), "409", "the session has a stream already");
+        (void)close(listening);
+        http_close(s, &h, "");
+}
+
 /* Of one process for each request, all know the questions. */
 TEST(a_question_is_answered_by_another_request_once) {
         const struct site *s = *state;
