@@ -20,7 +20,6 @@
 #include "base/sys.h"
 #include "boundary/harden.h"
 #include "build.h"
-#include "disk/exposed.h"
 #include "explain/denials.h"
 #include "report.h"
 
@@ -370,46 +369,6 @@ static int hold_child(const struct bwrap_config *config, struct nsrun_plan *plan
         return 0;
 }
 
-/* Lists the folders of the host that the command may write, for nsrun's own runs to know.  One that holds
- * nsrun's state folder is left out: bubblewrap keeps nothing from a command, which could have written
- * there whatever it liked. */
-static int list_exposed(const struct nsrun_plan *plan, const struct exposed *known, char ***ret) {
-        _cleanup_free_ char *base = NULL;
-        int r = exposed_find_base(&base, NULL);
-
-        if (r < 0)
-                return r == -ENOMEM ? r : 0;
-        r = 0;
-        for (size_t i = 0; i < plan->n_ops && r >= 0; i++) {
-                const struct plan_op *op = &plan->ops[i];
-                _cleanup_free_ char *source = NULL;
-                unsigned mode = 0;
-
-                if ((op->kind != PLAN_BIND && op->kind != PLAN_OVERLAY) || op->is_read_only ||
-                    op->is_ephemeral || !op->source || path_canonical(op->source, &source, &mode) < 0 ||
-                    !S_ISDIR(mode) || path_is_beneath(base, source) || exposed_is_known(known, source))
-                        continue;
-                r = strv_consume(ret, str_format("w %s", source));
-        }
-        return r;
-}
-
-static int remember_exposed(const struct bwrap_config *config, const struct nsrun_plan *plan) {
-        _cleanup_exposed_ struct exposed known = {0};
-        _cleanup_strv_ char **lines = NULL;
-        struct nsrun_error err = {0};
-        /* A file that may not grow is a line, and no silent end. */
-        void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
-        int r = exposed_read(&known);
-
-        if (r >= 0)
-                r = list_exposed(plan, &known, &lines);
-        if (r >= 0)
-                r = exposed_add(lines, &err);
-        (void)signal(SIGXFSZ, before);
-        return r < 0 ? fail_errno(config, "Can't write down what the sandbox may write", r) : 0;
-}
-
 static int launch(const struct bwrap_config *config, struct nsrun_plan *plan) {
         bool is_late = plan->raw->identity.is_late = takes_late_identity(config, plan);
         bool is_inspectable = wants_inspectable_reaper(config, plan);
@@ -469,7 +428,8 @@ int bwrap_run(const struct bwrap_config *config, nsrun_unused const char *progra
                 return fail_run(config, err.what);
         STRV_FOREACH (line, plan->seccomp.warnings)
                 bwrap_report(config, BWRAP_WARNING, *line);
-        r = remember_exposed(config, plan);
+        r = plan_raw_remember(plan, false, &err);
+        r = r < 0 ? fail_errno(config, "Can't write down what the sandbox may write", r) : 0;
         if (r == 0)
                 r = launch(config, plan);
         plan_free(plan);

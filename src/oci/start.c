@@ -259,8 +259,10 @@ static void start_undo(struct launch *l) {
 
 static int start_launch(struct spec *spec, struct launch *ret, struct nsrun_error *err) {
         const struct launch_params params = {.rundir_fd = -EBADF, .lock_fd = -EBADF, .terminal_fd = -1};
+        int r = plan_raw_remember(spec->plan, true, err);
 
-        int r = launch_start(spec->plan, &params, ret, err);
+        if (r >= 0)
+                r = launch_start(spec->plan, &params, ret, err);
 
         /* LeakSanitizer has to be able to look into this process, which is no container's. */
         (void)sys_prctl(PR_SET_DUMPABLE, 1, 0);

@@ -225,6 +225,8 @@ int plan_join_again(struct nsrun_plan *plan, const char *id, struct nsrun_error 
 /* Reads a joining plan's operations from the session's record, if they aren't read yet.  A launch
  * doesn't need them; the printers do. */
 int plan_load_operations(struct nsrun_plan *plan, struct nsrun_error *err);
+/* raw_exposed.c: what a raw plan's command may write is written down, before it starts. */
+int plan_raw_remember(const struct nsrun_plan *plan, bool is_container, struct nsrun_error *err);
 void plan_free(struct nsrun_plan *plan);
 /* hidden.c: which file or folder of the host is at `path` now, in the words of struct nsrun_plan's `hidden`,
  * without the mark.  Two that are the same are one.  `inode`: what the inode is said to be; 0: what it is.

@@ -9,7 +9,7 @@
 #include "faults.h"
 
 /* %1$s: the command; %2$s: further members of the whole; %3$s: of "linux"; %4$u: who root is outside; %5$s:
- * the site's folder, /mnt inside. */
+ * the project, /mnt inside. */
 static const char form[] =
         "{\"ociVersion\": \"1.0.2\", \"process\": {\"user\": {\"uid\": 0, \"gid\": 0}, \"cwd\": \"/\", \"args\": %1$s,"
         "\"env\": [\"PATH=/usr/bin:/bin\"], \"capabilities\": {\"bounding\": [\"CAP_KILL\"], \"permitted\": "
@@ -31,7 +31,7 @@ static const char *oci(void) {
 
 static void write_config(const struct site *s, const char *args, const char *more, const char *in_linux) {
         _cleanup_free_ char *text =
-                text_of(form, args, more, in_linux, (unsigned)geteuid(), s->root, (unsigned)getegid());
+                text_of(form, args, more, in_linux, (unsigned)geteuid(), s->project, (unsigned)getegid());
         _cleanup_free_ char *bundle = path_of(s->root, "bundle");
 
         if (access(bundle, F_OK) < 0)
@@ -86,7 +86,7 @@ TEST(a_container_is_what_its_configuration_says) {
 
 /* Creates a container whose command says hello by a fifo and waits at another. */
 static void create_waiting(const struct site *s) {
-        _cleanup_free_ char *hello = path_of(s->root, "hello"), *go = path_of(s->root, "go");
+        _cleanup_free_ char *hello = path_of(s->project, "hello"), *go = path_of(s->project, "go");
         _cleanup_free_ char *states = path_of(s->root, "states"), *bundle = path_of(s->root, "bundle");
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -108,7 +108,7 @@ TEST(a_created_container_waits_for_its_start) {
         _cleanup_outcome_ struct outcome early = {0}, created = {0}, again = {0}, started = {0}, twice = {0},
                                          running = {0}, inside = {0}, kill = {0}, gone = {0}, delete = {0},
                                          none = {0};
-        _cleanup_free_ char *hello = path_of(s->root, "hello"), *text = NULL;
+        _cleanup_free_ char *hello = path_of(s->project, "hello"), *text = NULL;
 
         create_waiting(s);
         OCI(s, &created, "state", "one");
@@ -215,10 +215,11 @@ TEST(hooks_run_in_their_order_with_the_state) {
                 ", \"hooks\": {\"%s\": [{\"path\": \"/bin/sh\", \"args\": [\"sh\", \"-c\", \"%s\"]}], "
                 "\"poststop\": [{\"path\": \"/bin/sh\", \"args\": [\"sh\", \"-c\", \"echo stop >>%s/order\"]}]}";
         const struct site *s = *state;
-        _cleanup_free_ char *script = text_of("cat >%s/state; echo before >>%s/order", s->root, s->root);
-        _cleanup_free_ char *good = text_of(hooks, "createRuntime", script, s->root);
-        _cleanup_free_ char *bad = text_of(hooks, "prestart", "exit 3", s->root);
-        _cleanup_free_ char *order = path_of(s->root, "order"), *file = path_of(s->root, "state");
+        _cleanup_free_ char *script =
+                text_of("cat >%s/state; echo before >>%s/order", s->project, s->project);
+        _cleanup_free_ char *good = text_of(hooks, "createRuntime", script, s->project);
+        _cleanup_free_ char *bad = text_of(hooks, "prestart", "exit 3", s->project);
+        _cleanup_free_ char *order = path_of(s->project, "order"), *file = path_of(s->project, "state");
         _cleanup_free_ char *text = NULL, *told = NULL;
         _cleanup_outcome_ struct outcome o = {0}, failed = {0};
 
@@ -316,6 +317,25 @@ TEST(a_folder_of_states_that_others_may_write_is_refused) {
         expect_status(&o, 0);
         OCI(s, &o, "run", "one");
         expect_refusal(&o, 1, exposed);
+}
+
+/* The project is /mnt. */
+TEST(what_a_container_may_write_no_later_run_believes) {
+        static const char text[] = "{\"version\": 1, \"tmpfs_size\": \"1G\"}";
+        const struct site *s = *state;
+        _cleanup_free_ char *written = path_of(s->project, "c.json"), *apart = path_of(s->root, "c.json");
+        _cleanup_outcome_ struct outcome o = {0}, refused = {0}, control = {0};
+
+        make_file(s->project, "c.json", text);
+        make_file(s->root, "c.json", text);
+        write_config(s, COMMAND("true"), "", "");
+        OCI(s, &o, "run", "one");
+        expect_status(&o, 0);
+        RUN(s, &refused, "--no-project", "--config", written, "--", "true");
+        expect_status(&refused, 125);
+        expect_in(refused.err, "in a folder that an earlier run could write");
+        RUN(s, &control, "--no-project", "--config", apart, "--", "true");
+        expect_status(&control, 0);
 }
 
 int main(void) {
