@@ -336,6 +336,12 @@ int error_cause(struct nsrun_error *err, enum nsrun_error_id id, int r, const ch
         return error_cause_with(err, id, r, path, causes[id].fix);
 }
 
+int error_looked_at(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *path,
+                    const char *what, const char *hint) {
+        return r == -ETIMEDOUT ? error_cause(err, NSRUN_ERROR_NO_ANSWER, r, path)
+                               : error_set(err, stage, r, path, what, hint);
+}
+
 const struct cause *error_find_cause(const struct nsrun_error *err) {
         return (unsigned)err->id < NSRUN_ERROR_COUNT && causes[err->id].what ? &causes[err->id] : NULL;
 }

@@ -34,5 +34,9 @@ int error_cause(struct nsrun_error *err, enum nsrun_error_id id, int r, const ch
 /* The same with another fix than the row's, or none. */
 int error_cause_with(struct nsrun_error *err, enum nsrun_error_id id, int r, const char *path,
                      const char *fix);
+/* error_set() of a path that was to be looked at: -ETIMEDOUT says that what is mounted there doesn't answer.
+ */
+int error_looked_at(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *path,
+                    const char *what, const char *hint);
 /* The row of the error's identifier; NULL: the host isn't the cause. */
 const struct cause *error_find_cause(const struct nsrun_error *err);

@@ -4,6 +4,7 @@
 #include <linux/fs.h>
 
 #include "file.h"
+#include "responds.h"
 #include "str.h"
 #include "sys.h"
 
@@ -53,13 +54,13 @@ static int name_list_sort(struct name_list_reader *r, struct name_list *l) {
 int name_list_read(const char *path, size_t most, struct name_list *ret) {
         struct name_list_reader reader = {.most = most};
         struct name_list l = {.is_canonical = true};
-        _cleanup_close_ int fd =
-                sys_openat2(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0, RESOLVE_NO_SYMLINKS);
+        const int flags = O_RDONLY | O_DIRECTORY | O_NONBLOCK;
+        _cleanup_close_ int fd = responds_open(AT_FDCWD, path, flags, RESOLVE_NO_SYMLINKS);
         int r;
 
-        if (fd < 0 && fd != -ENOENT && fd != -ENOTDIR) {
+        if (fd < 0 && fd != -ENOENT && fd != -ENOTDIR && fd != -ETIMEDOUT) {
                 l.is_canonical = false;
-                fd = sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0);
+                fd = responds_open(AT_FDCWD, path, flags, 0);
         }
         r = fd < 0 ? fd : folder_read(fd, name_list_take, &reader);
         if (r >= 0)
@@ -71,7 +72,7 @@ int name_list_read(const char *path, size_t most, struct name_list *ret) {
         }
         l.is_unknown = (r < 0 && r != -ENOENT && r != -ENOTDIR) || (reader.is_foreign && folds_case(fd));
         *ret = l;
-        return 0;
+        return r == -ETIMEDOUT ? r : 0;
 }
 
 void name_list_clear(struct name_list *l) {

@@ -5,11 +5,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "causes.h"
+#include "file.h"
 #include "path.h"
 #include "str.h"
 #include "sys.h"
@@ -32,6 +34,8 @@ static _Thread_local struct {
         int64_t until_ms;
         enum answer answer;
 } asked[8];
+
+static _Thread_local char silent[PATH_MAX]; /* who didn't answer last */
 
 static int64_t responds_now_ms(void) {
         struct timespec t;
@@ -161,16 +165,69 @@ static int wait_for_answer(int dir, const char *path) {
 
 int responds_elsewhere(int dir, const char *path) {
         enum answer answer = recall(dir, path);
+        _cleanup_free_ char *whole = NULL;
 
         if (answer == UNKNOWN) {
                 answer = wait_for_answer(dir, path) < 0 ? SILENT : ANSWERS;
                 remember(dir, path, answer);
         }
-        return answer == SILENT ? -ETIMEDOUT : 0;
+        if (answer != SILENT)
+                return 0;
+        whole = path_is_absolute(path) ? NULL : fd_name(dir);
+        (void)snprintf(silent, sizeof(silent), "%s%s%s", whole ? whole : "", whole ? "/" : "", path);
+        return -ETIMEDOUT;
+}
+
+int responds_open(int dir, const char *path, int flags, uint64_t resolve) {
+        int fd = sys_openat2(dir, path, flags, 0, resolve | RESOLVE_NO_XDEV);
+
+        if (fd == -EXDEV)
+                fd = responds_elsewhere(dir, path) < 0 ? -ETIMEDOUT
+                                                       : sys_openat2(dir, path, flags, 0, resolve);
+        return (fd == -ENOSYS || fd == -EPERM) && resolve == 0 ? sys_open(dir, path, flags, 0) : fd;
+}
+
+int responds_below(const char *top, const char *path) {
+        static _Thread_local struct {
+                uint64_t folder;
+                int64_t until_ms;
+        } last;
+        _cleanup_free_ char *folder = path_parent(path);
+        _cleanup_close_ int fd = -EBADF;
+        bool is_elsewhere = !path_is_beneath(path, top);
+        uint64_t hash = 0xcbf29ce484222325U;
+
+        if (!folder)
+                return -ENOMEM;
+        for (const char *at = folder; *at; at++)
+                hash = (hash ^ (unsigned char)*at) * 0x100000001b3U;
+        if (last.folder == hash && last.until_ms > responds_now_ms())
+                return 0;
+        for (size_t n = top[1] ? strlen(top) : 0; !is_elsewhere && folder[n];) {
+                char *end = folder + n + 1 + strcspn(folder + n + 1, "/"), next = *end;
+                unsigned mode = 0;
+                int r;
+
+                *end = '\0';
+                r = sys_look(folder, &mode, &is_elsewhere);
+                *end = next;
+                if (r < 0)
+                        return 0;
+                is_elsewhere |= S_ISLNK(mode);
+                n = (size_t)(end - folder);
+        }
+        if (is_elsewhere)
+                fd = responds_open(AT_FDCWD, folder, O_PATH, 0);
+        if (fd == -ETIMEDOUT)
+                return fd;
+        last.folder = hash;
+        last.until_ms = responds_now_ms() + LATELY_MS;
+        return 0;
 }
 
 int responds_fail(int r, const char *path, struct nsrun_error *err) {
-        return r == -ETIMEDOUT ? error_cause(err, NSRUN_ERROR_NO_ANSWER, r, path) : error_oom(err);
+        return r == -ETIMEDOUT ? error_cause(err, NSRUN_ERROR_NO_ANSWER, r, path ? path : silent)
+                               : error_oom(err);
 }
 
 int responds_in_time(int dir, const char *path, const char *shown, struct nsrun_error *err) {

@@ -14,5 +14,15 @@ int responds_in_time(int dir, const char *path, const char *shown, struct nsrun_
  * Before Linux 6.18 that open may itself wait, for what is mounted by it. */
 int responds_elsewhere(int dir, const char *path);
 
-/* Fills *err with why path_canonical_to_be() failed, and returns that. */
+/* Opens `path`, with openat2(2)'s RESOLVE_* in `resolve`; what lies on another mount if that answers:
+ * -ETIMEDOUT. */
+int responds_open(int dir, const char *path, int flags, uint64_t resolve);
+
+/* Whether every folder on the way from `top`, which answers, to `path` answers, that of `path` itself not
+ * included.  A folder costs one call that asks nobody, and what lies elsewhere as much as
+ * responds_in_time(). 0; -ETIMEDOUT; -ENOMEM. */
+int responds_below(const char *top, const char *path);
+
+/* Fills *err with why path_canonical_to_be() failed, and returns that.  NULL: the path that was asked last,
+ * and didn't answer. */
 int responds_fail(int r, const char *path, struct nsrun_error *err);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/causes.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -510,8 +511,8 @@ static int review(struct invocation *i, struct nsrun_error *err) {
                 return r;
         r = path_canonical(o->project ? o->project : ".", &start, NULL);
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_USAGE, r, o->project ? o->project : ".",
-                                 "there is no such folder", NULL);
+                return error_looked_at(err, NSRUN_STAGE_USAGE, r, o->project ? o->project : ".",
+                                       "there is no such folder", NULL);
         if (getenv("HOME"))
                 (void)path_canonical(getenv("HOME"), &home, NULL);
         r = o->project ? ((project = strdup(start)) ? 0 : -ENOMEM) : project_find(start, home, &project);

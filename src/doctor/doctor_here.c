@@ -6,7 +6,9 @@
 #include <limits.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "base/str.h"
 #include "doctor.h"
 #include "host/gitdir.h"
@@ -85,24 +87,42 @@ static void say_here_git(struct doctor *d, const struct resolved *s) {
                 doctor_add(d, "git", DOCTOR_DEGRADED, *line, NULL);
 }
 
+struct counting {
+        struct nsrun_error silent;
+        unsigned n;
+};
+
 static int count_here(void *data, nsrun_unused const struct walk_entry *entry) {
-        ++*(unsigned *)data;
+        ((struct counting *)data)->n++;
         return 0;
+}
+
+/* Once for each mount; what doesn't answer is told, and ends the count. */
+static int cross_here(void *data, int folder, const char *name) {
+        _cleanup_free_ char *shown = fd_name(folder);
+
+        return responds_in_time(folder, name, shown, &((struct counting *)data)->silent);
 }
 
 static void say_here_size(struct doctor *d, const struct resolved *s) {
         _cleanup_close_ int fd = open(s->project, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        unsigned n = 0;
-        const struct walk walk = {
-                .is_for_all = true, .entries_max = ENTRIES_MANY, .found = count_here, .data = &n};
+        struct counting c = {0};
+        const struct walk walk = {.is_for_all = true,
+                                  .entries_max = ENTRIES_MANY,
+                                  .found = count_here,
+                                  .crosses = cross_here,
+                                  .data = &c};
+        int r = fd < 0 ? -errno : walk_names(&walk, fd);
 
         if (fd < 0)
                 return;
-        if (walk_names(&walk, fd) == -E2BIG)
+        if (r == -ETIMEDOUT)
+                (void)doctor_add_error(d, "mount", DOCTOR_DEGRADED, &c.silent);
+        else if (r == -E2BIG)
                 doctor_add(d, "size", DOCTOR_OK, "more than 10000 files and folders",
                            "with --hide each is looked at, and a session's diff looks at all that changed");
         else
-                doctor_say(d, "size", "%u files", n);
+                doctor_say(d, "size", "%u files", c.n);
 }
 
 /* Below the project: the command sees them, and who serves one may be away when it looks. */

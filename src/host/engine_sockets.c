@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/name_list.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "base/str.h"
 
 enum {
@@ -126,7 +127,7 @@ static int list_present(char ***sockets, const char *home, const struct name_lis
                 path = path_join(home, home_sockets[i]);
                 if (!path)
                         return -ENOMEM;
-                if (access(path, F_OK) < 0)
+                if (responds_below(home, path) == 0 && access(path, F_OK) < 0)
                         continue;
                 r = list_followed(sockets, path);
                 if (r >= 0)
@@ -212,7 +213,7 @@ static int list_contexts(char ***sockets, char *const *environment, const char *
                 return 0;
         if (!path)
                 return -ENOMEM;
-        folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        folder = responds_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
         r = folder < 0 ? 0 : folder_read(folder, list_context, &list);
         return r == -ENOMEM ? r : 0;
 }

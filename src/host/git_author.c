@@ -9,6 +9,7 @@
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "base/str.h"
 #include "gitdir.h"
 #include "gitignore.h"
@@ -396,12 +397,12 @@ static int identity_take_entry(void *data, const struct gitconfig_entry *entry) 
 
 static int read_users_text(struct reading *c, const char *path, size_t most) {
         _cleanup_free_ char *text = NULL;
-        _cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        _cleanup_close_ int fd = responds_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
         const char *outer = c->file;
-        int outer_fd = c->file_fd, r = fd < 0 ? -errno : read_small_fd(fd, most, &text);
+        int outer_fd = c->file_fd, r = fd < 0 ? fd : read_small_fd(fd, most, &text);
 
         if (r < 0)
-                return r == -ENOMEM || r == -EBADMSG || r == -EFBIG ? r : 0;
+                return r == -ENOMEM || r == -EBADMSG || r == -EFBIG || r == -ETIMEDOUT ? r : 0;
         if (c->depth > 0)
                 c->n_bytes += strlen(text);
         c->file = path;
@@ -428,7 +429,7 @@ static int read_users_file(struct reading *c, const char *path) {
                     ? -EBADMSG
                     : read_users_text(c, path, CONFIG_MAX - c->n_bytes);
         c->is_cut |= r < 0;
-        return r == -ENOMEM ? r : 0;
+        return r == -ENOMEM || r == -ETIMEDOUT ? r : 0;
 }
 
 static int read_below(struct reading *c, const char *folder, const char *name) {

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "base/str.h"
 
 enum {
@@ -222,13 +223,17 @@ static int find_pointed(struct finding *f) {
 int gitdir_find(const char *project, struct gitdir *ret, const char **ret_why, const char **ret_hint) {
         _cleanup_gitdir_ struct gitdir dirs = {.dot_git = path_join(project, ".git")};
         struct finding f = {.project = project, .dirs = &dirs, .git_fd = -EBADF};
+        _cleanup_close_ int fd = -EBADF;
         struct stat st;
         mode_t type;
         int r;
 
         if (!dirs.dot_git)
                 return -ENOMEM;
-        type = fstatat(AT_FDCWD, dirs.dot_git, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_mode & S_IFMT : 0;
+        fd = responds_open(AT_FDCWD, dirs.dot_git, O_PATH | O_NOFOLLOW, 0);
+        if (fd == -ETIMEDOUT)
+                return fd;
+        type = fd >= 0 && fstat(fd, &st) == 0 ? st.st_mode & S_IFMT : 0;
         dirs.is_link = type == S_IFLNK;
         if (type == S_IFDIR) {
                 dirs.git_dir = strdup(dirs.dot_git);
@@ -321,13 +326,13 @@ static int walk_entry(void *data, int folder, const struct dirent *entry);
  */
 static int gitwalk_folder(struct walked *in, int parent, const char *name, bool is_start) {
         struct gitwalk *w = in->walk;
-        _cleanup_close_ int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        _cleanup_close_ int fd = responds_open(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
         int r;
 
-        if (fd < 0 && errno == EACCES && w->closed)
+        if (fd == -EACCES && w->closed)
                 fd = w->closed(w->data, parent, name);
-        else if (fd < 0)
-                fd = -errno;
+        if (fd == -ETIMEDOUT)
+                return fd;
         if (fd < 0) {
                 w->is_cut |= fd != -ENOENT && (is_start || (fd != -ENOTDIR && fd != -ELOOP));
                 return 0;

@@ -36,13 +36,13 @@ static bool is_child_of(const char *path, const char *parent) {
 
 static bool has_git(const char *folder, int *ret_r) {
         _cleanup_free_ char *dot_git = path_join(folder, ".git");
-        struct stat st;
+        _cleanup_free_ char *canonical = NULL;
+        unsigned mode = 0;
+        int r = dot_git ? path_canonical(dot_git, &canonical, &mode) : -ENOMEM;
 
-        if (!dot_git) {
-                *ret_r = -ENOMEM;
-                return false;
-        }
-        return stat(dot_git, &st) == 0 && (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode));
+        if (r == -ENOMEM)
+                *ret_r = r;
+        return r == -ETIMEDOUT || (r >= 0 && (S_ISDIR(mode) || S_ISREG(mode)));
 }
 
 bool project_has_git(const char *folder) {

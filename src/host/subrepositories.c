@@ -92,6 +92,8 @@ static int take_top_entry(void *data, int folder, const struct dirent *entry) {
         (void)snprintf(path, sizeof(path), "%s/.git", entry->d_name);
         fd = sys_openat2(folder, path, O_PATH | O_NOFOLLOW, 0, RESOLVE_NO_XDEV);
         r = fd == -EXDEV && s->places->crosses ? s->places->crosses(s->places->data, entry->d_name) : 0;
+        if (r >= 0 && fd == -EXDEV && s->places->crosses)
+                r = s->places->crosses(s->places->data, path);
         if (r < 0)
                 return r;
         if (fd >= 0 || (fd != -ENOENT && nested_has(folder, path)))

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/name_list.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "base/str.h"
 #include "glob.h"
 
@@ -81,7 +82,7 @@ static int may_exist(struct walk *w, const char *below, struct listed_place *ret
                         r = path ? name_list_read(path, NAME_LIST_USUAL, &w->lists[i]) : -ENOMEM;
                         w->is_listed[i] = true;
                 }
-                if (r < 0)
+                if (r == -ENOMEM)
                         return r;
                 list = i == 0 && w->host->home_names ? w->host->home_names : &w->lists[i];
                 type = name_list_find(list, name, length);
@@ -109,21 +110,23 @@ static int holds(const char *path, const char *glob, size_t length) {
         char *globs[] = {copy, NULL};
         _cleanup_close_ int fd = -EBADF;
         bool is_held = false;
-        struct stat st;
 
         if (!copy)
                 return -ENOMEM;
         if (!strchr(copy, '*')) {
                 name = path_join(path, copy);
+                fd = name ? responds_open(AT_FDCWD, name, O_PATH | O_NOFOLLOW, 0) : -ENOMEM;
                 /* Any other error than these two leaves open whether the file exists. */
-                return !name ? -ENOMEM : lstat(name, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
+                return fd == -ENOMEM || fd == -ETIMEDOUT ? fd : fd != -ENOENT && fd != -ENOTDIR;
         }
-        fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        return fd < 0 ||
-               glob_find(fd, globs,
-                         &(struct glob_search){
-                                 .found = stop_at_first, .wants_type = true, .data = &is_held}) < 0 ||
-               is_held;
+        fd = responds_open(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0);
+        return fd == -ETIMEDOUT ? fd
+                                : fd < 0 ||
+                                          glob_find(fd, globs,
+                                                    &(struct glob_search){.found = stop_at_first,
+                                                                          .wants_type = true,
+                                                                          .data = &is_held}) < 0 ||
+                                          is_held;
 }
 
 static int tell_place(const struct walk *w, const char *path, enum toolchain_state state,
@@ -182,13 +185,15 @@ static int look_at(struct walk *w, const char *path, const struct listed_place *
         int r = 0;
 
         w->is_canonical = known->is_in_canonical && (known->type == DT_DIR || known->type == DT_REG);
-        if (w->is_canonical)
-                return tell_present(w, path, mode);
-        r = known->is_in_canonical ? path_canonical_in(path, &canonical, &mode)
-                                   : path_canonical(path, &canonical, &mode);
-        w->is_canonical = r >= 0 && streq(canonical, path);
-        if (r >= 0)
-                return tell_present(w, path, mode);
+        if (!w->is_canonical) {
+                r = known->is_in_canonical ? responds_below(w->host->home, path) : 0;
+                if (r >= 0)
+                        r = known->is_in_canonical ? path_canonical_in(path, &canonical, &mode)
+                                                   : path_canonical(path, &canonical, &mode);
+                w->is_canonical = r >= 0 && streq(canonical, path);
+        }
+        if (r >= 0 && (r = tell_present(w, path, mode)) != -ETIMEDOUT)
+                return r;
         if (r == -ENOENT || r == -ENOTDIR)
                 return is_promised(w, path) ? tell_place(w, path, TOOLCHAIN_NOWHERE, NULL) : 0;
         if (r == -ENOMEM)
@@ -208,6 +213,8 @@ static int look_at_matches(struct walk *w, const char *path) {
         _cleanup_free_ char *folder = path_parent(path);
         int r = folder ? name_list_read(folder, MATCHED_MOST, &names) : -ENOMEM;
 
+        if (r == -ETIMEDOUT)
+                return tell_place(w, folder, TOOLCHAIN_SILENT, NULL);
         for (size_t i = 0; i < names.n && r == 0; i++) {
                 _cleanup_free_ char *match = NULL;
 

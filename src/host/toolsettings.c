@@ -11,6 +11,7 @@
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/responds.h"
 
 enum {
         FILE_MOST = 256 << 10,
@@ -461,6 +462,8 @@ static int read_users_own(const char *home, const char *path, char **ret) {
         _cleanup_close_ int top = -EBADF, fd = -EBADF;
         struct stat st;
 
+        if (responds_below(home, path) == -ETIMEDOUT)
+                return -ETIMEDOUT;
         /* Every run asks for each, and most aren't there. */
         if (access(path, F_OK) < 0 && errno == ENOENT)
                 return -ENOENT;
@@ -484,7 +487,7 @@ int toolsettings_read(const struct toolsettings_file *file, const char *home, co
         if (r >= 0)
                 r = file->reader(text, &to);
         if (r < 0)
-                return r == -ENOMEM ? r : 0;
+                return r == -ENOMEM || r == -ETIMEDOUT ? r : 0;
         if (to.length == 0 && !to.has_failed)
                 return 0;
         *ret = strbuf_finish(&to);

@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/array.h"
+#include "base/causes.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/sys.h"
@@ -139,8 +140,8 @@ static int mounts_add_bind(struct nsrun_plan *plan, const struct mount_asked *m,
         int r = path ? path_canonical(path, &source, NULL) : -ENOMEM;
 
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_POLICY, r, path, "the source of a mount can't be found",
-                                 NULL);
+                return error_looked_at(err, NSRUN_STAGE_POLICY, r, path,
+                                       "the source of a mount can't be found", NULL);
         if (plan->raw->setup.is_private && (m->flags & MS_SLAVE))
                 return fields_refuse(err, "a slave mount without linux.rootfsPropagation slave", NULL);
         if (m->data.length > 0)
@@ -358,8 +359,8 @@ static int mounts_find_root(const struct json_value *config, const char *bundle,
         r = whole ? path_canonical(whole, ret, &mode) : -ENOMEM;
         if (r >= 0 && !S_ISDIR(mode))
                 r = -ENOTDIR;
-        return r < 0 ? error_set(err, NSRUN_STAGE_POLICY, r, whole, "the container's root can't be found",
-                                 NULL)
+        return r < 0 ? error_looked_at(err, NSRUN_STAGE_POLICY, r, whole,
+                                       "the container's root can't be found", NULL)
                      : 0;
 }
 

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <sys/stat.h>
 
+#include "base/causes.h"
 #include "base/sys.h"
 #include "disk/exposed.h"
 #include "disk/rundir.h"
@@ -82,8 +83,10 @@ static int verify_ground(const struct verifying *v, const struct plan_op *op, co
         const struct nsrun_plan *plan = v->plan;
         bool is_of_host = ground && ((ground->kind == PLAN_BIND && !ground->is_device) ||
                                      ground->kind == PLAN_OVERLAY);
-        bool is_in_proc = ground && ground->kind == PLAN_PROC &&
-                          (op->kind == PLAN_COVER || op->kind == PLAN_HIDE || op->is_device);
+        bool is_in_proc =
+                ground &&
+                (ground->kind == PLAN_PROC || (ground->kind == PLAN_COVER && op->kind == PLAN_HIDE)) &&
+                (op->kind == PLAN_COVER || op->kind == PLAN_HIDE || op->is_device);
         bool is_made = op->kind == PLAN_DIR || op->kind == PLAN_FILE || op->kind == PLAN_SYMLINK ||
                        op->makes_target;
 
@@ -330,6 +333,8 @@ static int verify_proc(const struct verifying *v) {
         static const char *const of_root[] = {
                 "/proc/acpi", "/proc/fs",       "/proc/kcore",      "/proc/keys",        "/proc/kpageflags",
                 "/proc/scsi", "/proc/slabinfo", "/proc/timer_list", "/proc/vmallocinfo", NULL};
+        static const char *const keys[] = {"/proc/sys/net/ipv4/tcp_fastopen_key", "/proc/sys/net/ipv6/conf",
+                                           NULL};
         const struct nsrun_plan *plan = v->plan;
         const struct plan_op *proc = seen_at(v, "/proc");
         const struct seccomp_shipped *shipped;
@@ -356,6 +361,10 @@ static int verify_proc(const struct verifying *v) {
         for (const char *const *path = of_root; *path && !is_part && plan->host_uid == 0; path++)
                 if (seen_at(v, *path) == proc && access(*path, F_OK) == 0)
                         return verify_fail(v, proc, "tells root of the whole machine");
+        for (const char *const *path = keys;
+             *path && !is_part && plan->host_uid == 0 && plan->net == POLICY_NET_HOST; path++)
+                if (seen_at(v, *path)->kind != PLAN_HIDE && access(*path, F_OK) == 0)
+                        return verify_fail(v, proc, "tells root the keys of the host's network");
         return 0;
 }
 
@@ -411,7 +420,8 @@ static int find_own_places(struct verifying *v) {
 
         /* Where this can be had, so can the others. */
         if (r == -EMFILE || r == -ENFILE || r == -ENOMEM)
-                return error_set(v->err, NSRUN_STAGE_PLAN, r, home, "the home can't be looked at", NULL);
+                return error_looked_at(v->err, NSRUN_STAGE_PLAN, r, home, "the home can't be looked at",
+                                       NULL);
         /* Where the root is somebody's home, it can't be told from the system's. */
         if (canonical && is_plain_path(canonical))
                 v->homes[0] = TAKE_PTR(canonical);

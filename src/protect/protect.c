@@ -7,6 +7,7 @@
 
 #include "base/beneath.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "host/subrepositories.h"
 #include "protect_find.h"
 #include "protect_git.h"
@@ -212,8 +213,8 @@ int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
         size_t n = s->files.n_rules;
         int r = is_strict ? strict_check(s, err) : 0;
 
-        if (r >= 0 && protect_home_targets(s, &targets) < 0)
-                r = error_oom(err);
+        if (r >= 0 && (r = protect_home_targets(s, &targets)) < 0)
+                r = responds_fail(r, NULL, err);
         for (size_t i = 0; i < n && r >= 0; i++)
                 if (protect_is_writable(s, &s->files.rules[i]))
                         r = protect_open(&all, &s->files.rules[i], protect_folder);

@@ -85,6 +85,10 @@ static int protect_worktree(void *data, const char *name, const struct stat *st)
         return r < 0 ? r : protect_modules(dirs->protecting, modules, 0);
 }
 
+static int git_dirs_cross(void *data, const char *name) {
+        return protect_crosses(((struct git_dirs *)data)->protecting, name);
+}
+
 static int each_below(struct git_dirs *dirs, const char *folder,
                       int (*found)(void *data, const char *name, const struct stat *st)) {
         _cleanup_free_ char *all = glob_join(folder, "*");
@@ -93,6 +97,7 @@ static int each_below(struct git_dirs *dirs, const char *folder,
         return all ? glob_find(dirs->protecting->fd, globs,
                                &(struct glob_search){.found = found,
                                                      .closed = protect_leave_closed,
+                                                     .crosses = git_dirs_cross,
                                                      .wants_type = true,
                                                      .data = dirs})
                    : -ENOMEM;
@@ -126,6 +131,9 @@ static int protect_module(void *data, const char *name, const struct stat *st) {
                 return -ENOMEM;
         if (!S_ISDIR(st->st_mode))
                 return 0;
+        r = responds_in_time(p->fd, name, p->path, p->err);
+        if (r < 0)
+                return r;
         if (!is_git_dir_at(p->fd, name))
                 return protect_modules(p, folder, dirs->depth + 1);
         if (++*p->n_repositories > PROTECT_REPOSITORIES_MAX)
@@ -212,6 +220,9 @@ static int protect_dot_git(struct protecting *p) {
                 return r;
         if (p->is_git_dir)
                 return protect_is_left_open(p, "") ? 0 : protect_bare(p);
+        r = is_project ? 0 : responds_in_time(p->fd, ".git", p->path, p->err);
+        if (r < 0)
+                return r;
         if (fstatat(p->fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return nested_is_bare(p->fd) ? protect_bare(p) : 0;
         /* A worktree's or a submodule's, outside: git.c has exposed it. */
@@ -530,5 +541,5 @@ int protect_list_links(struct resolved *s, struct nsrun_error *err) {
                 if (r >= 0)
                         r = gitwalk(&w, AT_FDCWD, *path, *path, true);
         s->protection.links_are_cut = w.is_cut || l.n > LINKS_MAX;
-        return r < 0 ? error_oom(err) : 0;
+        return r < 0 ? responds_fail(r, NULL, err) : 0;
 }

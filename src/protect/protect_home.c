@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "base/responds.h"
 #include "policy/withheld.h"
 
 enum {
@@ -216,11 +217,11 @@ static bool is_of_programs(const struct resolved *s, const char *path) {
 static int take_home_link(const struct home_walk *w, const char *folder, const char *path) {
         _cleanup_free_ char *said = NULL;
         char text[PATH_MAX];
-        ssize_t n = readlink(path, text, sizeof(text) - 1);
-        int r;
+        int r = responds_below(w->resolved->home, path);
+        ssize_t n = r < 0 ? r : readlink(path, text, sizeof(text) - 1);
 
         if (n <= 0)
-                return 0;
+                return r;
         text[n] = '\0';
         said = path_join(folder, text);
         r = said ? protect_take_target(w->resolved, said, w->ret) : -ENOMEM;

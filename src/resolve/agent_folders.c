@@ -3,11 +3,13 @@
  * one of nsrun's own: an option or a configuration that names the same folder decides. */
 #include "steps.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/path.h"
 #include "base/responds.h"
+#include "base/sys.h"
 #include "policy/agents.h"
 #include "policy/refusal.h"
 #include "policy/withheld.h"
@@ -196,7 +198,8 @@ static int add_places_there(struct resolved *s, const struct agent_entry *but, s
                 for (; folder && folder->path && r >= 0; folder++) {
                         _cleanup_free_ char *around = NULL;
                         size_t n = strcspn(folder->path, "/");
-                        struct stat st;
+                        unsigned mode = 0;
+                        bool is_mount = false;
 
                         if (strchr("~/", folder->path[0]) || folder->access != POLICY_RW ||
                             (but && streq(but->name, agent_entries[i].entry.name)))
@@ -205,8 +208,10 @@ static int add_places_there(struct resolved *s, const struct agent_entry *but, s
                                 around = NULL;
                                 return error_oom(err);
                         }
-                        if (lstat(around, &st) == 0 && S_ISDIR(st.st_mode) &&
-                            access(around, W_OK | X_OK) == 0)
+                        if (sys_look(around, &mode, &is_mount) < 0 || !S_ISDIR(mode))
+                                continue;
+                        r = is_mount ? responds_in_time(AT_FDCWD, around, NULL, err) : 0;
+                        if (r >= 0 && access(around, W_OK | X_OK) == 0)
                                 r = agent_add_place(s, folder, err);
                 }
         }

@@ -10,6 +10,7 @@
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "host/git_author.h"
 #include "host/gitdir.h"
 #include "policy/refusal.h"
@@ -59,8 +60,8 @@ int git_add_rules(struct resolved *s, struct nsrun_error *err) {
         r = gitdir_find(s->project, &dirs, &why, &hint);
         if (r == -EPERM && !is_exposed(s, dirs.git_dir))
                 return refuse_git_dir(&dirs, why, hint, err);
-        if (r == -ENOMEM)
-                return error_oom(err);
+        if (r == -ENOMEM || r == -ETIMEDOUT)
+                return responds_fail(r, NULL, err);
         if (r == 0)
                 return 0;
         if (r > 0)
@@ -107,7 +108,7 @@ int git_find_identity(const struct resolved *s, struct resolved_git *git, struct
                                      "include fewer files, and have fewer keys with a program",
                                      "git's configuration names more than nsrun can protect");
         if (r < 0 || !s->project || p->clean_env || (p->has_workspace && !is_wanted(s)))
-                return r < 0 ? error_oom(err) : 0;
+                return r < 0 ? responds_fail(r, NULL, err) : 0;
         if (p->has_workspace)
                 return p->is_env_explicit || strv_copy(p->workspace_env, &git->identity) >= 0
                                ? 0
@@ -195,17 +196,18 @@ static int take_worktree(void *data, int folder, const struct dirent *entry) {
 static int list_worktrees(struct listing_worktrees *l, const char *git_dir, struct nsrun_error *err) {
         _cleanup_free_ char *folder = path_join(git_dir, "worktrees");
         _cleanup_close_ int fd =
-                folder ? open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -EBADF;
-        int r;
+                folder ? responds_open(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0) : -EBADF;
+        int r = fd == -ETIMEDOUT ? fd : 0;
 
         l->folder = folder;
-        r = !folder ? -ENOMEM : fd < 0 ? 0 : folder_read(fd, take_worktree, l);
+        if (r >= 0)
+                r = !folder ? -ENOMEM : fd < 0 ? 0 : folder_read(fd, take_worktree, l);
         return r == -E2BIG
                        ? policy_refuse(err, folder, "remove those that are gone: git worktree prune",
                                        "there are too many linked worktrees for all to be kept from looking "
                                        "deleted inside")
-               : r == -ENOMEM ? error_oom(err)
-                              : 0;
+               : r == -ENOMEM || r == -ETIMEDOUT ? responds_fail(r, folder, err)
+                                                 : 0;
 }
 
 int git_find_worktrees(struct resolved *s, struct nsrun_error *err) {

@@ -80,11 +80,9 @@ static int resolve_file(const struct resolved *s, char **ret, struct nsrun_error
 
         if (r == -ENOENT || r == -ENOTDIR || r == -EACCES)
                 return refuse_missing_file(named, err);
-        if (r == -ETIMEDOUT)
-                return error_cause(err, NSRUN_ERROR_NO_ANSWER, r, named);
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_POLICY, r, named, "the seccomp policy can't be read",
-                                 NULL);
+                return error_looked_at(err, NSRUN_STAGE_POLICY, r, named, "the seccomp policy can't be read",
+                                       NULL);
         spelled = resolve_spelling(s, named);
         if (!spelled)
                 return error_oom(err);

@@ -61,7 +61,7 @@ static int refuse_config_folders(const struct resolved *s, struct nsrun_error *e
         if (r >= 0)
                 r = path_canonical_to_be(file, &place);
         if (r < 0)
-                return responds_fail(r, parent, err);
+                return responds_fail(r, NULL, err);
         r = rules_judge(s, refuse_config_root, folder, err);
         /* It may be a link that leads elsewhere. */
         return r < 0 || path_is_beneath(place, folder) ? r : rules_judge(s, refuse_config_root, place, err);

@@ -66,13 +66,12 @@ static int resolve_tmp(struct resolved *s, struct nsrun_error *err) {
                 return 0;
         *rule = (struct resolved_rule){.access = POLICY_RW, .option = "--tmp"};
         r = path_canonical(p->tmp, &rule->source, &mode);
-        if (r == -ETIMEDOUT)
-                return error_cause(err, NSRUN_ERROR_NO_ANSWER, r, p->tmp);
         if (r == 0 && (mode & S_IFMT) != S_IFDIR)
                 r = -ENOTDIR;
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_POLICY, r, p->tmp, "the folder of --tmp can't be opened",
-                                 "create it first, or use --tmp=tmpfs");
+                return error_looked_at(err, NSRUN_STAGE_POLICY, r, p->tmp,
+                                       "the folder of --tmp can't be opened",
+                                       "create it first, or use --tmp=tmpfs");
         if (!streq(p->tmp, rule->source) && !(rule->spelled = resolve_spelling(s, p->tmp)))
                 return error_oom(err);
         r = refuse_source(rule, s->sockets, err);
@@ -535,7 +534,13 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
                 r = home_guard(s);
         if (r < 0)
                 return responds_fail(r, environment_get(inherited, "HOME"), err);
-        if (exposed_read(&s->known) < 0 || own_folders_find(s) < 0 ||
+        if (own_folders_find(s) < 0)
+                return error_oom(err);
+        for (size_t i = 0; i < OWN_FOLDERS && r >= 0; i++)
+                r = s->own[i] ? responds_in_time(AT_FDCWD, s->own[i], NULL, err) : 0;
+        if (r < 0)
+                return r;
+        if (exposed_read(&s->known) < 0 ||
             (s->home && name_list_read(s->home, NAME_LIST_USUAL, &s->home_names) < 0) ||
             sockets_list(inherited, s->home, &s->home_names, &s->sockets) < 0)
                 return error_oom(err);

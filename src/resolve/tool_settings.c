@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "host/toolsettings.h"
 #include "policy/secret_values.h"
 #include "policy/withheld.h"
@@ -68,12 +69,12 @@ static int add_settings(const struct resolved *s, struct resolved_tools *tools,
 
 int settings_resolve(const struct resolved *s, struct resolved_tools *tools, struct nsrun_error *err) {
         const struct nsrun_policy *p = s->policy;
+        int r = 0;
 
         if (!s->home || p->clean_env || p->has_workspace)
                 return 0;
-        for (size_t i = 0; i < n_toolsettings_files; i++)
-                if ((!toolsettings_files[i].is_of_ssh || p->grants & (1U << GRANT_SSH_AGENT)) &&
-                    add_settings(s, tools, &toolsettings_files[i]) < 0)
-                        return error_oom(err);
-        return 0;
+        for (size_t i = 0; i < n_toolsettings_files && r >= 0; i++)
+                if (!toolsettings_files[i].is_of_ssh || p->grants & (1U << GRANT_SSH_AGENT))
+                        r = add_settings(s, tools, &toolsettings_files[i]);
+        return r < 0 ? responds_fail(r, NULL, err) : 0;
 }

@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "base/path.h"
 #include "base/programs.h"
+#include "base/responds.h"
 #include "base/sys.h"
 #include "changes/changes.h"
 #include "changes/index.h"
@@ -72,13 +73,12 @@ static int answer_note(nsrun_unused void *data, const struct nsrun_error *note) 
 }
 
 /* Of an overlay that can be committed; no command has begun. */
-static void remember_index(const struct monitor *k, const struct plan_op *op) {
-        _cleanup_close_ int base = -EBADF, layer = -EBADF;
+static void remember_index(const struct monitor *k, const struct plan_op *op, int base) {
+        _cleanup_close_ int layer = -EBADF;
 
         if (!op->was_asked_for || !op->text || k->run.rundir.dir_fd < 0)
                 return;
-        base = sys_open(AT_FDCWD, op->source, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-        layer = base < 0 ? base : beneath_open(k->run.rundir.dir_fd, op->text, O_RDONLY | O_DIRECTORY, 0);
+        layer = beneath_open(k->run.rundir.dir_fd, op->text, O_RDONLY | O_DIRECTORY, 0);
         if (layer >= 0)
                 index_remember(base, layer);
 }
@@ -95,14 +95,16 @@ static void identify_folders(const struct monitor *k) {
         root = sys_open(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0);
         for (size_t i = 0; i < plan->n_ops; i++) {
                 struct plan_op *op = &plan->ops[i];
-                _cleanup_close_ int merged = -EBADF;
+                _cleanup_close_ int base = -EBADF, merged = -EBADF;
                 struct stat st;
 
-                if (op->kind != PLAN_OVERLAY || stat(op->source, &st) < 0)
+                if (op->kind == PLAN_OVERLAY)
+                        base = responds_open(AT_FDCWD, op->source, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+                if (base < 0 || sys_fstat(base, &st) < 0)
                         continue;
                 op->base_dev = st.st_dev;
                 op->base_ino = st.st_ino;
-                remember_index(k, op);
+                remember_index(k, op, base);
                 merged = root < 0 ? root : beneath_open(root, op->target + 1, O_PATH | O_DIRECTORY, 0);
                 if (merged < 0 || sys_fstat(merged, &st) < 0)
                         continue;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/causes.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -73,7 +74,8 @@ static int find_project(const char *project, char **ret, struct nsrun_error *err
         if (r == 0 && !S_ISDIR(mode))
                 r = -ENOTDIR;
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_POLICY, r, project, "the project can't be opened", NULL);
+                return error_looked_at(err, NSRUN_STAGE_POLICY, r, project, "the project can't be opened",
+                                       NULL);
         *ret = TAKE_PTR(path);
         return 0;
 }
@@ -112,7 +114,7 @@ int workspace_add_bind(struct workspace *w, enum workspace_access access, const 
         int r = path_canonical(given, &path, NULL);
 
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_POLICY, r, given, "the root can't be opened", NULL);
+                return error_looked_at(err, NSRUN_STAGE_POLICY, r, given, "the root can't be opened", NULL);
         why = access == WORKSPACE_WRITE ? writable_denied(path) : NULL;
         if (why)
                 return roots_refuse(path, "writable", why, err);
@@ -168,8 +170,8 @@ int workspace_set_temp(struct workspace *w, const char *given, bool alias_tmp, s
         if (r == 0 && !S_ISDIR(mode))
                 r = -ENOTDIR;
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_POLICY, r, given, "the folder for /tmp can't be opened",
-                                 NULL);
+                return error_looked_at(err, NSRUN_STAGE_POLICY, r, given,
+                                       "the folder for /tmp can't be opened", NULL);
         r = reach_check("the folder for /tmp", given, path, NULL, err);
         if (r >= 0)
                 r = workspace_add_root(w, WORKSPACE_WRITE, path, err);

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Folders as hosts have them: on mounts that never answer, with more in them than can be looked at, and, for
  * root, another user's. */
+#include <linux/fuse.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+
 #include "host.h"
 
 /* Where in the site a mount lies that never answers, which variable names it, and the option that does. */
@@ -74,6 +81,281 @@ TEST(a_file_on_a_mount_that_never_answers_is_named) {
                 expect_not_in(o.err, "doesn't answer");
                 run_on(s, stage_mounted, &host, "silent:net", OPTIONS(options[i], file), "echo fine", &o);
                 expect_host_refusal(&o, 125, line);
+        }
+}
+
+/* ------------------------------------------------- a mount with a server, which may fall silent */
+
+/* What is mounted at a place of the host's, and how its server answers. */
+struct served {
+        const struct site *site;
+        const char *place, *at; /* in the site, and on the host */
+        bool is_mute;           /* reads what it is asked, and says nothing: who asked can't be killed */
+        bool is_still;          /* doesn't even read */
+        pid_t *first;           /* who asked first, in memory that the server shares */
+        pid_t *nsrun;
+};
+
+static void reply(int fd, const struct fuse_in_header *in, int error, const void *data, size_t n) {
+        struct fuse_out_header out = {(uint32_t)(sizeof(out) + n), error, in->unique};
+        struct iovec parts[] = {{&out, sizeof(out)}, {(void *)(uintptr_t)data, n}};
+
+        (void)!writev(fd, parts, n > 0 ? 2 : 1);
+}
+
+/* An empty folder. */
+static void answer_as_empty(int fd, const struct fuse_in_header *in) {
+        const struct fuse_attr_out folder = {
+                .attr = {.ino = 1, .mode = S_IFDIR | 0755, .nlink = 2, .blksize = 4096}};
+        const struct fuse_init_out hello = {.major = FUSE_KERNEL_VERSION, .minor = 31, .max_write = 4096};
+        const struct fuse_open_out opened = {.fh = 1};
+        const struct fuse_statfs_out size = {.st = {.bsize = 4096, .namelen = 255}};
+
+        switch (in->opcode) {
+        case FUSE_INIT:
+                reply(fd, in, 0, &hello, sizeof(hello));
+                return;
+        case FUSE_GETATTR:
+                reply(fd, in, 0, &folder, sizeof(folder));
+                return;
+        case FUSE_OPENDIR:
+                reply(fd, in, 0, &opened, sizeof(opened));
+                return;
+        case FUSE_STATFS:
+                reply(fd, in, 0, &size, sizeof(size));
+                return;
+        case FUSE_READDIR:
+        case FUSE_RELEASEDIR:
+        case FUSE_ACCESS:
+                reply(fd, in, 0, NULL, 0);
+                return;
+        case FUSE_LOOKUP:
+                reply(fd, in, -ENOENT, NULL, 0);
+                return;
+        case FUSE_FORGET:
+        case FUSE_BATCH_FORGET:
+        case FUSE_INTERRUPT:
+                return;
+        default:
+                reply(fd, in, -ENOSYS, NULL, 0);
+        }
+}
+
+_Noreturn static void serve(int fd, const struct served *s) {
+        static union {
+                struct fuse_in_header in;
+                char bytes[FUSE_MIN_READ_BUFFER + 4096];
+        } asked;
+
+        /* It ends with what is to become nsrun, and holds nothing open that somebody waits for the end of.
+         */
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || dup2(fd, 0) < 0 ||
+            syscall(SYS_close_range, 1, ~0U, 0) < 0)
+                _exit(1);
+        for (;;) {
+                ssize_t n = read(0, &asked, sizeof(asked));
+
+                if (n < (ssize_t)sizeof(asked.in) && errno != EINTR && errno != ENOENT)
+                        _exit(0);
+                if (n < (ssize_t)sizeof(asked.in))
+                        continue;
+                if (asked.in.opcode != FUSE_INIT && asked.in.pid != 0 && *s->first == 0)
+                        *s->first = (pid_t)asked.in.pid;
+                if (asked.in.opcode == FUSE_INIT || !s->is_mute)
+                        answer_as_empty(0, &asked.in);
+                if (s->is_still)
+                        (void)raise(SIGSTOP);
+        }
+}
+
+static void stage_served(void *data) {
+        const struct served *s = data;
+        int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+        char options[64];
+
+        if (fd < 0 || unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+                stage_fail("a private tree");
+        (void)snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fd);
+        if (mount("served", s->at, "fuse.served", MS_NOSUID | MS_NODEV, options) < 0)
+                stage_fail(s->at);
+        *s->nsrun = getpid();
+        if (fork() == 0)
+                serve(fd, s);
+}
+
+/* Nobody answers an automount: its daemon has the pipe open, and reads nothing. */
+static void stage_automount(void *data) {
+        const struct host *host = data;
+        char options[96];
+        int ends[2];
+        pid_t pid;
+
+        if (pipe(ends) < 0 || unshare(CLONE_NEWNS) < 0 ||
+            mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || (pid = fork()) < 0)
+                stage_fail("a private tree");
+        if (pid == 0) {
+                if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || setpgid(0, 0) < 0 || dup2(ends[0], 0) < 0 ||
+                    syscall(SYS_close_range, 1, ~0U, 0) < 0)
+                        _exit(1);
+                for (;;)
+                        (void)pause();
+        }
+        (void)setpgid(pid, pid);
+        (void)snprintf(options, sizeof(options), "fd=%d,pgrp=%d,minproto=5,maxproto=5,direct", ends[1],
+                       (int)pid);
+        if (mount("nobody", host->path, "autofs", 0, options) < 0)
+                stage_fail(host->path);
+        (void)close(ends[0]);
+        (void)close(ends[1]);
+}
+
+/* The folder of the state lies beside the others. */
+static char *served_at(const struct site *s, const char *place) {
+        return text_of("%s%s%s", s->root, startswith(place, "state/") ? "." : "/", place);
+}
+
+static void run_served(struct served *s, const char *const *arguments, struct outcome *ret) {
+        _cleanup_free_ char *at = served_at(s->site, s->place);
+        const char *argv[16] = {program()};
+        size_t n = 1;
+
+        while (*arguments)
+                argv[n++] = *arguments++;
+        s->at = at;
+        *s->first = 0;
+        outcome_clear(ret);
+        run(&(struct request){.argv = argv, .cwd = s->site->root, .in_child = stage_served, .data = s}, ret);
+        collect_orphans();
+}
+
+#define SERVED(s, outcome, ...) run_served(s, (const char *const[]){__VA_ARGS__, NULL}, outcome)
+
+static void make_places(const struct site *s, struct served *served) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_outside(
+                s, &o,
+                "git init -q . && git init -q sub && mkdir -p .git/modules/x .git/worktrees .claude a/net");
+        expect_status(&o, 0);
+        *served = (struct served){.site = s};
+        served->first =
+                mmap(NULL, sizeof(pid_t) * 2, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        assert_ptr_not_equal(served->first, MAP_FAILED);
+        served->nsrun = served->first + 1;
+}
+
+/* Wherever nsrun looks, a child of its asks first: what hangs then is not nsrun. */
+TEST_IF(geteuid() == 0, nobody_is_asked_before_a_child_has_asked, site_setup, site_teardown) {
+        static const char *const places[] = {
+                "project/.git",
+                "project/.git/refs",
+                "project/.git/modules",
+                "project/.git/modules/x",
+                "project/.git/worktrees",
+                "project/sub/.git",
+                "project/.claude",
+                "home/.cargo",
+                "home/.local",
+                "home/.local/share",
+                "home/.local/share/pnpm",
+                "home/.config",
+                "home/.config/git",
+                "home/.config/pip",
+                "home/.m2",
+                "home/.gradle",
+                "home/go",
+                "home/.ssh",
+                "home/.gnupg",
+                "home/.claude",
+                "home/.codex",
+                "home/.docker",
+                "home/.vim",
+                "home/miniconda3",
+                "home/.sdkman",
+                "state/nsrun",
+                "cache/nsrun",
+        };
+        const struct site *s = *state;
+        struct served served;
+
+        if (access("/dev/fuse", F_OK) < 0)
+                skip_because("there is no /dev/fuse");
+        make_places(s, &served);
+        for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+                _cleanup_free_ char *at = served_at(s, places[i]), *make = text_of("mkdir -p %s", at);
+                _cleanup_outcome_ struct outcome o = {0};
+
+                served.place = places[i];
+                run_outside(s, &o, make);
+                SERVED(&served, &o, "run", "--project", s->project, "--", "true");
+                if (*served.first == 0 || *served.first == *served.nsrun)
+                        fail_msg("%s: %s was first", places[i], *served.first == 0 ? "nobody" : "nsrun");
+        }
+        (void)munmap(served.first, sizeof(pid_t) * 2);
+}
+
+/* Of a server that is stopped, and of one that has read what it is asked: then who asks can't be killed. */
+TEST_IF(geteuid() == 0, a_server_that_falls_silent_is_named, site_setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *git = path_of(s->project, ".git"), *cargo = path_of(s->home, ".cargo"),
+                            *net = path_of(s->project, "a/net"), *away = path_of(s->outside, "net"),
+                            *gits = silence_of(git), *cargos = silence_of(cargo), *aways = silence_of(away),
+                            *nets = silence_of(net);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct served served;
+
+        if (access("/dev/fuse", F_OK) < 0)
+                skip_because("there is no /dev/fuse");
+        make_places(s, &served);
+        make_folder(s->home, ".cargo");
+        make_folder(s->outside, "net");
+        served.place = "project/.git";
+        SERVED(&served, &o, "run", "--project", s->project, "--", "echo", "fine");
+        expect_out(&o, "fine\n");
+        for (int i = 0; i < 2; i++) {
+                served.is_mute = i == 0;
+                served.is_still = i == 1;
+                served.place = "project/.git";
+                SERVED(&served, &o, "run", "--project", s->project, "--", "echo", "fine");
+                expect_host_refusal(&o, 125, gits);
+                served.place = "home/.cargo";
+                SERVED(&served, &o, "run", "--project", s->project, "--", "echo", "fine");
+                expect_host_refusal(&o, 125, cargos);
+                served.place = "outside/net";
+                SERVED(&served, &o, "review", "--project", away);
+                expect_host_refusal(&o, 125, aways);
+        }
+        /* Where nsrun needn't look it doesn't, and doctor tells of it. */
+        served.place = "project/a/net";
+        SERVED(&served, &o, "run", "--project", s->project, "--", "echo", "fine");
+        expect_fine(&o);
+        SERVED(&served, &o, "doctor", "--here", "--project", s->project);
+        expect_status(&o, 0);
+        expect_in(o.out, nets + strlen("nsrun: "));
+        (void)munmap(served.first, sizeof(pid_t) * 2);
+}
+
+TEST_IF(geteuid() == 0, an_automount_that_nobody_answers_is_named, site_setup, site_teardown) {
+        static const char *const places[] = {"project/net", "outside/net"};
+        const struct site *s = *state;
+        _cleanup_free_ char *kinds = file_text("/proc/filesystems");
+
+        if (!strstr(kinds, "\tautofs\n"))
+                skip_because("this kernel has no autofs");
+        for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+                _cleanup_free_ char *place = path_of(s->root, places[i]), *line = silence_of(place);
+                _cleanup_outcome_ struct outcome o = {0};
+                struct host host = {.path = place};
+
+                make_folder(s->root, places[i]);
+                run_on(s, stage_automount, &host, NULL, i > 0 ? OPTIONS("--rw", place) : NO_OPTIONS,
+                       "echo fine", &o);
+                collect_orphans();
+                expect_host_refusal(&o, 125, line);
+                run_on(s, stage_plain, &host, NULL, i > 0 ? OPTIONS("--rw", place) : NO_OPTIONS, "echo fine",
+                       &o);
+                expect_fine(&o);
+                assert_int_equal(rmdir(place), 0);
         }
 }
 
