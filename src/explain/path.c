@@ -396,7 +396,8 @@ int explain_path(const struct nsrun_plan *plan, const char *path, enum refused h
                 return -ENOMEM;
         op = explain_covering(plan, normal);
         if (op && op->kind == PLAN_HIDE && how != REFUSED_SPACE) {
-                *ret = str_format("%s is hidden: a --hide names it", op->target);
+                *ret = str_format("%s is hidden%s", op->target,
+                                  op->origin == PLAN_BY_SYSTEM ? " from root" : ": a --hide names it");
                 return *ret ? 0 : -ENOMEM;
         }
         if (how == REFUSED_ABSENT || how == REFUSED_MAKE)

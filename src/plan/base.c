@@ -34,6 +34,11 @@ static const char *const proc_hidden_for_root[] = {
         "/proc/slabinfo",   "/proc/timer_list", "/proc/vmallocinfo",  "/proc/vmcore",
 };
 
+/* Keys of the host's network, which root alone may read there; those of interfaces that are yet to come lie
+ * in the folder, too. */
+static const char *const proc_hidden_keys[] = {"/proc/sys/net/ipv4/tcp_fastopen_key",
+                                               "/proc/sys/net/ipv6/conf"};
+
 /* The system roots.  One that is a symlink on the host (/lib -> usr/lib) becomes the same symlink
  * inside, and where it leads to is shown. */
 static int collect_roots(struct entries *e, const struct resolved *s) {
@@ -71,16 +76,27 @@ static int base_add_device(struct entries *e, const char *source, const char *ta
         return op->source ? 0 : -ENOMEM;
 }
 
+static int base_add_hide(struct entries *e, const char *target, bool is_directory) {
+        struct plan_op *op = entries_add(e, ENTRY_OWN, PLAN_HIDE, target);
+
+        op->origin = PLAN_BY_SYSTEM;
+        op->is_directory = is_directory;
+        op->proc = POLICY_PROC_AUTO;
+        op->source = strdup(target);
+        return op->source ? 0 : -ENOMEM;
+}
+
 /* Puts a file at `target` that is empty, or, on a host without /dev/null, can't be opened.  The kernel lets
  * nobody rename another file over a mount point. */
 static int base_add_blank(struct entries *e, const char *target) {
-        bool has_null = has_device("/dev/null");
-        struct plan_op *op = entries_add(e, ENTRY_OWN, has_null ? PLAN_BIND : PLAN_HIDE, target);
+        if (!has_device("/dev/null"))
+                return base_add_hide(e, target, false);
+        struct plan_op *op = entries_add(e, ENTRY_OWN, PLAN_BIND, target);
 
         op->origin = PLAN_BY_SYSTEM;
-        op->is_device = has_null;
+        op->is_device = true;
         op->proc = POLICY_PROC_AUTO;
-        op->source = strdup(has_null ? "/dev/null" : target);
+        op->source = strdup("/dev/null");
         return op->source ? 0 : -ENOMEM;
 }
 
@@ -122,7 +138,8 @@ static int collect_dev(struct entries *e, const struct resolved *s) {
         return base_add_console(e, s);
 }
 
-static int collect_proc_for_root(struct entries *e) {
+static int collect_proc_for_root(struct entries *e, enum policy_net net) {
+        struct stat st;
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(proc_covers_for_root); i++)
@@ -131,6 +148,9 @@ static int collect_proc_for_root(struct entries *e) {
         for (size_t i = 0; i < ARRAY_SIZE(proc_hidden_for_root) && r >= 0; i++)
                 if (access(proc_hidden_for_root[i], F_OK) == 0)
                         r = base_add_blank(e, proc_hidden_for_root[i]);
+        for (size_t i = 0; i < ARRAY_SIZE(proc_hidden_keys) && r >= 0 && net == POLICY_NET_HOST; i++)
+                if (stat(proc_hidden_keys[i], &st) == 0)
+                        r = base_add_hide(e, proc_hidden_keys[i], S_ISDIR(st.st_mode));
         return r;
 }
 
@@ -153,7 +173,7 @@ static int collect_proc(struct entries *e, const struct resolved *s) {
         /* When a key was pressed, anybody's. */
         if (base_add_blank(e, "/proc/interrupts") < 0)
                 return -ENOMEM;
-        return s->uid == 0 ? collect_proc_for_root(e) : 0;
+        return s->uid == 0 ? collect_proc_for_root(e, s->policy->net) : 0;
 }
 
 /* Shows which processors there are, and of the rest of /sys the run's own cgroup where there is one:

@@ -235,7 +235,8 @@ static bool is_masked(const struct plan_op *op) {
 }
 
 static int oci_add_op(struct oci_writer *w, const struct plan_op *op) {
-        if (is_runtimes_own(op) || (is_masked(op) && op->kind != PLAN_HIDE) ||
+        if (is_runtimes_own(op) ||
+            (is_masked(op) && (op->kind != PLAN_HIDE || op->origin == PLAN_BY_SYSTEM)) ||
             (w->plan->rundir && op->kind == PLAN_DIR && path_is_beneath(op->target, w->plan->rundir)))
                 return 0;
         switch (op->kind) {

@@ -323,6 +323,27 @@ TEST(a_dropped_setuid_file_gives_nothing_inside) {
         print_message("the host sees: owner %u, mode %04o\n", st.st_uid, st.st_mode & 07777);
 }
 
+/* What root alone may read of the kernel's settings says nothing that is secret, but for these keys: a file
+ * that a later kernel has there is seen here. */
+TEST_IF(geteuid() == 0, root_reads_no_keys_of_the_hosts_network, site_setup, site_teardown) {
+        static const char script[] =
+                "find /proc/sys -type f ! -perm -o+r -perm -u+r ! -path '*/stable_secret' | while read -r f; do "
+                "cat $f >/dev/null 2>&1 && echo $f; done | "
+                "grep -vxE '/proc/sys/(kernel/(cad_pid|usermodehelper/(bset|inheritable))|vm/(mmap_rnd_.*|stat_refresh))'; "
+                "ls -A /proc/sys/net/ipv6/conf 2>/dev/null | wc -l; cat /proc/sys/net/ipv4/tcp_fastopen_key 2>&1";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0}, own = {0}, outside = {0};
+
+        run_inside(s, &o, script);
+        expect_out(&o, "0\ncat: /proc/sys/net/ipv4/tcp_fastopen_key: Permission denied\n");
+        /* Of its own network it may know. */
+        RUN(s, &own, "--net=none", "--", "sh", "-c", script);
+        expect_in(own.out, "/proc/sys/net/ipv4/tcp_fastopen_key\n");
+        expect_not_in(own.out, "denied");
+        run_outside(s, &outside, script);
+        expect_in(outside.out, "/proc/sys/net/ipv4/tcp_fastopen_key\n");
+}
+
 int main(void) {
         return run_all_tests();
 }
