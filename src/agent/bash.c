@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/programs.h"
+#include "explain/missing_program.h"
 #include "explain/output.h"
 #include "plan/plan.h"
 #include "probe.h"
@@ -222,7 +223,7 @@ static int run_contained(const struct policy_request *request, const char *comma
                 command_end(&running);
         }
         if (r < 0)
-                probe_explain_bash(plan, err);
+                explain_missing_program(plan, err);
         (void)nsrun_plan_free(plan);
         if (r >= 0)
                 *ret = result;

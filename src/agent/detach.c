@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "bash.h"
+#include "explain/missing_program.h"
 #include "plan/plan.h"
 #include "probe.h"
 #include "session/job_keeper.h"
@@ -145,7 +146,7 @@ int bash_run_detached(const struct policy_request *request, const char *command,
                 r = detached_fill_result(plan, options, &answer, command, &result, err);
         result.duration_ms = command_now_ms() - begin;
         if (r < 0) {
-                probe_explain_bash(plan, err);
+                explain_missing_program(plan, err);
                 nsrun_bash_result_clear(&result);
                 return r;
         }

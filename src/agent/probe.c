@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/stream.h"
 #include "base/sys.h"
+#include "explain/missing_program.h"
 #include "host/program.h"
 
 /* What the probe's bash ends with where it can't read the project: not one of bash's own statuses. */
@@ -47,58 +48,6 @@ int bash_command_make(const struct nsrun_policy *policy, const char *command, st
                 return error_oom(err);
         ret->argv[0] = ret->program ? ret->program : fallback;
         return 0;
-}
-
-/* Whether the sandbox has what the host has at `path`, as far as the plan's mounts tell. */
-static bool shows(const struct nsrun_plan *plan, const char *path) {
-        for (size_t i = 0; i < plan->n_ops; i++) {
-                const struct plan_op *op = &plan->ops[i];
-
-                if ((op->kind == PLAN_BIND || op->kind == PLAN_OVERLAY || op->kind == PLAN_SYMLINK) &&
-                    path_is_beneath(path, op->target))
-                        return true;
-        }
-        return false;
-}
-
-/* The host's first bash in `path`, a list as PATH; NULL: none, or memory runs out. */
-static char *find_bash(const char *path) {
-        for (const char *end; path; path = *end ? end + 1 : NULL) {
-                char *file = NULL;
-
-                end = strchrnul(path, ':');
-                if (*path == '/' && !(file = str_format("%.*s/bash", (int)(end - path), path)))
-                        return NULL;
-                if (file && sys_is_executable(file) >= 0)
-                        return file;
-                free(file);
-        }
-        return NULL;
-}
-
-void probe_explain_bash(struct nsrun_plan *plan, struct nsrun_error *err) {
-        const char *path = environment_get(plan->env, "PATH");
-        _cleanup_free_ char *found = NULL, *visible = NULL;
-
-        if (!err || err->stage != NSRUN_STAGE_EXEC || err->error != ENOENT || plan->plain ||
-            !streq(err->path, "bash") || plan_load_operations(plan, NULL) < 0)
-                return;
-        found = find_bash(path);
-        if (!found && startswith(err->hint, PATH_HINT))
-                return;
-        if (!found)
-                found = find_bash("/usr/local/bin:/usr/bin:/bin");
-        visible = str_visible(found ? found : "");
-        if (!found || !visible)
-                (void)snprintf(err->hint, sizeof(err->hint), "the host has none: install the package bash");
-        else if (shows(plan, found))
-                (void)snprintf(err->hint, sizeof(err->hint),
-                               "%s is there, and the loader that it names isn't: expose that with --ro",
-                               visible);
-        else
-                (void)snprintf(err->hint, sizeof(err->hint),
-                               "the host's is %s, whose folder the sandbox hasn't got: expose it with --ro",
-                               visible);
 }
 
 int probe_run(const struct nsrun_plan *plan, int *ret_status, struct nsrun_error *err) {
@@ -154,7 +103,7 @@ nsrun_public int nsrun_probe(const struct nsrun_policy *policy, struct nsrun_err
                 return r;
         r = probe_run(plan, &status, error);
         if (r < 0)
-                probe_explain_bash(plan, error);
+                explain_missing_program(plan, error);
         else if (status == UNREADABLE)
                 r = refuse_unreadable(plan, error);
         else if (status != 0)

@@ -23,7 +23,3 @@ extern const char *const bash_usual[];
 /* Makes the request's sandbox, runs its command in it with nothing to read or write, and removes it.
  * *ret_status is the command's exit status, or 128 and its signal's number. */
 int probe_run(const struct nsrun_plan *plan, int *ret_status, struct nsrun_error *err);
-
-/* If *err says that there is no bash, its hint becomes what helps here: the host has one elsewhere, or
- * none at all. */
-void probe_explain_bash(struct nsrun_plan *plan, struct nsrun_error *err);

@@ -30,5 +30,10 @@ struct spawn {
         size_t n_fds;
 };
 
+/* What nsrun-http can't be started without. */
+#define LIBEVENT_FIX                                                                          \
+        "install the package libevent (Debian, Ubuntu: libevent-extra-2.1-7, or where there " \
+        "is none libevent-extra-2.1-7t64)"
+
 /* Returns 0 or a negative errno: those of execve(2), too.  The caller waits for *ret_pid. */
 int spawn_apart(const struct spawn *s, pid_t *ret_pid);

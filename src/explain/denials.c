@@ -301,6 +301,15 @@ static bool is_of_other_word_size(const struct denials *denials, const struct de
                !lets_run(filter->code, filter->n, d->arch) && lets_run(usual->code, usual->n, d->arch);
 }
 
+/* Whether nobody missed the call: libraries try io_uring and go on without, and programs that can't name it.
+ */
+static bool is_tried_in_passing(const struct denials *denials, const char *name) {
+        const struct printed *p = denials->watch ? &denials->watch->printed : NULL;
+
+        return p && startswith(name, "io_uring_") &&
+               !(p->bytes && memmem(p->bytes, p->n, "uring", strlen("uring")));
+}
+
 int denials_explain(const struct denials *denials, char ***ret) {
         int r = 0;
 
@@ -313,7 +322,7 @@ int denials_explain(const struct denials *denials, char ***ret) {
                         r = explain_add(ret, variant_takes_calls(denials->plan->seccomp_name)
                                                      ? EXPLAIN_NO_32_BITS_OF_CHANGED
                                                      : EXPLAIN_NO_32_BITS);
-                if (!name || r < 0)
+                if (!name || r < 0 || is_tried_in_passing(denials, name))
                         continue;
                 r = explain_call(denials->plan->seccomp_name, name,
                                  d->n_arguments > 0 ? d->arguments[0].text : "", d->is_raw,

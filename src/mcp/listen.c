@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/path.h"
+#include "base/programs.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "disk/reach.h"
@@ -320,10 +321,9 @@ static int serve_all(struct listener *l, struct nsrun_error *err) {
                 listen_reap(l, WNOHANG);
                 if (fds[0].revents && l->control >= 0) {
                         if (!take_wish(l))
-                                return error_set(
-                                        err, NSRUN_STAGE_SUPERVISE, UNSAID(-EPIPE), NULL,
-                                        "nsrun-http has ended",
-                                        "where it says that a libevent is missing: install libevent");
+                                return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-EPIPE), NULL,
+                                                 "nsrun-http has ended",
+                                                 "where it says that a libevent is missing: " LIBEVENT_FIX);
                 } else if (fds[0].revents) {
                         take_client(l);
                 }

@@ -2,6 +2,8 @@
 /* Refusals that keep configurations from what commands may write. */
 #include "refuse_config.h"
 
+#include <sys/stat.h>
+
 #include "base/path.h"
 #include "base/responds.h"
 #include "host/project.h"
@@ -17,8 +19,9 @@ static int refuse_config_root(const struct resolved *s, const struct resolved_ru
                               struct nsrun_error *err) {
         const char *below = path_below(folder, rule->source);
         bool is_tmp = rule == &s->files.tmp;
-        _cleanup_free_ char *place = NULL, *visible = NULL;
+        _cleanup_free_ char *place = NULL, *visible = NULL, *word = NULL;
         char hint[sizeof(err->hint)];
+        struct stat st;
 
         if (rule->access != POLICY_RW || (!below && !path_is_beneath(rule->source, folder)))
                 return 0;
@@ -30,10 +33,13 @@ static int refuse_config_root(const struct resolved *s, const struct resolved_ru
                         return 0;
         }
         visible = str_visible(folder);
-        if (!visible)
+        word = str_shell_quote(folder);
+        if (!visible || !word)
                 return error_oom(err);
         /* Beneath a writable folder, but for that of --tmp, a rule can keep it. */
-        if (below && *below && !is_tmp)
+        if (below && *below && !is_tmp && stat(folder, &st) == 0 && S_ISREG(st.st_mode))
+                (void)snprintf(hint, sizeof(hint), "keep it as it is: --ro %s", word);
+        else if (below && *below && !is_tmp)
                 (void)snprintf(
                         hint, sizeof(hint),
                         "make the folder and keep it as it is: mkdir -p %s, and --ro for it; a config.json in "

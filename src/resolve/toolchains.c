@@ -267,7 +267,7 @@ static int is_unseen(const struct resolved *s, const char *path) {
             path_is_beneath(normal, "/sbin"))
                 return 0;
         r = path_canonical(normal, &real, NULL);
-        return r == -ENOMEM ? r : r >= 0 && !resolved_shows(s, real);
+        return r == -ENOMEM ? r : r == -ETIMEDOUT || (r >= 0 && !resolved_shows(s, real));
 }
 
 /* Why the toolchain that `variable` names isn't shown; NULL: no row of the table follows it. */
@@ -335,5 +335,10 @@ int toolchain_rules_find_unseen(const struct resolved *s, struct resolved_tools 
                 r = find_unseen_variable(s, tools, variables[i][0], variables[i][1]);
         if (r >= 0)
                 r = find_unseen_path(s, tools);
+        STRV_FOREACH (entry, s->policy->env.entries)
+                if (r >= 0 && !strchr(*entry, '=') &&
+                    !environment_get(environment_inherited(s->policy), *entry))
+                        r = strv_consume(&tools->unseen,
+                                         str_format("--env %s passes nothing: it isn't set here", *entry));
         return r < 0 ? error_oom(err) : 0;
 }

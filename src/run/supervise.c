@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "deadline.h"
+#include "explain/missing_program.h"
 #include "explain/watch.h"
 #include "failure_reasons.h"
 #include "run.h"
@@ -455,7 +456,7 @@ static int find_own_terminal(const struct pty *pty) {
         return fd;
 }
 
-int supervise(const struct nsrun_plan *plan, const struct supervise_params *params, int *ret_status,
+int supervise(struct nsrun_plan *plan, const struct supervise_params *params, int *ret_status,
               struct nsrun_error *err) {
         struct supervised s = {.run = RUN_INIT,
                                .params = params,
@@ -511,6 +512,7 @@ int supervise(const struct nsrun_plan *plan, const struct supervise_params *para
         close_fdp(&s.signal_fd);
         deadline_end(&s.deadline);
         if (r < 0) {
+                explain_missing_program(plan, err);
                 supervise_report_failure(params->status_fd, err);
                 return r;
         }

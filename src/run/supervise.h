@@ -30,7 +30,7 @@ struct supervise_params {
 
 /* Runs the plan.  *ret_status is what nsrun is to exit with.  On failure the command never ran,
  * *err says why, and nothing is left behind. */
-int supervise(const struct nsrun_plan *plan, const struct supervise_params *params, int *ret_status,
+int supervise(struct nsrun_plan *plan, const struct supervise_params *params, int *ret_status,
               struct nsrun_error *err);
 
 /* Writes the `failed` line of --status-fd. */

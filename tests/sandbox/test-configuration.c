@@ -309,7 +309,8 @@ TEST(a_configuration_that_a_command_could_write_is_refused) {
 TEST(no_command_writes_a_configuration_for_later_runs) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
-        _cleanup_free_ char *config = path_of(s->home, ".config"), *own = path_of(config, "nsrun");
+        _cleanup_free_ char *config = path_of(s->home, ".config"), *own = path_of(config, "nsrun"),
+                            *file = path_of(own, "config.json"), *mine = path_of(s->outside, "mine.json");
         _cleanup_free_ char *bind = text_of("%s:/x", s->home),
                             *kept = text_of("%s:/x/.config/nsrun:ro", own),
                             *elsewhere = path_of(s->root, "elsewhere.json");
@@ -359,6 +360,17 @@ TEST(no_command_writes_a_configuration_for_later_runs) {
         AT(s, &o, "--bind", bind, "--bind", kept, "--no-config", "--", "touch", "/x/made");
         expect_status(&o, 0);
         AT(s, &o, "--overlay", config, "--", "true");
+        expect_status(&o, 0);
+        /* Of a link that leads to a file elsewhere that file is kept. */
+        make_file(s->outside, "mine.json", "{}");
+        assert_int_equal(unlink(file), 0);
+        assert_int_equal(symlink(mine, file), 0);
+        AT(s, &o, "--rw", s->outside, "--no-config", "--", "true");
+        expect_line(
+                s, &o,
+                "--rw would let a command write the configuration of later runs: @root/outside; keep it as it "
+                "is: --ro @root/outside/mine.json");
+        AT(s, &o, "--rw", s->outside, "--no-config", "--ro", mine, "--", "true");
         expect_status(&o, 0);
 }
 

@@ -393,6 +393,10 @@ TEST(a_default_cache_that_has_no_overlay_is_named_with_the_cause) {
 
 /* ------------------------------------------------------------- folders, programs, limits */
 
+#define LIBEVENT_FIX                                                                          \
+        "install the package libevent (Debian, Ubuntu: libevent-extra-2.1-7, or where there " \
+        "is none libevent-extra-2.1-7t64)"
+
 static void set_monitor(void *data) {
         const struct host *host = data;
 
@@ -410,6 +414,33 @@ TEST(a_missing_monitor_is_named) {
                 &o, "degraded", "nsrun-monitor",
                 "nsrun-monitor can't be executed, and without it no session can be started: /nowhere: No "
                 "such file or directory; install nsrun completely");
+}
+
+static void set_http(void *data) {
+        const struct host *host = data;
+
+        (void)setenv("NSRUN_HTTP", host->path, 1);
+}
+
+/* As the loader ends a program whose library isn't there. */
+TEST(http_without_its_program_or_library_is_named) {
+        const struct site *s = *state;
+        _cleanup_free_ char *loader = path_of(s->outside, "no-library");
+        struct host host = {.site = s, .stage = set_http, .path = "/nowhere"};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        THERE(&host, &o, "doctor");
+        expect_status(&o, 0);
+        expect_line(
+                &o, "degraded", "nsrun-http",
+                "nsrun-http can't be executed, and without it nsrun mcp --http can't be had: /nowhere: No "
+                "such file or directory; install nsrun completely");
+        make_file(s->outside, "no-library", "#!/bin/sh\nexit 127\n");
+        assert_int_equal(chmod(loader, 0755), 0);
+        host.path = loader;
+        THERE(&host, &o, "doctor");
+        expect_status(&o, 0);
+        expect_line(&o, "degraded", "mcp --http", "nsrun-http lacks its library; " LIBEVENT_FIX);
 }
 
 static void stage_file_as_null(void *data) {

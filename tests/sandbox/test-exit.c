@@ -77,6 +77,27 @@ TEST(a_command_that_can_not_be_run_is_127_or_126) {
         expect_out(&o, "shown\n");
 }
 
+/* In PATH, where the sandbox hasn't got it: its folder is named. */
+TEST(the_hosts_program_of_that_name_is_named) {
+        const struct site *s = *state;
+        _cleanup_free_ char *path = text_of("PATH=%s:%s", s->outside, getenv("PATH")),
+                            *line = text_of(
+                                    NOT_FOUND
+                                    "tool: No such file or directory; the host's is %s/tool, whose folder "
+                                    "the sandbox hasn't got: --ro %s exposes it",
+                                    s->outside, s->outside);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_program(s->outside, "tool", "#!/bin/sh\necho $1\n", 0755);
+        RUN(s, &o, "--env", path, "--", "tool");
+        if (in_a_session() || by_the_library())
+                expect_in(o.err, "command not found in the sandbox: tool");
+        else
+                expect_refusal(&o, 127, line);
+        RUN(s, &o, "--env", path, "--ro", s->outside, "--", "tool", "shown");
+        expect_out(&o, "shown\n");
+}
+
 TEST(the_command_is_found_as_execvp_finds_it) {
         const struct site *s = *state;
         _cleanup_free_ char *folder = path_of(s->project, "bin");

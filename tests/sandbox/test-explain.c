@@ -24,6 +24,7 @@
              "what needs that runs outside"
 
 /* A call of openat2(2). */
+#define URING "import ctypes, os; ctypes.CDLL(None).syscall(425, 8, None); os._exit(1)"
 #define OPENAT2 \
         "import ctypes, os; ctypes.CDLL(None).syscall(437, -100, b\".\", (ctypes.c_uint64 * 3)(os.O_PATH), 24)"
 
@@ -138,6 +139,9 @@ static const struct {
          NULL,
          "seccomp denies keyctl KEYCTL_JOIN_SESSION_KEYRING, and no option that is safe allows it: what needs it "
          "runs outside",
+         false},
+        {"python3 -c '" URING "' || echo io_uring_setup failed >&2; exit 1", NULL,
+         "seccomp denies io_uring_setup, and no option that is safe allows it: what needs it runs outside",
          false},
         {"bash -c 'ulimit -c unlimited'", NULL, NO_CORE, false},
         {"sh -c 'kill -ABRT $$'", NULL, NO_CORE, false},
@@ -315,6 +319,7 @@ static const char *const innocent[] = {
         "python3 -c 'import nothing_of_that_name'",
         /* One that goes on without the call that it doesn't have. */
         "python3 -c '" OPENAT2 "; open(\"/dev/null\"); os._exit(1)'",
+        "python3 -c '" URING "'",
         "awk 'BEGIN { exit 3 }'",
         "mv plain /tmp/p && rm /tmp/p && false",
         /* The command's own versions. */

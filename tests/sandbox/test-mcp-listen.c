@@ -288,6 +288,24 @@ TEST(a_name_that_is_taken_is_left_alone) {
         end_listening(s, &server, socket, "");
 }
 
+/* As the loader ends it where there is no libevent. */
+TEST(an_end_of_nsrun_http_is_told_with_the_package) {
+        const struct site *s = *state;
+        const char *const argv[] = {program(),   "mcp",      "--http", "127.0.0.1:0",
+                                    "--project", s->project, NULL};
+        _cleanup_free_ char *own = getenv("NSRUN_HTTP") ? strdup(getenv("NSRUN_HTTP")) : NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_int_equal(setenv("NSRUN_HTTP", "/bin/false", 1), 0);
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        assert_int_equal(own ? setenv("NSRUN_HTTP", own, 1) : unsetenv("NSRUN_HTTP"), 0);
+        expect_status(&o, 125);
+        expect_in(o.err,
+                  "\nnsrun: nsrun-http has ended; where it says that a libevent is missing: install the "
+                  "package libevent (Debian, Ubuntu: libevent-extra-2.1-7, or where there is none "
+                  "libevent-extra-2.1-7t64)\n");
+}
+
 int main(void) {
         return run_all_tests();
 }

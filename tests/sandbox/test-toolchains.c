@@ -423,8 +423,10 @@ TEST_WITH(what_the_environment_names_in_vain_is_said, setup, site_teardown) {
 
         make_folder(s->outside, "bin");
         lay(s->outside, "conda/bin/x", "");
-        NSRUN(s, &o, "plan", "--", "true");
+        NSRUN(s, &o, "plan", "--env", "HOME", "--", "true");
         expect_not_in(o.out, "not seen");
+        NSRUN(s, &o, "plan", "--env", "GH_TOKE", "--", "true");
+        expect_in(o.out, "not seen    --env GH_TOKE passes nothing: it isn't set here\n");
         assert_int_equal(setenv("PATH", path, 1), 0);
         assert_int_equal(setenv("JAVA_HOME", bin, 1), 0);
         assert_int_equal(setenv("CONDA_PREFIX", conda, 1), 0);

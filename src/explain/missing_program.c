@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See missing_program.h. */
+#include "missing_program.h"
+
+#include <fcntl.h>
+
+#include "base/path.h"
+#include "base/responds.h"
+#include "base/str.h"
+#include "base/sys.h"
+#include "never.h"
+
+/* Whether the sandbox has what the host has at `path`, as far as the plan's mounts tell. */
+static bool has_host_path(const struct nsrun_plan *plan, const char *path) {
+        for (size_t i = 0; i < plan->n_ops; i++) {
+                const struct plan_op *op = &plan->ops[i];
+
+                if ((op->kind == PLAN_BIND || op->kind == PLAN_OVERLAY || op->kind == PLAN_SYMLINK) &&
+                    path_is_beneath(path, op->target))
+                        return true;
+        }
+        return false;
+}
+
+/* The host's first program of that name in `path`, a list as PATH; NULL: none, or memory runs out. */
+static char *find_in(const char *path, const char *name) {
+        for (const char *end; path; path = *end ? end + 1 : NULL) {
+                _cleanup_close_ int fd = -EBADF;
+                char *file = NULL;
+
+                end = strchrnul(path, ':');
+                if (*path == '/' && !(file = str_format("%.*s/%s", (int)(end - path), path, name)))
+                        return NULL;
+                fd = file ? responds_open(AT_FDCWD, file, O_PATH, 0) : -ENOENT;
+                if (fd >= 0 && sys_is_executable(file) >= 0)
+                        return file;
+                free(file);
+        }
+        return NULL;
+}
+
+void explain_missing_program(struct nsrun_plan *plan, struct nsrun_error *err) {
+        const char *path = environment_get(plan->env, "PATH");
+        _cleanup_free_ char *found = NULL, *visible = NULL, *folder = NULL, *word = NULL, *never = NULL;
+
+        if (!err || err->stage != NSRUN_STAGE_EXEC || err->error != ENOENT || plan->plain || !err->path[0] ||
+            strchr(err->path, '/') || plan_load_operations(plan, NULL) < 0)
+                return;
+        found = find_in(path, err->path);
+        if (!found && startswith(err->hint, PATH_HINT))
+                return;
+        if (!found)
+                found = find_in("/usr/local/bin:/usr/bin:/bin", err->path);
+        folder = found ? path_parent(found) : NULL;
+        word = folder ? str_shell_quote(folder) : NULL;
+        visible = found ? str_visible(found) : NULL;
+        if (!found && streq(err->path, "bash"))
+                (void)snprintf(err->hint, sizeof(err->hint), "the host has none: install the package bash");
+        if (!visible || !word || explain_never(plan, folder, false, &never) < 0 || never)
+                return;
+        if (has_host_path(plan, found))
+                (void)snprintf(err->hint, sizeof(err->hint),
+                               "%s is there, and the loader that it names isn't: expose that with --ro",
+                               visible);
+        else
+                (void)snprintf(err->hint, sizeof(err->hint),
+                               "the host's is %s, whose folder the sandbox hasn't got: --ro %s exposes it",
+                               visible, word);
+}
