@@ -6,6 +6,7 @@
 #include "bwrap-differ.h"
 
 #include <sched.h>
+#include <sys/wait.h>
 
 #define PARENTS(args)                                                                \
         {                                                                            \
@@ -151,6 +152,65 @@ TEST(help_lists_every_option_of_bubblewraps) {
                 expect_in(b.out, option);
         }
         assert_true(n > 60);
+}
+
+/* A descriptor is read to its end by the first that names it. */
+TEST(a_descriptor_that_is_given_twice_is_as_with_bubblewrap) {
+        static const char script[] =
+                "\"$0\" --ro-bind / / --tmpfs /mnt --ro-bind-data 5 /mnt/a --ro-bind-data 5 /mnt/b "
+                "cat /mnt/a /mnt/b 5<file; echo $?";
+        const struct site *s = *state;
+        const char *const programs[] = {our_bwrap(), judging_bwrap()};
+        struct outcome both[2] = {{0}, {0}};
+
+        if (!judging_bwrap())
+                skip_because("skipped: bubblewrap 0.8.0 is not installed");
+        make_file(s->project, "file", "text\n");
+        for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+                const char *const argv[] = {"sh", "-c", script, programs[i], NULL};
+
+                run(&(struct request){.argv = argv, .cwd = s->project}, &both[i]);
+        }
+        assert_string_equal(both[0].out, both[1].out);
+        outcome_clear(&both[0]);
+        outcome_clear(&both[1]);
+}
+
+/* In a session of its own the command gets none of the terminal's signals, and isn't ended with who started
+ * it. */
+TEST(an_interrupt_leaves_the_command_of_a_new_session_as_with_bubblewrap) {
+        static const char script[] =
+                "exec \"$0\" --ro-bind / / --dev-bind /dev /dev --proc /proc --unshare-pid "
+                "--new-session sh -c 'echo ready; read x <go; echo \"left $x\"'";
+        const struct site *s = *state;
+        const char *const programs[] = {our_bwrap(), judging_bwrap()};
+        _cleanup_free_ char *go = path_of(s->project, "go");
+
+        if (!judging_bwrap())
+                skip_because("skipped: bubblewrap 0.8.0 is not installed");
+        assert_int_equal(mkfifo(go, 0600), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+                const char *const argv[] = {"sh", "-c", script, programs[i], NULL};
+                _cleanup_outcome_ struct outcome o = {0};
+                _cleanup_free_ char *line = NULL;
+                struct running running;
+                siginfo_t end = {.si_pid = 0};
+                FILE *f;
+
+                spawn(&(struct request){.argv = argv, .cwd = s->project}, &running);
+                line = read_line(running.out);
+                assert_string_equal(line, "ready\n");
+                assert_int_equal(kill(running.pid, SIGINT), 0);
+                assert_int_equal(waitid(P_PID, (id_t)running.pid, &end, WEXITED | WNOWAIT), 0);
+                f = fopen(go, "w");
+                assert_non_null(f);
+                (void)fputs("alone\n", f);
+                (void)fclose(f);
+                finish(&running, &o);
+                expect_status(&o, 1000 + SIGINT);
+                expect_out(&o, "left alone\n");
+                collect_orphans();
+        }
 }
 
 /* Runs last. */

@@ -299,6 +299,7 @@ TEST(an_end_of_nsrun_http_is_told_with_the_package) {
         assert_int_equal(setenv("NSRUN_HTTP", "/bin/false", 1), 0);
         run(&(struct request){.argv = argv, .cwd = s->root}, &o);
         assert_int_equal(own ? setenv("NSRUN_HTTP", own, 1) : unsetenv("NSRUN_HTTP"), 0);
+        collect_orphans();
         expect_status(&o, 125);
         expect_in(o.err,
                   "\nnsrun: nsrun-http has ended; where it says that a libevent is missing: install the "

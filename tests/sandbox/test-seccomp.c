@@ -460,6 +460,32 @@ TEST(pid_1_has_no_filter) {
         expect_out(&o, expected);
 }
 
+/* By the command's own clock, which the kernel lets everybody measure. */
+TEST(a_call_that_is_added_works) {
+        static const char script[] =
+                "python3 -c 'import ctypes, os, struct; l = ctypes.CDLL(None, use_errno=True); "
+                "n = 298 if os.uname().machine == \"x86_64\" else 241; "
+                "a = struct.pack(\"IIQQQQQ\", 1, 112, 1, 0, 0, 0, 0x60).ljust(112, bytes(1)); "
+                "fd = l.syscall(n, a, 0, -1, -1, 0); "
+                "print(len(os.read(fd, 8)) if fd >= 0 else os.strerror(ctypes.get_errno()))'";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0}, denied = {0}, outside = {0};
+
+        if (!has_program("python3"))
+                skip_because("skipped: there is no python3");
+        run_outside(s, &outside, script);
+        RUN(s, &o, "--seccomp=default+perf_event_open", "--", "sh", "-c", script);
+        assert_string_equal(o.out, outside.out);
+        run_inside(s, &denied, script);
+        expect_out(&denied, "Operation not permitted\n");
+        /* What is the machine's in common may be taken away. */
+        outcome_clear(&o);
+        RUN(s, &o, "--seccomp=default-io_setup", "--", "python3", "-c",
+            "import ctypes, os; l = ctypes.CDLL(None, use_errno=True); c = ctypes.c_ulong(0); "
+            "print(l.syscall(206 if os.uname().machine == 'x86_64' else 0, 8, ctypes.byref(c)), ctypes.get_errno())");
+        expect_out(&o, "-1 1\n");
+}
+
 int main(void) {
         return run_all_tests();
 }
