@@ -23,7 +23,7 @@ static bool has_host_path(const struct nsrun_plan *plan, const char *path) {
 }
 
 /* The host's first program of that name in `path`, a list as PATH; NULL: none, or memory runs out. */
-static char *find_in(const char *path, const char *name) {
+static char *find_program_in(const char *path, const char *name) {
         for (const char *end; path; path = *end ? end + 1 : NULL) {
                 _cleanup_close_ int fd = -EBADF;
                 char *file = NULL;
@@ -46,11 +46,11 @@ void explain_missing_program(struct nsrun_plan *plan, struct nsrun_error *err) {
         if (!err || err->stage != NSRUN_STAGE_EXEC || err->error != ENOENT || plan->plain || !err->path[0] ||
             strchr(err->path, '/') || plan_load_operations(plan, NULL) < 0)
                 return;
-        found = find_in(path, err->path);
+        found = find_program_in(path, err->path);
         if (!found && startswith(err->hint, PATH_HINT))
                 return;
         if (!found)
-                found = find_in("/usr/local/bin:/usr/bin:/bin", err->path);
+                found = find_program_in("/usr/local/bin:/usr/bin:/bin", err->path);
         folder = found ? path_parent(found) : NULL;
         word = folder ? str_shell_quote(folder) : NULL;
         visible = found ? str_visible(found) : NULL;
