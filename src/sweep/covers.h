@@ -4,6 +4,7 @@
  * sed -i do, or removes it.  Who waits for the command is told of it by the kernel, and mounts it again. */
 #pragma once
 
+#include "mount_inside.h"
 #include "plan/plan.h"
 
 struct covers;
@@ -11,10 +12,10 @@ struct covers;
 /* Those of the plan; NULL: it has none.  -ENOMEM. */
 int covers_new(const struct nsrun_plan *plan, struct covers **ret);
 struct covers *covers_free(struct covers *covers);
-/* Opens what is needed of the sandbox whose pid 1 this is; a descriptor of which epoll(7) says EPOLLPRI when
- * its mounts change.  -EALREADY: that was done; -EACCES: none of it can be looked at, or it is
- * being built still. */
-int covers_watch(struct covers *covers, pid_t init);
+/* Begins, in the sandbox `inside`, which the caller keeps, of which the process is: a descriptor of which
+ * epoll(7) says EPOLLPRI when its mounts change.  -EACCES: they
+ * can't be looked at. */
+int covers_watch(struct covers *covers, const struct inside *inside, pid_t pid);
 /* Another one, which covers_have_changed() reads; or -EBADF. */
 int covers_fd(const struct covers *covers);
 /* Whether its mounts have changed since the last call. */

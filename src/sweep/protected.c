@@ -51,6 +51,8 @@ void protected_clear(struct protected_names *names) {
                 free(names->asides[i].name);
                 free(names->asides[i].aside);
         }
+        if (names->has_inside)
+                inside_close(&names->inside);
         free(names->asides);
         strv_free(names->links);
         (void)covers_free(names->covers);
@@ -185,7 +187,7 @@ static int add_present(struct protected_names *names, const char *entry) {
 }
 
 int protected_begin(const struct nsrun_plan *plan, struct kept_by *kept_by, struct protected_names *ret) {
-        struct protected_names names = {.kept_by = kept_by};
+        struct protected_names names = {.kept_by = kept_by, .may_enter = !plan->raw && !plan->plain};
         const char *git_dir = plan->git_common_dir ? plan->git_common_dir : plan->git_dir;
         int r = git_dir && !(names.git_dir = strdup(git_dir)) ? -ENOMEM : 0;
 
@@ -551,17 +553,32 @@ int protected_covers_fd(const struct protected_names *names) {
         return covers_fd(names->covers);
 }
 
-int protected_cover(struct protected_names *names, pid_t init, bool has_changed) {
-        int fd = covers_watch(names->covers, init);
+/* Opens what is needed of the sandbox, once; whether its mounts are watched since. */
+static bool enter_inside(struct protected_names *names, pid_t init) {
+        int r, fd = -ENOENT;
 
-        if (appearing_begins(names->appearing))
-                watch_all(names);
-        names->lacks_covers = fd == -EACCES;
-        if (names->lacks_covers)
-                appearing_again(names->appearing);
+        if (names->has_inside || !names->may_enter)
+                return false;
+        r = inside_open(init, &names->inside);
+        if (r >= 0 && names->covers)
+                fd = r = covers_watch(names->covers, &names->inside, r);
+        names->has_inside = r >= 0;
+        names->lacks_covers = r < 0 && names->covers;
         if (fd >= 0)
                 appearing_also(names->appearing, fd, EPOLLPRI);
-        return fd >= 0 || has_changed || covers_have_changed(names->covers) ? cover_again(names) : 0;
+        else if (fd == -EACCES)
+                inside_close(&names->inside);
+        return fd >= 0;
+}
+
+int protected_cover(struct protected_names *names, pid_t init, bool has_changed) {
+        bool begins = appearing_begins(names->appearing), is_first = enter_inside(names, init);
+
+        if (begins)
+                watch_all(names);
+        if (names->lacks_covers)
+                appearing_again(names->appearing);
+        return is_first || has_changed || covers_have_changed(names->covers) ? cover_again(names) : 0;
 }
 
 int protected_take(struct protected_names *names, pid_t init) {

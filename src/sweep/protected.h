@@ -9,6 +9,7 @@
 #include "appearing.h"
 #include "carry/killed.h"
 #include "covers.h"
+#include "mount_inside.h"
 #include "plan/plan.h"
 
 struct protected_folder;
@@ -31,9 +32,11 @@ struct protected_names {
         /* Makes that, when something is first taken away while the command runs. */
         void (*make_killed)(void *data);
         void *data;
-        char **links;      /* what it has removed */
-        size_t n_others;   /* what is renamed, and isn't kept: it is too much */
-        size_t n_repeated; /* what has gone between the first and the last of a name */
+        char **links;         /* what it has removed */
+        size_t n_others;      /* what is renamed, and isn't kept: it is too much */
+        size_t n_repeated;    /* what has gone between the first and the last of a name */
+        struct inside inside; /* the sandbox, once it is known (has_inside) */
+        bool may_enter, has_inside;
         struct covers *covers;
         bool lacks_covers;            /* what the host replaces isn't covered again */
         struct nsrun_error uncovered; /* why one of these is gone for good */

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See mount_inside.h.  No path is resolved in the sandbox's namespaces: the command can turn any. */
+#include "mount_inside.h"
+
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/file.h"
+#include "base/sys.h"
+
+#define CHILDREN_MOST 4096
+
+void inside_close(struct inside *inside) {
+        close_fdp(&inside->user);
+        close_fdp(&inside->mount_namespace);
+        close_fdp(&inside->root);
+}
+
+static int open_of_process(pid_t pid, const char *name, int flags) {
+        char path[64];
+        int fd, r;
+
+        (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+        fd = sys_open(AT_FDCWD, path, flags, 0);
+        r = fd < 0 ? fd : fd_lift(&fd);
+        if (r < 0)
+                close_fdp(&fd);
+        return r < 0 ? r : fd;
+}
+
+/* Whether the mount namespace is one that nsrun has made, not one that the command made in there.  *user,
+ * its process's, becomes the user namespace that it belongs to: the process may be in another one of its
+ * own. */
+static bool is_nsruns(int mount_namespace, int *user) {
+        _cleanup_close_ int parent = -EBADF;
+        struct stat own, st;
+
+        *user = sys_ioctl(mount_namespace, NS_GET_USERNS, NULL);
+        if (*user < 0 || fd_lift(user) < 0)
+                return false;
+        parent = sys_ioctl(*user, NS_GET_PARENT, NULL);
+        /* EPERM: it is nsrun's own, as in a sandbox of root's without one. */
+        if (parent == -EPERM)
+                parent = fcntl(*user, F_DUPFD_CLOEXEC, 3);
+        return sys_stat("/proc/self/ns/user", &own) >= 0 && sys_fstat(parent, &st) >= 0 &&
+               st.st_ino == own.st_ino;
+}
+
+/* The last that is done to the sandbox's root makes it read-only. */
+static bool is_built(int root) {
+        unsigned long flags = 0;
+        struct stat hosts, st;
+
+        return sys_mount_flags(root, NULL, &flags) >= 0 && (flags & MS_RDONLY) &&
+               sys_stat("/", &hosts) >= 0 && sys_fstat(root, &st) >= 0 &&
+               (st.st_dev != hosts.st_dev || st.st_ino != hosts.st_ino);
+}
+
+static bool open_by(pid_t pid, struct inside *ret) {
+        struct inside inside = INSIDE_INIT;
+
+        inside.mount_namespace = open_of_process(pid, "ns/mnt", O_RDONLY);
+        if (inside.mount_namespace >= 0)
+                inside.root = open_of_process(pid, "root", O_PATH | O_DIRECTORY);
+        if (inside.root >= 0 && is_nsruns(inside.mount_namespace, &inside.user) && is_built(inside.root)) {
+                *ret = inside;
+                return true;
+        }
+        inside_close(&inside);
+        return false;
+}
+
+/* Pid 1 can be looked at where it was started by exec; the command's processes always. */
+pid_t inside_open(pid_t init, struct inside *ret) {
+        char name[64], children[CHILDREN_MOST];
+
+        if (init <= 0)
+                return -EACCES;
+        if (open_by(init, ret))
+                return init;
+        (void)snprintf(name, sizeof(name), "task/%d/children", (int)init);
+        if (read_process_file(init, name, children, sizeof(children)) > 0)
+                for (char *at = children, *end;; at = end) {
+                        long pid = strtol(at, &end, 10);
+
+                        if (pid <= 0 || end == at)
+                                break;
+                        if (open_by((pid_t)pid, ret))
+                                return (pid_t)pid;
+                }
+        return -EACCES;
+}
+
+/* In a process of its own. */
+static int enter_and_mount(const struct inside *inside, int source, int target, uint64_t attributes) {
+        int tree, r = sys_setns(inside->user, CLONE_NEWUSER);
+
+        /* EINVAL: it is the caller's. */
+        if (r >= 0 || r == -EINVAL)
+                r = sys_setns(inside->mount_namespace, CLONE_NEWNS);
+        if (r >= 0 && source < 0) {
+                r = sys_fchdir(target);
+                return r < 0 ? r
+                             : sys_mount("tmpfs", ".", "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                                         "size=4096,mode=0555");
+        }
+        tree = r < 0 ? r
+                     : sys_open_tree(source, "",
+                                     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+        r = tree < 0 ? tree : sys_mount_setattr(tree, AT_RECURSIVE, attributes);
+        return r < 0 ? r : sys_move_mount(tree, target, "");
+}
+
+int mount_inside(const struct inside *inside, int source, int target, uint64_t attributes) {
+        _cleanup_close_ int pidfd = -EBADF;
+        siginfo_t info = {0};
+        int r = sys_fork_to_enter(&pidfd);
+
+        if (r == 0)
+                _exit(-enter_and_mount(inside, source, target, attributes));
+        if (r > 0)
+                r = sys_waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED);
+        return r < 0 ? r : info.si_code == CLD_EXITED ? -info.si_status : -EIO;
+}

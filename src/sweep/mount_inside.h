@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A mount in a sandbox that runs, made from outside. */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/macro.h"
+
+/* Descriptors of a sandbox: its user and mount namespace, and its root folder. */
+struct inside {
+        int user, mount_namespace, root;
+};
+
+#define INSIDE_INIT                                                        \
+        (struct inside) {                                                  \
+                .user = -EBADF, .mount_namespace = -EBADF, .root = -EBADF, \
+        }
+
+/* Opens them, for inside_close(), by the sandbox's pid 1 or reaper, or a process that this one has started:
+ * the pid of that which could be looked at.  -EACCES: none of them, or the sandbox is being built still. */
+pid_t inside_open(pid_t init, struct inside *ret);
+void inside_close(struct inside *inside);
+
+/* Mounts what `source` is, with the mounts below it, over `target`: descriptors, which may be O_PATH, of
+ * what was opened beneath `root`; with the given attributes (MOUNT_ATTR_*) besides those that it has.  A
+ * negative `source`: an empty folder that can't be written to.  -errno. */
+int mount_inside(const struct inside *inside, int source, int target, uint64_t attributes);
