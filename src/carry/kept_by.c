@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "host/project.h"
+#include "kept/kept_copy.h"
 
 enum {
         COMMAND_MOST = 4096,
@@ -61,10 +62,38 @@ struct kept_by *kept_by_free(struct kept_by *kept_by) {
         return NULL;
 }
 
+/* Whether all of an entry is in that one that was kept, of the same path; `equals`: and nothing else. */
+static bool is_in_kept(const struct kept_by *kept_by, const char *path, unsigned number, bool equals,
+                       int parent, const char *name) {
+        struct kept k = {0};
+        _cleanup_close_ int fd = kept_open(kept_by->project, number, &k);
+        bool is = fd >= 0 && streq(k.path, path) && kept_is_within(parent, name, fd, KEPT_ENTRY) &&
+                  (!equals || kept_is_within(fd, KEPT_ENTRY, parent, name));
+
+        kept_clear(&k);
+        return is;
+}
+
+bool kept_by_has(const struct kept_by *kept_by, const char *path, int parent, const char *name) {
+        struct kept *list = NULL;
+        size_t n = 0;
+        bool has = false;
+
+        (void)kept_list(kept_by->project, &list, &n);
+        for (size_t i = 0; i < n && !has; i++)
+                has = is_in_kept(kept_by, path, list[i].number, true, parent, name);
+        kept_free(list, n);
+        return has;
+}
+
 int kept_by_put(struct kept_by *kept_by, const struct kept *what, int parent, const char *name) {
+        const char *dot = strrchr(name, '.');
         struct kept about = *what;
         int r;
 
+        if (dot && streq(dot, KEPT_BY_COPY) && kept_by->last > 0 &&
+            is_in_kept(kept_by, what->path, kept_by->last, false, parent, name))
+                return 1;
         about.command = kept_by->command;
         about.run = kept_by->session;
         r = kept_put(kept_by->project, &about, parent, name, &kept_by->last);

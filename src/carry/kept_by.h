@@ -16,8 +16,13 @@ struct kept_by {
 /* *ret, which may be NULL, is for kept_by_free().  -ENOMEM. */
 int kept_by_new(const struct nsrun_plan *plan, struct kept_by **ret);
 struct kept_by *kept_by_free(struct kept_by *kept_by);
-/* kept_put(): `what` without what is known here. */
+/* What a name ends with of a copy of what the command went on with. */
+#define KEPT_BY_COPY ".copy"
+/* kept_put(): `what` without what is known here.  1: it is such a copy, and all of it is in what was put
+ * last. */
 int kept_by_put(struct kept_by *kept_by, const struct kept *what, int parent, const char *name);
+/* Whether an entry is one that is kept of the path. */
+bool kept_by_has(const struct kept_by *kept_by, const char *path, int parent, const char *name);
 /* The command that shows in this folder what is kept of a project; NULL for want of memory. */
 char *kept_by_review(const char *project);
 /* Where something was: tells how much of the project's is kept. */

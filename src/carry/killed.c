@@ -17,6 +17,7 @@
 #include "disk/remove_tree.h"
 #include "kept/kept_copy.h"
 #include "private_folder.h"
+#include "protect/protect_names.h"
 
 /* At once, so that no kill leaves half of it; a session's commands write, too. */
 static int write_texts(int fd, const char *const texts[], size_t n) {
@@ -59,7 +60,17 @@ void killed_add(const struct killed *k, const char *what, const char *path) {
                 (void)write_texts(k->fd, (const char *const[]){what, path}, 2);
 }
 
-/* A name of its own in that folder, written down before there is anything. */
+/* Whether it lies in the folder around all run directories' one, which a rule may show: in what is moved
+ * from there to a run directory ".." leads on. */
+static bool is_shown_with_rundirs(const struct killed *k, const char *path) {
+        _cleanup_free_ char *around = fd_name(k->away);
+
+        for (unsigned i = 0; i < 3; i++)
+                if (!around || !path_up(around))
+                        return true;
+        return path_is_beneath(path, around);
+}
+
 static int name_away(const struct killed *k, const char *path, char **ret) {
         _cleanup_free_ char *what = NULL;
         uint64_t number;
@@ -78,20 +89,13 @@ static int name_away(const struct killed *k, const char *path, char **ret) {
         return r < 0 || *ret ? r : -ENOMEM;
 }
 
-/* Whether it lies in the folder around all run directories' one, which a rule may show: in what is moved
- * from there to a run directory ".." leads on. */
-static bool is_shown_with_rundirs(const struct killed *k, const char *path) {
-        _cleanup_free_ char *around = fd_name(k->away);
-
-        for (unsigned i = 0; i < 3; i++)
-                if (!around || !path_up(around))
-                        return true;
-        return path_is_beneath(path, around);
+int killed_name(const struct killed *k, const char *path, char **ret) {
+        return k->away < 0 || is_shown_with_rundirs(k, path) ? -EXDEV : name_away(k, path, ret);
 }
 
 int killed_take(struct killed *k, int parent, const char *name, const char *path, char **ret) {
         _cleanup_free_ char *away = NULL;
-        int r = k->away < 0 || is_shown_with_rundirs(k, path) ? -EXDEV : name_away(k, path, &away);
+        int r = killed_name(k, path, &away);
 
         if (r >= 0 && syscall(SYS_renameat2, parent, name, k->away, away, RENAME_NOREPLACE) < 0)
                 r = -errno;
@@ -185,9 +189,13 @@ static int keep_killed_aside(struct keeping_killed *x, const char *what, const c
         _cleanup_close_ int parent = folder ? open_canonical(folder) : -ENOMEM;
         const char *away = startswith(what, RUNDIR_AWAY "/"), *name = away ? away : what;
         int from = away ? x->away : parent, r = 0;
+        bool is_copy = false;
 
         if (!folder)
                 return -ENOMEM;
+        /* A command of the session has kept it, and left it to the next. */
+        if (away && x->is_alive && from >= 0 && kept_by_has(&x->kept_by, path, from, name))
+                return remove_tree(from, name) == -ENOMEM ? -ENOMEM : 0;
         for (unsigned i = 0; i < 2; i++) {
                 r = from < 0                                               ? from
                     : faccessat(from, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 ? -errno
@@ -198,6 +206,7 @@ static int keep_killed_aside(struct keeping_killed *x, const char *what, const c
                                                          .reason = (char *)(uintptr_t)KEPT_PROTECTED,
                                                          .is_whole = true},
                                           from, name);
+                is_copy = r == 1;
                 r = r < 0 ? r : remove_tree(from, name);
                 /* The command has closed the folder. */
                 if (r != -EACCES || from < 0 || folder_open_to_owner(from) < 0)
@@ -206,11 +215,20 @@ static int keep_killed_aside(struct keeping_killed *x, const char *what, const c
         if (r == -ENOENT || r == -ENOTDIR || r == -ELOOP)
                 return 0;
         if (r >= 0 || r == -ENOMEM)
-                return r < 0 ? r : 1;
+                return r < 0 ? r : !is_copy;
         if (away)
                 return put_killed_back(x, away, folder, path, ret_place) < 0 ? -ENOMEM : r;
         *ret_place = str_concat(folder, "/", what);
         return *ret_place ? r : -ENOMEM;
+}
+
+static int remove_placeholder(const char *path) {
+        _cleanup_free_ char *folder = path_parent(path);
+        _cleanup_close_ int parent = folder ? open_canonical(folder) : -ENOMEM;
+
+        if (parent >= 0 && protect_is_placeholder(parent, path_basename(path)))
+                (void)unlinkat(parent, path_basename(path), AT_REMOVEDIR);
+        return parent == -ENOMEM ? parent : 0;
 }
 
 static int keep_killed(struct keeping_killed *x, const char *what, const char *path) {
@@ -221,6 +239,8 @@ static int keep_killed(struct keeping_killed *x, const char *what, const char *p
         uint64_t n = 0;
         int r;
 
+        if (streq(what, KILLED_PLACEHOLDER))
+                return remove_placeholder(path);
         if (number && str_parse_number(number, false, &n) >= 0) {
                 struct private_folder one = folder;
 

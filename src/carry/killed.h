@@ -20,6 +20,9 @@ struct killed {
 /* Begins it in the run directory at `rundir`, or in a session that runs opens it. */
 int killed_begin(const char *rundir, const struct kept_by *kept_by, struct killed *ret);
 void killed_close(struct killed *k);
+/* A name of its own in that folder for what is taken from `path`, written down before there is anything;
+ * *ret is for the caller to free.  -EXDEV: it could be followed; -errno. */
+int killed_name(const struct killed *k, const char *path, char **ret);
 /* Moves an entry of a folder, which is `path` on the host, to that folder; *ret, for the caller to free, is
  * its name there.  -EXDEV: it lies on another file system, or where it could be followed; -errno. */
 int killed_take(struct killed *k, int parent, const char *name, const char *path, char **ret);
@@ -31,7 +34,10 @@ int killed_copy(const struct killed *k, int parent, const char *name, const char
 int killed_put_back(int away_fd, const char *away, int root, const char *path, const char *below,
                     char **ret);
 /* Adds a protected folder, whose layer's name in the run directory `what` is; or what was renamed from
- * `path` to the name `what` in its folder. */
+ * `path` to the name `what` in its folder; or KILLED_PLACEHOLDER: one that stands, or is to stand, at
+ * `path`.
+ */
+#define KILLED_PLACEHOLDER "placeholder/"
 void killed_add(const struct killed *k, const char *what, const char *path);
 /* Keeps all of it aside, of a run directory whose owner is dead; or of a session that ends, what its killed
  * commands have left.  -ENOMEM. */

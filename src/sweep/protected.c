@@ -50,6 +50,7 @@ void protected_clear(struct protected_names *names) {
         for (size_t i = 0; i < names->n_asides; i++) {
                 free(names->asides[i].name);
                 free(names->asides[i].aside);
+                close_fdp(&names->asides[i].held);
         }
         if (names->has_inside)
                 inside_close(&names->inside);
@@ -283,6 +284,8 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
         }
         if (l->is_early && S_ISLNK(st->st_mode) && startswith(name, ".git/"))
                 return remove_link(l, name);
+        if (!was && !l->is_early && look_end_placeholder(l, name))
+                return 0;
         if (!was && l->is_early &&
             appearing_while_empty(l->all->appearing, (size_t)(l->folder - l->all->folders), l->folder->fd,
                                   name))

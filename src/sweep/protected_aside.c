@@ -12,6 +12,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "disk/remove_tree.h"
+#include "placeholder.h"
+#include "protect/protect_names.h"
 
 static int say_of_path(const struct look *l, const char *path, const char *what, const char *hint) {
         struct nsrun_error note = {0};
@@ -77,18 +79,21 @@ static int say_kept(const struct look *l, const char *path, unsigned number, con
         return l->found(l->data, &note);
 }
 
-/* What has been renamed is kept, or lies where it was. */
-static int keep_aside(const struct look *l, const char *name, const char *aside, bool is_away,
-                      bool was_link) {
+/* What has been renamed is kept, or lies where it was; `stays`: a session's commands go on with it, and its
+ * end keeps what it is then (killed_keep()). */
+static int keep_aside(const struct look *l, const char *name, const char *aside, bool is_away, bool was_link,
+                      bool stays) {
         _cleanup_free_ char *folder = NULL, *path = str_concat(l->folder->path, "/", name), *place = NULL,
                             *hint = NULL;
         _cleanup_close_ int parent = open_folder_of(l, name, &folder);
         struct kept_by *kept_by = l->all->kept_by;
         int from = is_away ? l->all->killed->away : parent, r = from;
-        bool is_too_much = r >= 0 && kept_by->n >= KEPT_MOST_NEW;
+        bool is_too_much = r >= 0 && kept_by->n >= KEPT_MOST_NEW, is_copy = false;
 
         if (!path || !folder || (!was_link && hint_of_name(l, name, &hint) < 0))
                 return -ENOMEM;
+        if (parent >= 0 && !kept_by->session)
+                (void)placeholder_end(parent, path_basename(name), true);
         for (unsigned i = 0; i < 2 && !is_too_much && (i == 0 ? r >= 0 : r == -EACCES); i++) {
                 /* The command has closed the folder since. */
                 r = i > 0 ? folder_open_to_owner(from) : 0;
@@ -98,9 +103,10 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
                                                        .reason = (char *)(uintptr_t)KEPT_PROTECTED,
                                                        .is_whole = true},
                                         from, aside);
-                r = r < 0 ? r : remove_tree(from, aside);
+                is_copy = r == 1;
+                r = r < 0 || stays ? r : remove_tree(from, aside);
         }
-        if (r == -ENOMEM)
+        if (r == -ENOMEM || (r >= 0 && is_copy))
                 return r;
         if (is_away && (is_too_much || r < 0))
                 (void)killed_put_back(from, aside, l->folder->fd, l->folder->path, name, &place);
@@ -134,17 +140,15 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
                 "look at it: if it is yours, give it its name again, else remove it");
 }
 
-static int note_aside(const struct look *l, const char *name, char *aside, bool is_away, bool was_link) {
+static int note_aside(const struct look *l, const char *name, struct protected_aside a) {
         struct protected_names *names = l->all;
-        struct protected_aside a = {.folder = (size_t)(l->folder - names->folders),
-                                    .name = strdup(name),
-                                    .aside = aside,
-                                    .is_away = is_away,
-                                    .was_link = was_link};
 
-        if (!a.name || ARRAY_GROW(names->asides, names->n_asides) < 0) {
+        a.folder = (size_t)(l->folder - names->folders);
+        a.name = strdup(name);
+        if (!a.name || !a.aside || ARRAY_GROW(names->asides, names->n_asides) < 0) {
                 free(a.name);
                 free(a.aside);
+                close_fdp(&a.held);
                 return -ENOMEM;
         }
         names->asides[names->n_asides++] = a;
@@ -163,7 +167,7 @@ static void drop_last_but_one(const struct look *l, const char *name, bool is_aw
         for (size_t i = 0; i < names->n_asides; i++) {
                 a = &names->asides[i];
                 if (a->folder != (size_t)(l->folder - names->folders) || a->is_away != is_away ||
-                    !streq(a->name, name))
+                    a->is_shown || !streq(a->name, name))
                         continue;
                 before = last;
                 last = i;
@@ -176,16 +180,38 @@ static void drop_last_but_one(const struct look *l, const char *name, bool is_aw
                 return;
         free(a->name);
         free(a->aside);
+        close_fdp(&a->held);
         memmove(a, a + 1, (--names->n_asides - before) * sizeof(*a));
         names->n_repeated += is_away || !names->killed;
 }
 
-int look_put_aside(const struct look *l, const char *name, const struct protected_name *was) {
-        _cleanup_free_ char *aside = NULL, *away = NULL, *folder = NULL,
-                            *path = str_concat(l->folder->path, "/", name);
+bool look_end_placeholder(const struct look *l, const char *name) {
+        _cleanup_free_ char *folder = NULL;
         _cleanup_close_ int parent = open_folder_of(l, name, &folder);
+
+        return parent >= 0 &&
+               (l->all->kept_by->session ? protect_is_placeholder(parent, path_basename(name))
+                                         : placeholder_end(parent, path_basename(name), false));
+}
+
+/* While the command runs a folder goes on working inside. */
+static int take_away(const struct look *l, int parent, const char *base, const char *path,
+                     const struct protected_name *was, char **ret_away, int *ret_held) {
+        struct protected_names *names = l->all;
+        int r = !l->is_early || was || !names->has_inside
+                        ? -ENOTDIR
+                        : placeholder_take(names->killed, &names->inside, parent, base, path, ret_away,
+                                           ret_held);
+
+        return r >= 0 || r == -ENOENT ? r : killed_take(names->killed, parent, base, path, ret_away);
+}
+
+int look_put_aside(const struct look *l, const char *name, const struct protected_name *was) {
+        _cleanup_free_ char *aside = NULL, *away = NULL, *copy = NULL, *folder = NULL,
+                            *path = str_concat(l->folder->path, "/", name);
+        _cleanup_close_ int parent = open_folder_of(l, name, &folder), held = -EBADF;
         const char *base = path_basename(name);
-        bool is_too_much = l->all->n_asides >= KEPT_MOST_NEW;
+        bool is_too_much = l->all->n_asides >= KEPT_MOST_NEW, is_shown, is_copied;
         struct killed *killed;
         int r = parent < 0 || path ? parent : -ENOMEM;
 
@@ -193,7 +219,9 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
                 l->all->make_killed(l->all->data);
         killed = l->all->killed;
         if (r >= 0)
-                r = killed && !is_too_much ? killed_take(killed, parent, base, path, &away) : -EXDEV;
+                r = killed && !is_too_much ? take_away(l, parent, base, path, was, &away, &held) : -EXDEV;
+        is_shown = r > 0;
+        is_copied = r == 2;
         /* Globs like [!.]* leave names with a dot out. */
         if (r < 0 && r != -ENOENT && parent >= 0)
                 r = aside_move(parent, base, *base == '.' ? "" : ".", &aside);
@@ -211,7 +239,7 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
                 return look_say(l, name, "a protected symlink that the command replaced can't be put back",
                                 NULL);
         if (!l->is_early)
-                return keep_aside(l, name, away ? away : aside, away, was);
+                return keep_aside(l, name, away ? away : aside, away, was, false);
         if (is_too_much) {
                 l->all->n_others++;
                 return 0;
@@ -221,9 +249,24 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
                 if (l->all->n_asides + 1 < KEPT_MOST_NEW)
                         (void)killed_copy(killed, parent, aside, path, &away);
         }
-        r = aside ? note_aside(l, name, TAKE_PTR(aside), false, was) : 0;
+        copy = is_copied ? str_concat(away, KEPT_BY_COPY, "") : NULL;
+        r = aside ? note_aside(l, name,
+                               (struct protected_aside){
+                                       .aside = TAKE_PTR(aside), .was_link = was, .held = -EBADF})
+                  : 0;
         if (r >= 0 && away)
-                r = note_aside(l, name, TAKE_PTR(away), true, was);
+                r = note_aside(l, name,
+                               (struct protected_aside){.aside = TAKE_PTR(away),
+                                                        .is_away = true,
+                                                        .was_link = was,
+                                                        .is_shown = is_shown,
+                                                        .held = TAKE_FD(held)});
+        /* Behind that, which may have all of it. */
+        if (r >= 0 && is_copied)
+                r = note_aside(
+                        l, name,
+                        (struct protected_aside){
+                                .aside = TAKE_PTR(copy), .is_away = true, .is_shown = true, .held = -EBADF});
         for (unsigned i = 0; i < 2 && r >= 0; i++)
                 drop_last_but_one(l, name, i > 0);
         return r;
@@ -233,11 +276,13 @@ static int tell_nobody(nsrun_unused void *data, nsrun_unused const struct nsrun_
         return 0;
 }
 
+/* By another one than a copy. */
 static bool is_told_later(const struct protected_names *names, size_t i) {
         const struct protected_aside *a = &names->asides[i];
 
         for (size_t j = i + 1; j < names->n_asides; j++)
-                if (names->asides[j].folder == a->folder && streq(names->asides[j].name, a->name))
+                if (names->asides[j].folder == a->folder && streq(names->asides[j].name, a->name) &&
+                    (!names->asides[j].is_shown || names->asides[j].held >= 0))
                         return true;
         return false;
 }
@@ -260,7 +305,8 @@ int asides_end(struct protected_names *names, int (*found)(void *data, const str
                                           .found = is_told_later(names, i) ? tell_nobody : found,
                                           .data = data};
 
-                r = keep_aside(&look, a->name, a->aside, a->is_away, a->was_link);
+                r = keep_aside(&look, a->name, a->aside, a->is_away, a->was_link,
+                               names->kept_by->session && a->is_shown && a->held >= 0);
         }
         return r;
 }

@@ -34,6 +34,8 @@ struct protected_aside {
         char *name, *aside; /* aside: with no folder */
         bool is_away;       /* in the run directory, else where it was */
         bool was_link;      /* a symlink was there, which is put back */
+        bool is_shown;      /* the command goes on with it, or it is a copy of that */
+        int held;           /* placeholder_take()'s, or -EBADF */
 };
 
 struct look {
@@ -60,6 +62,8 @@ int look_say(const struct look *l, const char *name, const char *what, const cha
 int open_folder_of(const struct look *l, const char *name, char **ret_path);
 /* `was` is the symlink that stood there, or NULL: nothing did. */
 int look_put_aside(const struct look *l, const char *name, const struct protected_name *was);
+/* Whether it is a placeholder: another run's, or the session's; of a killed one it is removed. */
+bool look_end_placeholder(const struct look *l, const char *name);
 /* At the end: what was done while the command ran; and how much isn't kept. */
 int asides_end(struct protected_names *names, int (*found)(void *data, const struct nsrun_error *note),
                void *data);

@@ -21,7 +21,7 @@ static void make_repository(const struct site *s, const char *script) {
 TEST(what_is_made_is_gone_at_once) {
         static const char script[] =
                 "gone() { while [ -e $1 ] || [ -L $1 ]; do :; done; echo $1; }\n"
-                "echo evil >.envrc; gone .envrc; mkdir .vscode; >.vscode/x; gone .vscode\n"
+                "echo evil >.envrc; gone .envrc\n"
                 "echo evil >x; mv x .npmrc; gone .npmrc; echo evil >x; ln x .npmrc; gone .npmrc\n"
                 "mkdir -m 300 .hg; echo evil >.hg/hgrc; gone .hg/hgrc; chmod 700 .hg\n"
                 "mv .hg hg; mkdir .hg; echo evil >.hg/hgrc; gone .hg/hgrc\n"
@@ -44,7 +44,7 @@ TEST(what_is_made_is_gone_at_once) {
                         end_session(s, id, "stop");
                 }
                 expect_status(&o, 0);
-                expect_in(o.out, ".envrc\n.vscode\n.npmrc\n.npmrc\n.hg/hgrc\n.hg/hgrc\n.hg\n"
+                expect_in(o.out, ".envrc\n.npmrc\n.npmrc\n.hg/hgrc\n.hg/hgrc\n.hg\n"
                                  ".jj/repo/config.toml\n.git/commondir\n.git/sl/config\nHEAD\n");
                 expect_in(o.err, "/.npmrc; --no-protect .npmrc lets it stay\n");
                 expect_in(o.err, "a symlink that the command left in a git dir is removed: ");
@@ -79,9 +79,10 @@ TEST(a_protected_link_is_put_back_at_once) {
 TEST(what_is_empty_stays_until_something_is_in_it) {
         static const char script[] =
                 "gone() { while [ -e $1 ]; do :; done; echo $1; }\n"
+                "away() { until grep \" $PWD/$1 \" /proc/self/mountinfo | grep -q /away/; do :; done; echo $1; }\n"
                 ">.envrc; >.profile; ln .profile x; mkdir .claude .vscode; echo evil >.npmrc; gone .npmrc\n"
                 "ls -d .envrc .profile .claude .vscode; echo evil >.envrc; gone .envrc; echo evil >x\n"
-                "gone .profile; echo evil >.claude/settings.json; gone .claude; mkdir .vscode/x; gone .vscode\n";
+                "gone .profile; echo evil >.claude/settings.json; away .claude; mkdir .vscode/x; away .vscode\n";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -289,10 +290,10 @@ TEST(a_kill_loses_nothing_that_is_to_be_kept_aside) {
         assert_string_equal(o.out, notes);
 }
 
-#define FILL                                                                                \
-        "fill() { until [ -e ready ]; do :; done; mkdir t; truncate -s 17M t/mine\n"        \
-        "mv t .github/hooks; while [ -e .github/hooks ]; do :; done; }; mkdir .github\n"    \
-        "plain() { sed 's/-[0-9a-f]\\{16\\}/-X/; s/-[a-z0-9]*\\/away\\/[0-9a-f]*/-X/'; }\n" \
+#define FILL                                                                                  \
+        "fill() { until [ -e ready ]; do :; done; mkdir t; truncate -s 17M t/mine\n"          \
+        "mv t .github/hooks; while [ -e .github/hooks/mine ]; do :; done; }; mkdir .github\n" \
+        "plain() { sed 's/-[0-9a-f]\\{16\\}/-X/; s/-[a-z0-9]*\\/away\\/[0-9a-f]*/-X/'; }\n"   \
         "look() { find . -name mine | sort | plain; }; "
 #define IS_RENAMED \
         "can't be kept aside, and is renamed: %s/%s; look at it: if it is yours, give it its name again, else remove it\n"
@@ -300,8 +301,8 @@ TEST(a_kill_loses_nothing_that_is_to_be_kept_aside) {
 /* More than is kept, or nothing that can be: in a folder above where its own is gone, and be that closed. */
 TEST(what_cannot_be_kept_is_put_back) {
         static const char script[] = FILL
-                "(fill; mkdir t; mkfifo t/mine; mv t .idea; while [ -e .idea ]; do :; done; >go) &\n"
-                "%s run %s %s -- sh -c '>ready; until [ -e go ]; do :; done; rm -r .github; chmod 555 .' 2>&1 | "
+                "(fill; mkdir t; mkfifo t/mine; mv t .idea; while [ -e .idea/mine ]; do :; done; rm -r .github; >go) &\n"
+                "%s run %s %s -- sh -c '>ready; until [ -e go ]; do :; done; chmod 555 .' 2>&1 | "
                 "plain\nlook; rm -r .*.aside-* ready go";
         const char note[] = "nsrun: note: a protected name that came to be " IS_RENAMED;
         const struct site *s = *state;
@@ -558,8 +559,8 @@ TEST(what_the_host_removes_and_the_command_makes_is_kept_aside) {
                 "gone() { while [ -e $1 ]; do :; done; echo $1; }\n"
                 "echo evil >.profile; gone .profile; >ready\n"
                 "until (set -C; echo evil >.npmrc) 2>/dev/null; do :; done; gone .npmrc; until [ -e go ]; do :; done\n"
-                "echo evil >x; mv x .envrc; gone .envrc; mkdir v; echo evil >v/x; mv v .vscode; gone .vscode\n"
-                ">made; until [ -e seen ]; do :; done\n";
+                "echo evil >x; mv x .envrc; gone .envrc; mkdir v; echo evil >v/x; mv v .vscode\n"
+                "until grep \" $PWD/.vscode \" /proc/self/mountinfo | grep -q /away/; do :; done; >made; until [ -e seen ]; do :; done\n";
         static const char look[] = "cat .yarnrc .mcp.json; ls -d .npmrc .envrc .vscode 2>/dev/null; cat "
                                    "\"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry | sort | uniq -c | tr -d ' '";
         const struct site *s = *state;
@@ -569,7 +570,7 @@ TEST(what_the_host_removes_and_the_command_makes_is_kept_aside) {
                         "for f in .envrc .npmrc .yarnrc .mcp.json; do echo mine >$f; done; mkdir .vscode");
         on_host(s, beside, &o);
         RUN(s, &o, "--", "sh", "-c", script);
-        expect_out(&o, ".profile\n.npmrc\n.envrc\n.vscode\n");
+        expect_out(&o, ".profile\n.npmrc\n.envrc\n");
         collect_orphans();
         expect_in(o.err, "/.envrc; --no-protect .envrc lets it stay\n");
         expect_not_in(o.err, "/.yarnrc; ");

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See placeholder.h.  A mount stays with the folder that it is on, wherever that is renamed to outside of
+ * its mount namespace, also by RENAME_EXCHANGE: so all that the command can turn is done before, and what
+ * counts is one exchange with a folder that only nsrun has. */
+#include "placeholder.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/beneath.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "disk/remove_tree.h"
+#include "kept/kept_copy.h"
+#include "protect/protect_names.h"
+
+bool placeholder_end(int parent, const char *name, bool is_own) {
+        _cleanup_close_ int fd = -EBADF;
+
+        if (!protect_is_placeholder(parent, name))
+                return false;
+        fd = is_own ? -EBADF : beneath_open(parent, name, O_RDONLY | O_DIRECTORY, 0);
+        if (is_own || (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0))
+                (void)unlinkat(parent, name, AT_REMOVEDIR);
+        return true;
+}
+
+static bool is_folder_at(int parent, const char *name, const struct stat *st) {
+        struct stat at;
+
+        return fstatat(parent, name, &at, AT_SYMLINK_NOFOLLOW) == 0 && at.st_ino == st->st_ino &&
+               at.st_dev == st->st_dev;
+}
+
+/* Shows the folder `away` beside the name for a moment, since nothing of the sandbox's leads to where it
+ * lies: what it is there, opened beneath the sandbox's root. */
+static int open_from_inside(const struct killed *k, const struct inside *inside, const char *away,
+                            int parent, const char *path, const struct stat *st) {
+        const char *name = path_basename(path);
+        _cleanup_close_ int fd = -EBADF;
+        struct stat seen;
+
+        if (syscall(SYS_renameat2, k->away, away, parent, name, RENAME_NOREPLACE) < 0)
+                return -errno;
+        fd = beneath_open(inside->root, path + 1, O_PATH | O_DIRECTORY, 0);
+        if (syscall(SYS_renameat2, parent, name, k->away, away, RENAME_NOREPLACE) < 0)
+                return -errno;
+        /* The command may have put another one there, or something in it; what is away now it has no more.
+         */
+        return fd >= 0 && fstat(fd, &seen) == 0 && seen.st_ino == st->st_ino && seen.st_dev == st->st_dev &&
+                               is_folder_at(k->away, away, st) && protect_is_placeholder(k->away, away)
+                       ? TAKE_FD(fd)
+                       : -EXDEV;
+}
+
+/* A folder of this name in the run directory, held, and a mount of `source` over it inside. */
+static int make_placeholder(const struct killed *k, const struct inside *inside, int source,
+                            const char *away, int parent, const char *path) {
+        _cleanup_free_ char *folder = path_parent(path), *beside = NULL;
+        _cleanup_close_ int held = -EBADF, target = -EBADF;
+        struct stat st;
+        int r;
+
+        beside = folder ? str_concat(folder, "/.aside-", away) : NULL;
+        if (!beside)
+                return -ENOMEM;
+        if (mkdirat(k->away, away, 0700) < 0)
+                return -errno;
+        held = openat(k->away, away, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (held < 0 || fd_lift(&held) < 0 || fchmod(held, PROTECT_PLACEHOLDER_MODE) < 0 ||
+            fstat(held, &st) < 0 || flock(held, LOCK_EX | LOCK_NB) < 0)
+                return -errno;
+        /* A file system has its own idea of modes. */
+        if (!protect_is_placeholder(k->away, away))
+                return -EXDEV;
+        killed_add(k, KILLED_PLACEHOLDER, beside);
+        killed_add(k, KILLED_PLACEHOLDER, path);
+        target = open_from_inside(k, inside, away, parent, beside, &st);
+        r = target < 0 ? target : mount_inside(inside, source, target, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+        return r < 0 ? r : TAKE_FD(held);
+}
+
+static int exchange_with_away(const struct killed *k, const char *away, int parent, const char *name) {
+        return syscall(SYS_renameat2, k->away, away, parent, name, RENAME_EXCHANGE) < 0 ? -errno : 0;
+}
+
+/* placeholder_take()'s answer.  What a kill leaves half copied goes with the run directory. */
+static int copy_shown(const struct killed *k, int source, const char *away, const char *path) {
+        _cleanup_free_ char *copy = str_concat(away, KEPT_BY_COPY, ""),
+                            *half = str_concat("../", away, KEPT_BY_COPY),
+                            *what = copy ? str_concat(RUNDIR_AWAY, "/", copy) : NULL;
+        struct stat st;
+
+        if (!half || !what || fstat(source, &st) < 0 || !is_folder_at(k->away, away, &st))
+                return 0;
+        if (kept_copy_whole(k->away, away, k->away, half, 0777) >= 0) {
+                killed_add(k, what, path);
+                if (renameat(k->away, half, k->away, copy) == 0)
+                        return 2;
+        }
+        (void)remove_tree(k->away, half);
+        return 1;
+}
+
+int placeholder_take(struct killed *k, const struct inside *inside, int parent, const char *name,
+                     const char *path, char **ret_away, int *ret_held) {
+        /* Whatever the sandbox sees there now it sees then: the folder, or over the last placeholder, in
+         * which somebody outside has made something, the one before. */
+        _cleanup_close_ int source = beneath_open(inside->root, path + 1, O_PATH | O_DIRECTORY, 0),
+                            held = -EBADF;
+        _cleanup_free_ char *away = NULL;
+        struct stat st;
+        int r = source < 0 ? source : killed_name(k, path, &away);
+
+        if (r < 0)
+                return r == -ENOENT ? -ENOTDIR : r;
+        held = make_placeholder(k, inside, source, away, parent, path);
+        /* What the command has moved away is nothing that tells of the name. */
+        r = held == -ENOENT ? -EXDEV : held < 0 ? held : exchange_with_away(k, away, parent, name);
+        /* Who waits for another command of the session was quicker. */
+        if (r >= 0 && protect_is_placeholder(k->away, away))
+                r = exchange_with_away(k, away, parent, name) < 0 || fstat(held, &st) < 0 ||
+                                    !is_folder_at(k->away, away, &st)
+                            ? 0
+                            : -ENOENT;
+        /* Without it there is no mount, either. */
+        if (r < 0) {
+                (void)unlinkat(k->away, away, AT_REMOVEDIR);
+                return r;
+        }
+        k->has_taken = true;
+        r = copy_shown(k, source, away, path);
+        *ret_away = TAKE_PTR(away);
+        *ret_held = TAKE_FD(held);
+        return r;
+}
