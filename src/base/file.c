@@ -196,6 +196,15 @@ int folder_each(int folder, int (*each)(void *data, int folder, const struct dir
         return fd < 0 ? -errno : folder_read(fd, each, data);
 }
 
+static int stop_at_entry(nsrun_unused void *data, nsrun_unused int folder,
+                         nsrun_unused const struct dirent *entry) {
+        return 1;
+}
+
+bool folder_is_empty(int folder) {
+        return folder_each(folder, stop_at_entry, NULL) == 0;
+}
+
 unsigned char folder_type(int folder, const struct dirent *entry) {
         struct stat st;
 

@@ -60,6 +60,8 @@ pid_t read_process_parent(pid_t pid);
 int folder_each(int folder, int (*each)(void *data, int folder, const struct dirent *entry), void *data);
 /* The same of a folder that is open for reading, from where it stands. */
 int folder_read(int fd, int (*each)(void *data, int folder, const struct dirent *entry), void *data);
+/* Whether it can be read, and has no entry. */
+bool folder_is_empty(int folder);
 /* What the entry is, DT_*, also where the file system doesn't tell that with the name.  DT_UNKNOWN: it is
  * gone. */
 unsigned char folder_type(int folder, const struct dirent *entry);

@@ -198,11 +198,6 @@ static bool is_kept_already(int kept, const struct kept *k, int layer, const cha
                kept_is_within(kept, KEPT_ENTRY, layer, name);
 }
 
-static int stop_at_any(nsrun_unused void *data, nsrun_unused int folder,
-                       nsrun_unused const struct dirent *entry) {
-        return 1;
-}
-
 /* What is in the upper folder in the end, and differs from the host's; `removed`: likewise. */
 static int keep_upper(const struct private_folder *f, int layer, const char *name, int upper,
                       bool is_too_much, char **removed) {
@@ -218,7 +213,7 @@ static int keep_upper(const struct private_folder *f, int layer, const char *nam
         kept_clear(&k);
         if (is_same)
                 return 0;
-        if (!is_too_much && !removed && folder_each(upper, stop_at_any, NULL) == 0)
+        if (!is_too_much && !removed && folder_is_empty(upper))
                 return is_seeded ? kept_drop(f->kept_by->project, number) : 0;
         r = kept_by_put(f->kept_by,
                         &(struct kept){.path = (char *)(uintptr_t)f->path,

@@ -6,7 +6,6 @@
 #include <fnmatch.h>
 #include <limits.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -176,11 +175,6 @@ bool protect_is_among_open(char *const *no_protect, const char *name) {
         return false;
 }
 
-static int stop_at_first(nsrun_unused void *data, nsrun_unused int folder,
-                         nsrun_unused const struct dirent *entry) {
-        return 1;
-}
-
 bool protect_is_placeholder(int root, const char *name) {
         _cleanup_close_ int fd = -EBADF;
         struct stat st;
@@ -188,7 +182,6 @@ bool protect_is_placeholder(int root, const char *name) {
         if (fstatat(root, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
             st.st_mode != (S_IFDIR | PROTECT_PLACEHOLDER_MODE))
                 return false;
-        fd = beneath_open(root, name, O_RDONLY | O_DIRECTORY, 0);
-        return fd >= 0 && fstat(fd, &st) == 0 && st.st_mode == (S_IFDIR | PROTECT_PLACEHOLDER_MODE) &&
-               folder_read(fd, stop_at_first, NULL) == 0;
+        fd = beneath_open(root, name, O_PATH | O_DIRECTORY, 0);
+        return fd >= 0 && folder_is_empty(fd);
 }

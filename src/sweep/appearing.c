@@ -201,23 +201,15 @@ static bool watch_entry(struct appearing *a, size_t folder, const char *name, in
         return wd >= 0;
 }
 
-static int stop_at_entry(nsrun_unused void *data, nsrun_unused int folder,
-                         nsrun_unused const struct dirent *entry) {
-        return 1;
-}
-
 /* The watch comes first, so that nothing is missed. */
 bool appearing_while_empty(struct appearing *a, size_t number, int root, const char *name) {
-        _cleanup_close_ int fd = beneath_open(root, name, O_PATH, 0), folder = -EBADF;
+        _cleanup_close_ int fd = beneath_open(root, name, O_PATH, 0);
         struct stat st;
 
         if (fd < 0 || fstat(fd, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
             (!watch_entry(a, number, name, fd) && !appearing_polls(a)) || fstat(fd, &st) < 0)
                 return false;
-        if (S_ISREG(st.st_mode))
-                return st.st_size == 0;
-        folder = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        return folder >= 0 && folder_read(folder, stop_at_entry, NULL) == 0;
+        return S_ISREG(st.st_mode) ? st.st_size == 0 : folder_is_empty(fd);
 }
 
 static void take_event(struct appearing *a, const struct inotify_event *event,

@@ -51,8 +51,7 @@ static int open_from_inside(const struct killed *k, const struct inside *inside,
         fd = beneath_open(inside->root, path + 1, O_PATH | O_DIRECTORY, 0);
         if (syscall(SYS_renameat2, parent, name, k->away, away, RENAME_NOREPLACE) < 0)
                 return -errno;
-        /* The command may have put another one there, or something in it; what is away now it has no more.
-         */
+        /* The command may have put another one there, or something in it; now it can no more. */
         return fd >= 0 && fstat(fd, &seen) == 0 && seen.st_ino == st->st_ino && seen.st_dev == st->st_dev &&
                                is_folder_at(k->away, away, st) && protect_is_placeholder(k->away, away)
                        ? TAKE_FD(fd)
@@ -115,7 +114,6 @@ int placeholder_take(struct killed *k, const struct inside *inside, int parent, 
         _cleanup_close_ int source = beneath_open(inside->root, path + 1, O_PATH | O_DIRECTORY, 0),
                             held = -EBADF;
         _cleanup_free_ char *away = NULL;
-        struct stat st;
         int r = source < 0 ? source : killed_name(k, path, &away);
 
         if (r < 0)
@@ -124,11 +122,9 @@ int placeholder_take(struct killed *k, const struct inside *inside, int parent, 
         /* What the command has moved away is nothing that tells of the name. */
         r = held == -ENOENT ? -EXDEV : held < 0 ? held : exchange_with_away(k, away, parent, name);
         /* Who waits for another command of the session was quicker. */
-        if (r >= 0 && protect_is_placeholder(k->away, away))
-                r = exchange_with_away(k, away, parent, name) < 0 || fstat(held, &st) < 0 ||
-                                    !is_folder_at(k->away, away, &st)
-                            ? 0
-                            : -ENOENT;
+        if (r >= 0 && protect_is_placeholder(k->away, away) &&
+            exchange_with_away(k, away, parent, name) >= 0 && unlinkat(k->away, away, AT_REMOVEDIR) == 0)
+                return -ENOENT;
         /* Without it there is no mount, either. */
         if (r < 0) {
                 (void)unlinkat(k->away, away, AT_REMOVEDIR);

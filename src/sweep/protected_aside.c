@@ -15,6 +15,8 @@
 #include "placeholder.h"
 #include "protect/protect_names.h"
 
+#define SHOWN_MOST 4 /* of a name, in a run */
+
 static int say_of_path(const struct look *l, const char *path, const char *what, const char *hint) {
         struct nsrun_error note = {0};
 
@@ -140,12 +142,18 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
                 "look at it: if it is yours, give it its name again, else remove it");
 }
 
-static int note_aside(const struct look *l, const char *name, struct protected_aside a) {
+static int note_aside(const struct look *l, const char *name, char *aside, bool is_away, bool was_link,
+                      bool is_shown, int held) {
         struct protected_names *names = l->all;
+        struct protected_aside a = {.folder = (size_t)(l->folder - names->folders),
+                                    .name = strdup(name),
+                                    .aside = aside,
+                                    .is_away = is_away,
+                                    .was_link = was_link,
+                                    .is_shown = is_shown,
+                                    .held = held};
 
-        a.folder = (size_t)(l->folder - names->folders);
-        a.name = strdup(name);
-        if (!a.name || !a.aside || ARRAY_GROW(names->asides, names->n_asides) < 0) {
+        if (!a.name || !aside || ARRAY_GROW(names->asides, names->n_asides) < 0) {
                 free(a.name);
                 free(a.aside);
                 close_fdp(&a.held);
@@ -194,11 +202,25 @@ bool look_end_placeholder(const struct look *l, const char *name) {
                                          : placeholder_end(parent, path_basename(name), false));
 }
 
-/* While the command runs a folder goes on working inside. */
-static int take_away(const struct look *l, int parent, const char *base, const char *path,
-                     const struct protected_name *was, char **ret_away, int *ret_held) {
+/* How often the command went on with what was taken from the name. */
+static unsigned count_shown(const struct look *l, const char *name) {
+        unsigned n = 0;
+
+        for (size_t i = 0; i < l->all->n_asides; i++) {
+                const struct protected_aside *a = &l->all->asides[i];
+
+                n += a->is_shown && a->held >= 0 && streq(a->name, name) &&
+                     a->folder == (size_t)(l->folder - l->all->folders);
+        }
+        return n;
+}
+
+/* While the command runs a folder goes on working inside, unless sandboxes take it from each other. */
+static int take_aside(const struct look *l, int parent, const char *name, const char *path,
+                      const struct protected_name *was, char **ret_away, int *ret_held) {
         struct protected_names *names = l->all;
-        int r = !l->is_early || was || !names->has_inside
+        const char *base = path_basename(name);
+        int r = !l->is_early || was || !names->has_inside || count_shown(l, name) >= SHOWN_MOST
                         ? -ENOTDIR
                         : placeholder_take(names->killed, &names->inside, parent, base, path, ret_away,
                                            ret_held);
@@ -219,7 +241,7 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
                 l->all->make_killed(l->all->data);
         killed = l->all->killed;
         if (r >= 0)
-                r = killed && !is_too_much ? take_away(l, parent, base, path, was, &away, &held) : -EXDEV;
+                r = killed && !is_too_much ? take_aside(l, parent, name, path, was, &away, &held) : -EXDEV;
         is_shown = r > 0;
         is_copied = r == 2;
         /* Globs like [!.]* leave names with a dot out. */
@@ -249,24 +271,13 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
                 if (l->all->n_asides + 1 < KEPT_MOST_NEW)
                         (void)killed_copy(killed, parent, aside, path, &away);
         }
+        r = aside ? note_aside(l, name, TAKE_PTR(aside), false, was, false, -EBADF) : 0;
         copy = is_copied ? str_concat(away, KEPT_BY_COPY, "") : NULL;
-        r = aside ? note_aside(l, name,
-                               (struct protected_aside){
-                                       .aside = TAKE_PTR(aside), .was_link = was, .held = -EBADF})
-                  : 0;
         if (r >= 0 && away)
-                r = note_aside(l, name,
-                               (struct protected_aside){.aside = TAKE_PTR(away),
-                                                        .is_away = true,
-                                                        .was_link = was,
-                                                        .is_shown = is_shown,
-                                                        .held = TAKE_FD(held)});
+                r = note_aside(l, name, TAKE_PTR(away), true, was, is_shown, TAKE_FD(held));
         /* Behind that, which may have all of it. */
         if (r >= 0 && is_copied)
-                r = note_aside(
-                        l, name,
-                        (struct protected_aside){
-                                .aside = TAKE_PTR(copy), .is_away = true, .is_shown = true, .held = -EBADF});
+                r = note_aside(l, name, TAKE_PTR(copy), true, false, true, -EBADF);
         for (unsigned i = 0; i < 2 && r >= 0; i++)
                 drop_last_but_one(l, name, i > 0);
         return r;

@@ -89,7 +89,6 @@ TEST(what_is_empty_stays_until_something_is_in_it) {
         RUN(s, &o, "--", "sh", "-c", script);
         expect_status(&o, 0);
         expect_out(&o, ".npmrc\n.claude\n.envrc\n.profile\n.vscode\n.envrc\n.profile\n.claude\n.vscode\n");
-        outcome_clear(&o);
         RUN(s, &o, "--", "sh", "-c", ">.envrc");
         expect_in(o.err, "--no-protect .envrc lets it stay\n");
 }
