@@ -8,6 +8,7 @@
 #include "base/causes.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "base/str.h"
 #include "carry/agent_rest.h"
 #include "carry/git_config.h"
@@ -496,6 +497,19 @@ static int review_do(const struct review_options *o, const char *project, struct
         return r;
 }
 
+static int refuse_silent_own(struct nsrun_error *err) {
+        int (*const find[])(char **ret, struct nsrun_error *err) = {rundir_find_base, exposed_find_base};
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(find) && r >= 0; i++) {
+                _cleanup_free_ char *own = NULL;
+
+                if (find[i](&own, NULL) >= 0)
+                        r = responds_in_time(AT_FDCWD, own, NULL, err);
+        }
+        return r;
+}
+
 static int review(struct invocation *i, struct nsrun_error *err) {
         struct review_options *o = i->options;
         _cleanup_free_ char *start = NULL, *project = NULL, *home = NULL;
@@ -507,6 +521,8 @@ static int review(struct invocation *i, struct nsrun_error *err) {
                 return option_usage_error(i->command, "--discard", "it doesn't go with --accept", err);
         if (r >= 0)
                 r = owner_become(o->project, false, err);
+        if (r >= 0)
+                r = refuse_silent_own(err);
         if (r < 0)
                 return r;
         r = path_canonical(o->project ? o->project : ".", &start, NULL);

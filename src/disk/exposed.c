@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "base/str.h"
 #include "host/user.h"
 #include "rundir.h"
@@ -71,17 +72,17 @@ int exposed_open_base(void) {
         path = path_join(canonical, "nsrun");
         if (!path)
                 return -ENOMEM;
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0 && errno == ENOENT) {
+        fd = responds_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+        if (fd == -ENOENT) {
                 if (!is_own_place(path))
                         return -EACCES;
                 r = rundir_make_folders(path);
                 if (r < 0)
                         return r;
-                fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                fd = responds_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
         }
         if (fd < 0 || fstat(fd, &st) < 0)
-                return -errno;
+                return fd < 0 ? fd : -errno;
         return is_own(fd, &st) ? TAKE_FD(fd) : -EACCES;
 }
 

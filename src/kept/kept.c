@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "base/str.h"
 #include "disk/exposed.h"
 #include "disk/remove_tree.h"
@@ -39,12 +40,9 @@ int kept_find_base(char **ret) {
 }
 
 static int open_or_make(int folder, const char *name, bool makes) {
-        int fd;
-
         if (makes && mkdirat(folder, name, 0700) < 0 && errno != EEXIST)
                 return -errno;
-        fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        return fd < 0 ? -errno : fd;
+        return responds_open(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 }
 
 /* The folder of a project's entries. */

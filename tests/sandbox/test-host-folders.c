@@ -290,6 +290,9 @@ TEST_IF(geteuid() == 0, nobody_is_asked_before_a_child_has_asked, site_setup, si
                 SERVED(&served, &o, "run", "--project", s->project, "--", "true");
                 if (*served.first == 0 || *served.first == *served.nsrun)
                         fail_msg("%s: %s was first", places[i], *served.first == 0 ? "nobody" : "nsrun");
+                SERVED(&served, &o, "review", "--project", s->project);
+                if (*served.first == *served.nsrun)
+                        fail_msg("%s: nsrun review was first", places[i]);
         }
         (void)munmap(served.first, sizeof(pid_t) * 2);
 }
