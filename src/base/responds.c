@@ -124,9 +124,10 @@ static void remember(int dir, const char *path, enum answer answer) {
 }
 
 /* Looks it up, has it mounted where it is mounted at need, and reads what is in it; a folder whose names are
- * only mounted at need lists them without, and waits for one that is looked up. */
+ * only mounted at need lists them without, and waits for one that is looked up.  Names and attributes may
+ * still be known of before (NFS, sshfs): how much room there is, nobody keeps. */
 nsrun_no_asan static void ask_server(int dir, const char *path) {
-        char entries[1024];
+        char entries[1024], size[256], around[PATH_MAX];
         struct stat st;
         int fd;
 
@@ -137,6 +138,10 @@ nsrun_no_asan static void ask_server(int dir, const char *path) {
         fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
         (void)(fd < 0 ? fstatat(dir, path, &st, 0) : syscall(SYS_getdents64, fd, entries, sizeof(entries)));
         (void)(fd < 0 ? 0 : fstatat(fd, ".git", &st, AT_SYMLINK_NOFOLLOW));
+        (void)snprintf(around, sizeof(around), "%s", path);
+        while (fd < 0 && (fd = openat(dir, around, O_PATH | O_CLOEXEC)) < 0 && path_up(around))
+                ;
+        (void)syscall(SYS_fstatfs, fd < 0 ? dir : fd, size);
         _exit(0);
 }
 

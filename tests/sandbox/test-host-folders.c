@@ -92,7 +92,9 @@ struct served {
         const char *place, *at; /* in the site, and on the host */
         bool is_mute;           /* reads what it is asked, and says nothing: who asked can't be killed */
         bool is_still;          /* doesn't even read */
-        pid_t *first;           /* who asked first, in memory that the server shares */
+        bool is_caching; /* as sshfs: says what it has said before, and asks a server for the rest, who is
+                            gone */
+        pid_t *first;    /* who asked first, in memory that the server shares */
         pid_t *nsrun;
 };
 
@@ -141,6 +143,11 @@ static void answer_as_empty(int fd, const struct fuse_in_header *in) {
         }
 }
 
+static bool is_remembered(const struct fuse_in_header *in) {
+        return in->opcode == FUSE_GETATTR || in->opcode == FUSE_OPENDIR || in->opcode == FUSE_READDIR ||
+               (in->opcode == FUSE_LOOKUP && streq((const char *)(in + 1), ".git"));
+}
+
 _Noreturn static void serve(int fd, const struct served *s) {
         static union {
                 struct fuse_in_header in;
@@ -161,7 +168,7 @@ _Noreturn static void serve(int fd, const struct served *s) {
                         continue;
                 if (asked.in.opcode != FUSE_INIT && asked.in.pid != 0 && *s->first == 0)
                         *s->first = (pid_t)asked.in.pid;
-                if (asked.in.opcode == FUSE_INIT || !s->is_mute)
+                if (asked.in.opcode == FUSE_INIT || (s->is_caching ? is_remembered(&asked.in) : !s->is_mute))
                         answer_as_empty(0, &asked.in);
                 if (s->is_still)
                         (void)raise(SIGSTOP);
@@ -328,6 +335,13 @@ TEST_IF(geteuid() == 0, a_server_that_falls_silent_is_named, site_setup, site_te
                 SERVED(&served, &o, "review", "--project", away);
                 expect_host_refusal(&o, 125, aways);
         }
+        served.is_still = false;
+        served.is_caching = true;
+        served.place = "outside/net";
+        SERVED(&served, &o, "run", "--project", away, "--", "echo", "fine");
+        expect_host_refusal(&o, 125, aways);
+        served.is_caching = false;
+        served.is_still = true;
         /* Where nsrun needn't look it doesn't, and doctor tells of it. */
         served.place = "project/a/net";
         SERVED(&served, &o, "run", "--project", s->project, "--", "echo", "fine");
