@@ -6,9 +6,11 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "macro.h"
 #include "nsrun.h"
+#include "sys.h"
 
 nsrun_public const char *nsrun_version(void) {
         return PACKAGE_VERSION;
@@ -44,6 +46,28 @@ const char *program_monitor(void) {
 
 const char *program_bwrap(void) {
         return programs_find("NSRUN_BWRAP", one_file ? one_file : NSRUN_BWRAP_PATH);
+}
+
+/* More than the folders of any project's repositories take; to close all that could be open takes no time.
+ */
+#define FILES_MOST 16384U
+
+static struct sys_rlimit files_before, files_raised;
+
+void program_raise_files(void) {
+        struct sys_rlimit files;
+
+        if (files_before.hard > 0 || sys_prlimit(RLIMIT_NOFILE, NULL, &files) < 0 ||
+            files.soft >= FILES_MOST)
+                return;
+        files_raised = (struct sys_rlimit){files.hard < FILES_MOST ? files.hard : FILES_MOST, files.hard};
+        if (sys_prlimit(RLIMIT_NOFILE, &files_raised, NULL) >= 0)
+                files_before = files;
+}
+
+bool program_files_before(struct sys_rlimit *ret) {
+        *ret = files_before;
+        return files_before.hard > 0;
 }
 
 static int spawn_attributes(posix_spawnattr_t *attributes) {
@@ -84,8 +108,12 @@ int spawn_apart(const struct spawn *s, pid_t *ret_pid) {
         r = spawn_files(s, &files);
         if (r == 0)
                 r = spawn_attributes(&attributes);
+        if (r == 0 && files_before.hard > 0)
+                (void)sys_prlimit(RLIMIT_NOFILE, &files_before, NULL);
         if (r == 0)
                 r = posix_spawn(ret_pid, s->program, &files, &attributes, s->argv, s->env);
+        if (files_before.hard > 0)
+                (void)sys_prlimit(RLIMIT_NOFILE, &files_raised, NULL);
         (void)posix_spawnattr_destroy(&attributes);
         (void)posix_spawn_file_actions_destroy(&files);
         return -r;

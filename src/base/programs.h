@@ -3,7 +3,10 @@
  * started. */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
+
+#include "sys.h"
 
 /* The environment's NSRUN_INIT, NSRUN_MONITOR, NSRUN_NET and NSRUN_HTTP replace the paths. */
 const char *program_init(void);
@@ -13,6 +16,12 @@ const char *program_monitor(void);
 const char *program_bwrap(void);
 /* All of them but nsrun-http are this file, as src/one_file.c is; `path` is kept. */
 void programs_are_one_file(const char *path);
+
+/* Of a program whose process is its own: raises its limit of open files, of which each folder that is
+ * watched takes one.  Commands, and what spawn_apart() starts, get the limit that there was: true, where it
+ * is raised. */
+void program_raise_files(void);
+bool program_files_before(struct sys_rlimit *ret);
 
 /* A program of nsrun's own, or git, started on the host's side: with default signals, in a session of its
  * own and with no stream of the caller's. */

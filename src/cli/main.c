@@ -9,6 +9,7 @@
 
 #include "base/causes.h"
 #include "base/loop.h"
+#include "base/programs.h"
 #include "base/stream.h"
 #include "base/sys.h"
 #include "net/proxy.h"
@@ -122,5 +123,6 @@ int main(int argc, char **argv) {
                 return option_fail(&err);
         }
         hide_passwords(argv);
+        program_raise_files();
         return command->run(command, arguments + 1);
 }

@@ -2,6 +2,7 @@
 /* Which of the command's resource limits there will be; boundary/limits.c sets them.  cgroups are run/'s. */
 #include <sys/resource.h>
 
+#include "base/programs.h"
 #include "child.h"
 
 /* The most processes that the user may have, of which `n_ours` are nsrun's; UINT64_MAX: any number. */
@@ -39,6 +40,7 @@ static bool halve_shared(int resource, uint64_t *soft, uint64_t *hard) {
 void limits_prepare(struct child *c, unsigned n_ours) {
         uint64_t most = most_processes(c->params, n_ours);
         struct init *init = &c->b.facts.init;
+        struct sys_rlimit files;
 
         for (int resource = 0; resource < RLIMITS_COUNT; resource++) {
                 const struct policy_rlimit *limit = &c->plan->limits.rlimits[resource];
@@ -49,6 +51,9 @@ void limits_prepare(struct child *c, unsigned n_ours) {
                         hard = limit->is_set && hard < most ? hard : most;
                 } else if (resource == RLIMIT_CORE && !limit->is_set && c->plan->has_own_limits) {
                         soft = hard = no_core();
+                } else if (resource == RLIMIT_NOFILE && !limit->is_set && program_files_before(&files)) {
+                        soft = files.soft;
+                        hard = files.hard;
                 } else if (!limit->is_set &&
                            (!c->plan->has_own_limits || !halve_shared(resource, &soft, &hard))) {
                         continue;

@@ -375,6 +375,7 @@ int monitor_main(int argc, char **argv) {
         }
         (void)sys_close_range(MONITOR_FD_FIRST_OTHER, ~0U);
         detach();
+        program_raise_files();
         (void)chdir("/");
         for (int fd = MONITOR_FD_PLAN; fd < MONITOR_FD_FIRST_OTHER; fd++)
                 (void)fcntl(fd, F_SETFD, FD_CLOEXEC);

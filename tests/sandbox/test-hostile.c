@@ -309,25 +309,23 @@ static void limit_files(void *data) {
 }
 
 TEST(too_few_descriptors_are_named_and_the_remedy_too) {
-        /* Whether the user can raise it. */
-        static const char *const line_ends[] = {
+        static const char line_end[] =
                 ": Too many open files; the hard limit of open files is too low, and root alone raises it: "
-                "limits.conf(5), a service's LimitNOFILE=, docker's and podman's --ulimit nofile=1024\n",
-                ": Too many open files; raise the limit of open files (ulimit -n 1024)\n"};
+                "limits.conf(5), a service's LimitNOFILE=, docker's and podman's --ulimit nofile=1024\n";
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered");
         const char *const arguments[][7] = {{"--", "echo", "ran", NULL},
                                             {"--overlay", layered, "--", "echo", "ran", NULL}};
 
         make_folder(s->root, "layered");
-        for (size_t i = 0; i < ARRAY_SIZE(arguments) * ARRAY_SIZE(line_ends); i++) {
-                _cleanup_free_ const char **argv = nsrun_argv(s, arguments[i / ARRAY_SIZE(line_ends)]);
-                const char *line_end = line_ends[i % ARRAY_SIZE(line_ends)];
+        for (size_t i = 0; i < ARRAY_SIZE(arguments); i++) {
+                _cleanup_free_ const char **argv = nsrun_argv(s, arguments[i]);
+                struct rlimit lifted = {16, 1024};
                 _cleanup_outcome_ struct outcome o = {0};
                 unsigned n_refused = 0;
 
                 for (rlim_t most = 3; most < 64; most++) {
-                        struct rlimit limit = {most, line_end == line_ends[0] ? most : 64};
+                        struct rlimit limit = {most, most};
 
                         outcome_clear(&o);
                         run(&(struct request){.argv = argv,
@@ -349,6 +347,14 @@ TEST(too_few_descriptors_are_named_and_the_remedy_too) {
                 expect_status(&o, 0);
                 expect_out(&o, "ran\n");
                 assert_true(n_refused >= 3);
+                /* What nsrun may raise itself it does. */
+                outcome_clear(&o);
+                run(
+                        &(struct request){
+                                .argv = argv, .cwd = s->root, .in_child = limit_files, .data = &lifted},
+                        &o);
+                expect_status(&o, 0);
+                expect_out(&o, "ran\n");
         }
 }
 

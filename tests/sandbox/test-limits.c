@@ -170,7 +170,7 @@ TEST(a_limit_holds_and_cannot_be_raised) {
         expect_status(&o, 128 + SIGKILL); /* the hard limit's, which comes with the soft one's */
 }
 
-/* pid 1 must outlive whoever runs out of something: its limits are the caller's. */
+/* pid 1 must outlive whoever runs out of something: its limits are the caller's, or more. */
 TEST(the_reaper_keeps_the_callers_limits) {
         const struct site *s = *state;
         const char **argv = nsrun_argv(s, (const char *const[]){"--limit", "nofile=33", "sh", "-c",
@@ -197,8 +197,28 @@ TEST(the_reaper_keeps_the_callers_limits) {
         expect_status(&o, 128 + SIGTERM);
         assert_non_null(limits);
         found = find_limit(limits, "Max open files");
+        if (own.rlim_cur < 16384)
+                own.rlim_cur = own.rlim_max < 16384 ? own.rlim_max : 16384;
         expected = text_of("Max open files %ju %ju files", (uintmax_t)own.rlim_cur, (uintmax_t)own.rlim_max);
         expect_in(found, expected);
+}
+
+/* nsrun's own files are its own affair. */
+TEST(the_command_has_the_callers_limit_of_files) {
+        const struct site *s = *state;
+        static const char script[] =
+                "ulimit -Sn 300; exec \"$0\" run --project . -- sh -c 'ulimit -n; ulimit -Hn'";
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *expected = NULL;
+        struct rlimit own;
+
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &own), 0);
+        expected = text_of("300\n%ju\n", (uintmax_t)own.rlim_max);
+        run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, program(), NULL},
+                              .cwd = s->project},
+            &o);
+        expect_status(&o, 0);
+        expect_out(&o, expected);
 }
 
 TEST(a_fork_bomb_is_held_and_ended) {
