@@ -39,14 +39,23 @@ static char *find_program_in(const char *path, const char *name) {
         return NULL;
 }
 
+/* The host's own at a path that the command line says in full. */
+static char *find_program_at(const char *path) {
+        _cleanup_close_ int fd = responds_open(AT_FDCWD, path, O_PATH, 0);
+
+        return fd >= 0 && sys_is_executable(path) >= 0 ? strdup(path) : NULL;
+}
+
 void explain_missing_program(struct nsrun_plan *plan, struct nsrun_error *err) {
         const char *path = environment_get(plan->env, "PATH");
         _cleanup_free_ char *found = NULL, *visible = NULL, *folder = NULL, *word = NULL, *never = NULL;
 
         if (!err || err->stage != NSRUN_STAGE_EXEC || err->error != ENOENT || plan->plain || !err->path[0] ||
-            strchr(err->path, '/') || plan_load_operations(plan, NULL) < 0)
+            (err->path[0] != '/' && strchr(err->path, '/')) || plan_load_operations(plan, NULL) < 0)
                 return;
-        found = find_program_in(path, err->path);
+        found = err->path[0] == '/' ? find_program_at(err->path) : find_program_in(path, err->path);
+        if (!found && err->path[0] == '/')
+                return;
         if (!found && startswith(err->hint, PATH_HINT))
                 return;
         if (!found)

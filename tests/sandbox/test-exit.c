@@ -85,12 +85,21 @@ TEST(the_hosts_program_of_that_name_is_named) {
                                     NOT_FOUND
                                     "tool: No such file or directory; the host's is %s/tool, whose folder "
                                     "the sandbox hasn't got: --ro %s exposes it",
-                                    s->outside, s->outside);
+                                    s->outside, s->outside),
+                            *tool = path_of(s->outside, "tool"),
+                            *whole = text_of(
+                                    NOT_FOUND
+                                    "%s: No such file or directory; the host's is %s, whose folder the "
+                                    "sandbox hasn't got: --ro %s exposes it",
+                                    tool, tool, s->outside);
         _cleanup_outcome_ struct outcome o = {0};
 
         make_program(s->outside, "tool", "#!/bin/sh\necho $1\n", 0755);
         RUN(s, &o, "--env", path, "--", "tool");
         expect_refusal(&o, 127, line);
+        outcome_clear(&o);
+        RUN(s, &o, "--", tool);
+        expect_refusal(&o, 127, whole);
         RUN(s, &o, "--env", path, "--ro", s->outside, "--", "tool", "shown");
         expect_out(&o, "shown\n");
 }
