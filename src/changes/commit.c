@@ -157,7 +157,8 @@ static int refuse_conflicts(struct apply *a) {
                         ? "the host's side has changed since the session began, so nothing was committed"
                         : "the host's side has changed since the session began, here and elsewhere, "
                           "so nothing was committed",
-                "name the paths that you want; --force takes all, and what the host has there is lost");
+                "the session has its own still: name other paths, or --force takes all, and what the host has "
+                "there is lost");
 }
 
 static int compare_places(const void *a, const void *b) {

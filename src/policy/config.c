@@ -18,11 +18,15 @@ const struct config_object config_expose_path = {
         .hint = "an expose path has source, target and mode",
 };
 
-/* Finds the key that an unknown one was meant to be: two are called otherwise than their options. */
+/* Finds the key that an unknown one was meant to be: two are called otherwise than their options, and one
+ * otherwise than others call it. */
 static void find_meant(struct nearest *near, bool in_section, const struct config_key *keys, size_t n_keys) {
         for (size_t i = 0; i < n_keys; i++)
                 if (!in_section || keys[i].in_sections)
                         nearest_try(near, keys[i].name);
+        nearest_try(near, "network");
+        if (near->found && streq(near->found, "network"))
+                near->found = "net";
         if (keys == config_keys && (streq(near->word, "ro") || streq(near->word, "rw")))
                 near->found = near->word[1] == 'o' ? "readable" : "writable";
 }

@@ -298,6 +298,14 @@ static int find_unseen_variable(const struct resolved *s, struct resolved_tools 
                                                        why ? ": " : "", why ? why : ""));
 }
 
+/* Whether an entry of a list like PATH's, n bytes long at `at`, stands before that in the list. */
+static bool is_repeated(const char *list, const char *at, size_t n) {
+        for (const char *before = list; before < at; before += strcspn(before, ":") + 1)
+                if (strcspn(before, ":") == n && strncmp(before, at, n) == 0)
+                        return true;
+        return false;
+}
+
 static int find_unseen_path(const struct resolved *s, struct resolved_tools *tools) {
         const char *value = variables_value(&s->environment.variables, "PATH");
         _cleanup_strbuf_ struct strbuf names = {0};
@@ -308,7 +316,7 @@ static int find_unseen_path(const struct resolved *s, struct resolved_tools *too
                 size_t n = strcspn(at, ":");
                 _cleanup_free_ char *entry = strndup(at, n);
 
-                r = entry ? is_unseen(s, entry) : -ENOMEM;
+                r = !entry ? -ENOMEM : is_repeated(value, at, n) ? 0 : is_unseen(s, entry);
                 if (r > 0)
                         strbuf_addf(&names, "%s%s", names.length ? ", " : "", entry);
                 at += n + (at[n] == ':');

@@ -41,9 +41,12 @@ int refuse_source(const struct resolved_rule *rule, char *const *sockets, struct
                                              "%s would expose the host's %s", rule->option, own_trees[i]);
         reason = rule->access == POLICY_RW ? writable_denied(rule->source) : NULL;
         if (reason)
-                return policy_refuse(err, rule->source,
-                                     "expose it with --ro, or use --overlay to throw away what is written",
-                                     "%s would make %s writable", rule->option, reason);
+                return policy_refuse(
+                        err, rule->source,
+                        access(rule->source, W_OK) == 0
+                                ? "expose it with --ro, or use --overlay to throw away what is written"
+                                : "expose it with --ro: the user may not write there on the host either",
+                        "%s would make %s writable", rule->option, reason);
         STRV_FOREACH (socket, sockets)
                 if (path_is_beneath(*socket, rule->source))
                         return refuse_socket(rule, *socket, err);

@@ -21,7 +21,12 @@ static inline void run_as(const struct site *s, struct outcome *ret, const char 
 static inline char *expanded(const struct site *s, const char *text) {
         _cleanup_free_ char *a = replaced(text, "@project", s->project), *b = replaced(a, "@home", s->home);
 
-        return replaced(b, "@root", s->root);
+        _cleanup_free_ char *c = replaced(b, "@root", s->root);
+
+        /* What root may write, and nobody else. */
+        return replaced(c, "@instead",
+                        geteuid() == 0 ? ", or use --overlay to throw away what is written"
+                                       : ": the user may not write there on the host either");
 }
 
 static inline void write_config(const struct site *s, const char *text) {

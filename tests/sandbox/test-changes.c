@@ -90,7 +90,7 @@ static const char conflicts[] =
         "the host's side has changed since the session began, here and elsewhere, so nothing "
         "was committed";
 static const char override[] =
-        "name the paths that you want; --force takes all, and what the host has there is lost";
+        "the session has its own still: name other paths, or --force takes all, and what the host has there is lost";
 
 /* The host's side does something to one path of four; then only force commits. */
 static void expect_conflict(void **state, const char *host, const char *path, const char *what) {

@@ -112,8 +112,7 @@ TEST(hostile_expose_paths_are_refused_where_they_stand) {
                  "@root/c.json:2:1: expose_paths would expose the host's /proc: /proc/1; the sandbox has a /proc "
                  "and a /dev of its own"},
                 {"{\"source\": \"/etc\", \"mode\": \"rw\"}",
-                 "@root/c.json:2:1: expose_paths would make a system root writable: /etc; expose it with --ro, or "
-                 "use --overlay to throw away what is written"},
+                 "@root/c.json:2:1: expose_paths would make a system root writable: /etc; expose it with --ro@instead"},
                 {"{\"source\": \"@root/loop\", \"mode\": \"ro\"}",
                  "the source of @root/c.json:2:1: expose_paths can't be opened: @root/loop: Too many levels of "
                  "symbolic links"},

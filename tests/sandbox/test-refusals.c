@@ -20,7 +20,12 @@ static char *expand(const struct site *s, const char *text) {
         _cleanup_free_ char *a = replaced(text, "@project", s->project),
                             *b = replaced(a, "@outside", s->outside), *c = replaced(b, "@home", s->home);
 
-        return replaced(c, "@root", s->root);
+        _cleanup_free_ char *d = replaced(c, "@root", s->root);
+
+        /* What root may write, and nobody else. */
+        return replaced(d, "@instead",
+                        geteuid() == 0 ? ", or use --overlay to throw away what is written"
+                                       : ": the user may not write there on the host either");
 }
 
 /* `nsrun run OPTION… -- true`, from the project. */
@@ -137,7 +142,7 @@ TEST(a_git_folder_of_the_home_makes_no_project_of_it) {
 
 #define NAME_FOLDERS "; name the folders that the command needs"
 #define OWN_TREES    "; the sandbox has a /proc and a /dev of its own"
-#define USE_RO       "; expose it with --ro, or use --overlay to throw away what is written"
+#define USE_RO       "; expose it with --ro@instead"
 
 TEST(a_source_that_opens_the_host_is_refused) {
         static const struct refusal refusals[] = {

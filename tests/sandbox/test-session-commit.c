@@ -286,7 +286,7 @@ TEST(a_host_that_looks_at_its_repository_is_no_conflict) {
         SESSION(s, &o, "commit", id);
         staged = text_of(
                 "nsrun: conflict: .git/index\nnsrun: the host's side has changed since the session began, so "
-                "nothing was committed: .git/index; name the paths that you want; --force takes all, and what "
+                "nothing was committed: .git/index; the session has its own still: name other paths, or --force takes all, and what "
                 "the host has there is lost\n");
         expect_status(&o, 125);
         assert_string_equal(o.err, staged);

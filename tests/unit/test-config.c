@@ -119,6 +119,7 @@ TEST(each_mistake_is_told_where_it_is) {
                  "/c:1:2: unknown key: no-protect; perhaps no_protect; nsrun.conf(5) has them all"},
                 {"{\"ro\": []}", "/c:1:2: unknown key: ro; perhaps readable; nsrun.conf(5) has them all"},
                 {"{\"rw\": []}", "/c:1:2: unknown key: rw; perhaps writable; nsrun.conf(5) has them all"},
+                {"{\"netwrok\": 1}", "/c:1:2: unknown key: netwrok; perhaps net; nsrun.conf(5) has them all"},
                 {"{\"isolation\": {\"enable\": true}}",
                  "/c:1:16: unknown key: enable; perhaps enabled; nsrun.conf(5) has them all"},
                 {"{\"isolation\": {\"expose_paths\": [{\"path\": \"/x\"}]}}",
