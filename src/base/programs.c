@@ -70,6 +70,11 @@ bool program_files_before(struct sys_rlimit *ret) {
         return files_before.hard > 0;
 }
 
+void program_restore_files(void) {
+        if (files_before.hard > 0)
+                (void)sys_prlimit(RLIMIT_NOFILE, &files_before, NULL);
+}
+
 static int spawn_attributes(posix_spawnattr_t *attributes) {
         sigset_t none, all;
 
@@ -108,8 +113,7 @@ int spawn_apart(const struct spawn *s, pid_t *ret_pid) {
         r = spawn_files(s, &files);
         if (r == 0)
                 r = spawn_attributes(&attributes);
-        if (r == 0 && files_before.hard > 0)
-                (void)sys_prlimit(RLIMIT_NOFILE, &files_before, NULL);
+        program_restore_files();
         if (r == 0)
                 r = posix_spawn(ret_pid, s->program, &files, &attributes, s->argv, s->env);
         if (files_before.hard > 0)

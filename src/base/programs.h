@@ -22,6 +22,8 @@ void programs_are_one_file(const char *path);
  * is raised. */
 void program_raise_files(void);
 bool program_files_before(struct sys_rlimit *ret);
+/* In a fork that becomes another program. */
+void program_restore_files(void);
 
 /* A program of nsrun's own, or git, started on the host's side: with default signals, in a session of its
  * own and with no stream of the caller's. */

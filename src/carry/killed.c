@@ -193,6 +193,9 @@ static int keep_killed_aside(struct keeping_killed *x, const char *what, const c
 
         if (!folder)
                 return -ENOMEM;
+        /* It was killed before that took something's place. */
+        if (away && from >= 0 && protect_is_placeholder(from, name))
+                return unlinkat(from, name, AT_REMOVEDIR) < 0 ? -errno : 0;
         /* A command of the session has kept it, and left it to the next. */
         if (away && x->is_alive && from >= 0 && kept_by_has(&x->kept_by, path, from, name))
                 return remove_tree(from, name) == -ENOMEM ? -ENOMEM : 0;

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/programs.h"
 #include "base/sys.h"
 #include "confirm.h"
 #include "learned_file.h"
@@ -99,6 +100,7 @@ static int run_editor(const char *copy, struct nsrun_error *err) {
         if (pid < 0)
                 return fail_edit(err, -errno, editor, "the editor can't be started", NULL);
         if (pid == 0) {
+                program_restore_files();
                 (void)execl("/bin/sh", "sh", "-c", line, editor, copy, (char *)NULL);
                 _exit(EXIT_NOT_FOUND);
         }

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/loop.h"
+#include "base/programs.h"
 #include "base/sys.h"
 
 /* The first line, in lower case; what doesn't fit is no answer that we know.  1; 0: the input ends before
@@ -106,6 +107,8 @@ static pid_t confirm_start(const struct confirmer *confirmer, int prompt_fd) {
         pid = fork();
         if (pid < 0)
                 return -errno;
+        if (pid == 0)
+                program_restore_files();
         if (pid == 0)
                 confirm_become(confirmer, parent, prompt_fd, told);
         close_fdp(&told);

@@ -9,14 +9,14 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "never.h"
+#include "path.h"
 
 /* Whether the sandbox has what the host has at `path`, as far as the plan's mounts tell. */
 static bool has_host_path(const struct nsrun_plan *plan, const char *path) {
         for (size_t i = 0; i < plan->n_ops; i++) {
                 const struct plan_op *op = &plan->ops[i];
 
-                if ((op->kind == PLAN_BIND || op->kind == PLAN_OVERLAY || op->kind == PLAN_SYMLINK) &&
-                    path_is_beneath(path, op->target))
+                if ((op->kind == PLAN_BIND || op->kind == PLAN_OVERLAY) && path_is_beneath(path, op->target))
                         return true;
         }
         return false;
@@ -48,7 +48,8 @@ static char *find_program_at(const char *path) {
 
 void explain_missing_program(struct nsrun_plan *plan, struct nsrun_error *err) {
         const char *path = environment_get(plan->env, "PATH");
-        _cleanup_free_ char *found = NULL, *visible = NULL, *folder = NULL, *word = NULL, *never = NULL;
+        _cleanup_free_ char *found = NULL, *real = NULL, *visible = NULL, *word = NULL, *never = NULL;
+        const struct plan_op *cover;
 
         if (!err || err->stage != NSRUN_STAGE_EXEC || err->error != ENOENT || plan->plain || !err->path[0] ||
             (err->path[0] != '/' && strchr(err->path, '/')) || plan_load_operations(plan, NULL) < 0)
@@ -60,19 +61,22 @@ void explain_missing_program(struct nsrun_plan *plan, struct nsrun_error *err) {
                 return;
         if (!found)
                 found = find_program_in("/usr/local/bin:/usr/bin:/bin", err->path);
-        folder = found ? path_parent(found) : NULL;
-        word = folder ? str_shell_quote(folder) : NULL;
+        word = found ? str_shell_quote(found) : NULL;
         visible = found ? str_visible(found) : NULL;
         if (!found && streq(err->path, "bash"))
                 (void)snprintf(err->hint, sizeof(err->hint), "the host has none: install the package bash");
-        if (!visible || !word || explain_never(plan, folder, false, &never) < 0 || never)
+        if (!visible || !word || path_canonical(found, &real, NULL) < 0)
                 return;
-        if (has_host_path(plan, found))
+        cover = explain_covering(plan, real);
+        if ((cover && cover->kind == PLAN_HIDE) || explain_never(plan, real, false, &never) < 0 || never)
+                return;
+        /* The file and not its folder, which may be the home; of a symlink that shows what it leads to. */
+        if (has_host_path(plan, real))
                 (void)snprintf(err->hint, sizeof(err->hint),
                                "%s is there, and the loader that it names isn't: expose that with --ro",
                                visible);
         else
                 (void)snprintf(err->hint, sizeof(err->hint),
-                               "the host's is %s, whose folder the sandbox hasn't got: --ro %s exposes it",
-                               visible, word);
+                               "the host's is %s, which the sandbox hasn't got: --ro %s exposes it", visible,
+                               word);
 }

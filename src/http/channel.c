@@ -261,6 +261,8 @@ static void exchange_end(struct exchange *e, int status, const char *text) {
         else if (r && e->tells_session)
                 add_header(r, "Mcp-Session-Id", e->channel->session);
         e->is_done = true;
+        e->channel->used = now_s();
+        free(TAKE_PTR(e->progress_token));
         exchange_leave(e);
         if (!e->kept)
                 exchange_free(e);

@@ -254,8 +254,13 @@ static void take_get(struct http_server *s, struct evhttp_request *r) {
                 http_answer_empty(r, HTTP_BADMETHOD);
         } else if (!accepts(r, "text/event-stream")) {
                 http_answer_empty(r, STATUS_NOT_ACCEPTABLE);
-        } else if ((c = session_of(s, r)) && !(last_event && exchange_resume(c, r, last_event))) {
-                if (channel_awaits(c, NULL))
+        } else if ((c = session_of(s, r))) {
+                if (last_event && !exchange_resume(c, r, last_event))
+                        http_refuse(r, HTTP_BADREQUEST, NULL, MESSAGE_BAD_REQUEST,
+                                    "there is no such event of a stream, or no more", NULL);
+                else if (last_event)
+                        return;
+                else if (channel_awaits(c, NULL))
                         http_refuse(r, 409, NULL, MESSAGE_BAD_REQUEST, "the session has a stream already",
                                     NULL);
                 else

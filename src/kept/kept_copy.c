@@ -170,6 +170,20 @@ int kept_copy(int from, const char *name, int to, const char *as, mode_t mode) {
         return copy_entry(&c, from, name, to, as);
 }
 
+#define SMALL_FILES 32
+#define SMALL_BYTES (256U << 10)
+#define SMALL_DEPTH 6
+
+int kept_copy_small(int from, const char *name, int to, const char *as, mode_t mode) {
+        struct copying c = {.files = SMALL_FILES,
+                            .bytes = SMALL_BYTES,
+                            .depth = SMALL_DEPTH,
+                            .mode = mode,
+                            .is_whole = true};
+
+        return copy_entry(&c, from, name, to, as);
+}
+
 int kept_copy_whole(int from, const char *name, int to, const char *as, mode_t mode) {
         struct copying c = {.files = KEPT_FILES,
                             .bytes = KEPT_BYTES,

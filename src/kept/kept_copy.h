@@ -14,6 +14,8 @@
 int kept_copy(int from, const char *name, int to, const char *as, mode_t mode);
 /* The same of all that is there.  -EINVAL: it has what is no file, folder or symlink, or a hard link. */
 int kept_copy_whole(int from, const char *name, int to, const char *as, mode_t mode);
+/* That of a few small files, which takes no time. */
+int kept_copy_small(int from, const char *name, int to, const char *as, mode_t mode);
 
 /* Whether an entry of the folder `from`, with all in it, is in the entry `as` of `with` too, within the
  * bounds: by contents and by what the owner may.  Devices are nothing. */

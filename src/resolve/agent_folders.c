@@ -13,6 +13,7 @@
 #include "policy/agents.h"
 #include "policy/refusal.h"
 #include "policy/withheld.h"
+#include "protect/protect_names.h"
 #include "rules/rules.h"
 
 static const char of_agent[] = "--agent";
@@ -190,6 +191,8 @@ static int add_state(struct resolved *s, const struct agent_folder *folder, cons
 /* Where a protected folder exists what is any agent's state in it is no less the host's: git, which anybody
  * may have make a worktree there, has written down where it is. */
 static int add_places_there(struct resolved *s, const struct agent_entry *but, struct nsrun_error *err) {
+        _cleanup_close_ int project =
+                s->project ? sys_open(AT_FDCWD, s->project, O_PATH | O_DIRECTORY, 0) : -EBADF;
         int r = 0;
 
         for (size_t i = 0; i < n_agent_entries && s->project && r >= 0; i++) {
@@ -208,7 +211,8 @@ static int add_places_there(struct resolved *s, const struct agent_entry *but, s
                                 around = NULL;
                                 return error_oom(err);
                         }
-                        if (sys_look(around, &mode, &is_mount) < 0 || !S_ISDIR(mode))
+                        if (sys_look(around, &mode, &is_mount) < 0 || !S_ISDIR(mode) ||
+                            (!is_mount && protect_is_placeholder(project, path_basename(around))))
                                 continue;
                         r = is_mount ? responds_in_time(AT_FDCWD, around, NULL, err) : 0;
                         if (r >= 0 && access(around, W_OK | X_OK) == 0)

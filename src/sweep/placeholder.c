@@ -89,16 +89,26 @@ static int exchange_with_away(const struct killed *k, const char *away, int pare
         return syscall(SYS_renameat2, k->away, away, parent, name, RENAME_EXCHANGE) < 0 ? -errno : 0;
 }
 
-/* placeholder_take()'s answer.  What a kill leaves half copied goes with the run directory. */
-static int copy_shown(const struct killed *k, int source, const char *away, const char *path) {
+/* Copies the folder as it is, to where a kill leaves nothing of a half.  What isn't small is the host's own,
+ * or would keep others waiting: the command doesn't go on with it. */
+static int copy_first(const struct killed *k, int parent, const char *name, const char *away) {
+        _cleanup_free_ char *half = str_concat("../", away, KEPT_BY_COPY);
+        int r = half ? kept_copy_small(parent, name, k->away, half, 0777) : -ENOMEM;
+
+        if (r < 0 && half)
+                (void)remove_tree(k->away, half);
+        return r < 0 ? -EXDEV : 0;
+}
+
+/* placeholder_take()'s answer: `is_copied` is what was taken. */
+static int settle_copy(const struct killed *k, const char *away, const char *path, bool is_copied) {
         _cleanup_free_ char *copy = str_concat(away, KEPT_BY_COPY, ""),
                             *half = str_concat("../", away, KEPT_BY_COPY),
                             *what = copy ? str_concat(RUNDIR_AWAY, "/", copy) : NULL;
-        struct stat st;
 
-        if (!half || !what || fstat(source, &st) < 0 || !is_folder_at(k->away, away, &st))
-                return 0;
-        if (kept_copy_whole(k->away, away, k->away, half, 0777) >= 0) {
+        if (!half || !what)
+                return 1;
+        if (is_copied) {
                 killed_add(k, what, path);
                 if (renameat(k->away, half, k->away, copy) == 0)
                         return 2;
@@ -114,24 +124,33 @@ int placeholder_take(struct killed *k, const struct inside *inside, int parent, 
         _cleanup_close_ int source = beneath_open(inside->root, path + 1, O_PATH | O_DIRECTORY, 0),
                             held = -EBADF;
         _cleanup_free_ char *away = NULL;
-        int r = source < 0 ? source : killed_name(k, path, &away);
+        bool is_first;
+        struct stat st;
+        int r = source < 0 ? source : fstat(source, &st) < 0 ? -errno : killed_name(k, path, &away);
 
         if (r < 0)
                 return r == -ENOENT ? -ENOTDIR : r;
+        is_first = is_folder_at(parent, name, &st);
+        r = is_first ? copy_first(k, parent, name, away) : 0;
+        if (r < 0)
+                return r;
         held = make_placeholder(k, inside, source, away, parent, path);
         /* What the command has moved away is nothing that tells of the name. */
         r = held == -ENOENT ? -EXDEV : held < 0 ? held : exchange_with_away(k, away, parent, name);
         /* Who waits for another command of the session was quicker. */
         if (r >= 0 && protect_is_placeholder(k->away, away) &&
-            exchange_with_away(k, away, parent, name) >= 0 && unlinkat(k->away, away, AT_REMOVEDIR) == 0)
+            exchange_with_away(k, away, parent, name) >= 0 && unlinkat(k->away, away, AT_REMOVEDIR) == 0) {
+                (void)settle_copy(k, away, path, false);
                 return -ENOENT;
+        }
         /* Without it there is no mount, either. */
         if (r < 0) {
+                (void)settle_copy(k, away, path, false);
                 (void)unlinkat(k->away, away, AT_REMOVEDIR);
                 return r;
         }
         k->has_taken = true;
-        r = copy_shown(k, source, away, path);
+        r = settle_copy(k, away, path, is_first && is_folder_at(k->away, away, &st));
         *ret_away = TAKE_PTR(away);
         *ret_held = TAKE_FD(held);
         return r;

@@ -81,6 +81,19 @@ static int say_kept(const struct look *l, const char *path, unsigned number, con
         return l->found(l->data, &note);
 }
 
+/* Whether the placeholder in the folder is one of this run's, and no other's. */
+static bool is_own_placeholder(const struct look *l, int parent, const char *base) {
+        struct stat st, own;
+
+        if (fstatat(parent, base, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return false;
+        for (size_t i = 0; i < l->all->n_asides; i++)
+                if (l->all->asides[i].held >= 0 && fstat(l->all->asides[i].held, &own) == 0 &&
+                    own.st_ino == st.st_ino && own.st_dev == st.st_dev)
+                        return true;
+        return false;
+}
+
 /* What has been renamed is kept, or lies where it was; `stays`: a session's commands go on with it, and its
  * end keeps what it is then (killed_keep()). */
 static int keep_aside(const struct look *l, const char *name, const char *aside, bool is_away, bool was_link,
@@ -95,7 +108,8 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
         if (!path || !folder || (!was_link && hint_of_name(l, name, &hint) < 0))
                 return -ENOMEM;
         if (parent >= 0 && !kept_by->session)
-                (void)placeholder_end(parent, path_basename(name), true);
+                (void)placeholder_end(parent, path_basename(name),
+                                      is_own_placeholder(l, parent, path_basename(name)));
         for (unsigned i = 0; i < 2 && !is_too_much && (i == 0 ? r >= 0 : r == -EACCES); i++) {
                 /* The command has closed the folder since. */
                 r = i > 0 ? folder_open_to_owner(from) : 0;
@@ -298,6 +312,25 @@ static bool is_told_later(const struct protected_names *names, size_t i) {
         return false;
 }
 
+/* Whether the command has emptied what it went on with, of which a copy is kept: then that is all. */
+static bool is_empty_beside_copy(const struct protected_names *names, size_t i) {
+        const struct protected_aside *a = &names->asides[i];
+        const struct look look = {.folder = &names->folders[a->folder],
+                                  .all = (struct protected_names *)(uintptr_t)names};
+        _cleanup_free_ char *folder = NULL;
+        _cleanup_close_ int parent = -EBADF;
+
+        if (!a->is_shown || a->held < 0 || i + 1 == names->n_asides || names->asides[i + 1].held >= 0 ||
+            !names->asides[i + 1].is_shown || !streq(names->asides[i + 1].name, a->name) ||
+            unlinkat(names->killed->away, a->aside, AT_REMOVEDIR) < 0)
+                return false;
+        parent = open_folder_of(&look, a->name, &folder);
+        if (parent >= 0)
+                (void)placeholder_end(parent, path_basename(a->name),
+                                      is_own_placeholder(&look, parent, path_basename(a->name)));
+        return true;
+}
+
 int asides_end(struct protected_names *names, int (*found)(void *data, const struct nsrun_error *note),
                void *data) {
         int r = 0;
@@ -316,8 +349,10 @@ int asides_end(struct protected_names *names, int (*found)(void *data, const str
                                           .found = is_told_later(names, i) ? tell_nobody : found,
                                           .data = data};
 
-                r = keep_aside(&look, a->name, a->aside, a->is_away, a->was_link,
-                               names->kept_by->session && a->is_shown && a->held >= 0);
+                bool stays = names->kept_by->session && a->is_shown && a->held >= 0;
+
+                if (stays || !is_empty_beside_copy(names, i))
+                        r = keep_aside(&look, a->name, a->aside, a->is_away, a->was_link, stays);
         }
         return r;
 }

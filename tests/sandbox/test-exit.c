@@ -83,15 +83,14 @@ TEST(the_hosts_program_of_that_name_is_named) {
         _cleanup_free_ char *path = text_of("PATH=%s:%s", s->outside, getenv("PATH")),
                             *line = text_of(
                                     NOT_FOUND
-                                    "tool: No such file or directory; the host's is %s/tool, whose folder "
-                                    "the sandbox hasn't got: --ro %s exposes it",
+                                    "tool: No such file or directory; the host's is %s/tool, which the "
+                                    "sandbox hasn't got: --ro %s/tool exposes it",
                                     s->outside, s->outside),
                             *tool = path_of(s->outside, "tool"),
-                            *whole = text_of(
-                                    NOT_FOUND
-                                    "%s: No such file or directory; the host's is %s, whose folder the "
-                                    "sandbox hasn't got: --ro %s exposes it",
-                                    tool, tool, s->outside);
+                            *whole = text_of(NOT_FOUND
+                                             "%s: No such file or directory; the host's is %s, which the "
+                                             "sandbox hasn't got: --ro %s exposes it",
+                                             tool, tool, tool);
         _cleanup_outcome_ struct outcome o = {0};
 
         make_program(s->outside, "tool", "#!/bin/sh\necho $1\n", 0755);
@@ -100,7 +99,7 @@ TEST(the_hosts_program_of_that_name_is_named) {
         outcome_clear(&o);
         RUN(s, &o, "--", tool);
         expect_refusal(&o, 127, whole);
-        RUN(s, &o, "--env", path, "--ro", s->outside, "--", "tool", "shown");
+        RUN(s, &o, "--env", path, "--ro", tool, "--", "tool", "shown");
         expect_out(&o, "shown\n");
 }
 

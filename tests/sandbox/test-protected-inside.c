@@ -66,6 +66,55 @@ TEST(a_folder_that_is_made_works_on_inside) {
         }
 }
 
+/* What is made meanwhile is no folder of the host's for others. */
+TEST(another_run_starts_beside_it_and_leaves_it) {
+        static const char script[] =
+                SHOWN "mkdir .claude; echo a >.claude/settings.json; shown .claude; >ready\n"
+                      "until [ -e go ]; do :; done; cat .claude/settings.json";
+        const struct site *s = *state;
+        _cleanup_free_ char *beside = text_of(
+                "(until [ -e ready ]; do :; done; %s run -- true 2>&1; echo $? >>status; %s run -- sh -c 'mkdir .vscode; "
+                "echo b >.vscode/b' >/dev/null 2>&1; echo $? >>status; >go) >status 2>&1 &",
+                program(), program());
+        _cleanup_outcome_ struct outcome o = {0}, seen = {0};
+
+        on_host(s, beside, &seen);
+        RUN(s, &o, "--", "sh", "-c", script);
+        collect_orphans();
+        expect_out(&o, "a\n");
+        on_host(s, "cat status; ls -A", &seen);
+        expect_out(&seen, "0\n0\ngo\nready\nstatus\n");
+}
+
+/* With a hard link, or of more than a few files, it may be the user's own, and no copy is made in a moment.
+ */
+TEST(what_is_not_copied_at_once_is_out_of_the_commands_reach) {
+        static const char *const made[] = {
+                "mkdir src; echo mine >src/f; cp -al src .vscode",
+                "mkdir src; for i in $(seq 40); do echo mine >src/$i; done; mv src .vscode"};
+        static const char script[] =
+                "until [ -e .vscode ]; do :; done; while [ -e .vscode ]; do :; done; >gone\n"
+                "rm -rf .vscode; mkdir src 2>/dev/null; rm -f src/f";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0}, seen = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(made); i++) {
+                _cleanup_free_ char *beside =
+                                            text_of("(until [ -e ready ]; do :; done; %s) >/dev/null 2>&1 &",
+                                                    made[i]),
+                                    *whole = text_of(">ready; %s", script);
+
+                on_host(s, "rm -rf * .[a-z]* \"$XDG_STATE_HOME\"/nsrun/kept", &seen);
+                on_host(s, beside, &seen);
+                RUN(s, &o, "--", "sh", "-c", whole);
+                collect_orphans();
+                expect_status(&o, 0);
+                on_host(s, "test -e gone; grep -rhs mine . \"$XDG_STATE_HOME\"/nsrun/kept | sort | uniq",
+                        &seen);
+                expect_out(&seen, "mine\n");
+        }
+}
+
 /* What `npx husky init` does: git runs the hook inside, and the host has neither that nor the setting. */
 TEST_WITH(hooks_that_are_made_run_inside, repository_setup, site_teardown) {
         static const char script[] = SHOWN
