@@ -176,7 +176,7 @@ static void stream_send(struct exchange *e, unsigned number, const char *text) {
 }
 
 /* Makes room: the oldest of what nobody waits for goes first, then the oldest answers. */
-static bool make_room(struct channel *c, size_t n) {
+static bool make_kept_room(struct channel *c, size_t n) {
         for (unsigned round = 0; round < 2 && n <= KEPT_MOST; round++)
                 while (c->n_kept + n > KEPT_MOST) {
                         struct kept_event **at = NULL;
@@ -204,7 +204,7 @@ static unsigned stream_keep(struct exchange *e, const char *text, bool is_answer
         struct kept_event *event, **at = &e->kept;
 
         e->n_events++;
-        if (!e->channel->session[0] || !e->id || !make_room(e->channel, n) || !(event = malloc(n)))
+        if (!e->channel->session[0] || !e->id || !make_kept_room(e->channel, n) || !(event = malloc(n)))
                 return e->n_events;
         *event = (struct kept_event){.number = e->n_events, .is_answer = is_answer, .n = n};
         strcpy(event->text, text);

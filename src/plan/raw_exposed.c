@@ -12,8 +12,8 @@
 
 /* A folder that holds nsrun's state folder is left out: nothing is kept from a command of bubblewrap's,
  * which could have written there whatever it liked.  So is a container's root, another one for each. */
-static int list_writable(const struct nsrun_plan *plan, bool is_container, const struct exposed *known,
-                         char ***ret) {
+static int list_raw_writable(const struct nsrun_plan *plan, bool is_container, const struct exposed *known,
+                             char ***ret) {
         _cleanup_free_ char *base = NULL;
         int r = exposed_find_base(&base, NULL);
 
@@ -44,7 +44,7 @@ int plan_raw_remember(const struct nsrun_plan *plan, bool is_container, struct n
         int r = exposed_read(&known);
 
         if (r >= 0)
-                r = list_writable(plan, is_container, &known, &lines);
+                r = list_raw_writable(plan, is_container, &known, &lines);
         r = r < 0 ? error_oom(err) : exposed_add(lines, err);
         (void)signal(SIGXFSZ, before);
         return r;

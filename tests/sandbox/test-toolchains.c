@@ -409,7 +409,8 @@ TEST_WITH(an_active_venv_is_the_same_python_inside, setup, site_teardown) {
 
 TEST_WITH(what_the_environment_names_in_vain_is_said, setup, site_teardown) {
         const struct site *s = *state;
-        _cleanup_free_ char *bin = path_of(s->outside, "bin"), *path = text_of("%s:%s:%s", bin, bin, getenv("PATH"));
+        _cleanup_free_ char *bin = path_of(s->outside, "bin"),
+                            *path = text_of("%s:%s:%s", bin, bin, getenv("PATH"));
         _cleanup_free_ char *conda = path_of(s->outside, "conda"), *old = strdup(getenv("PATH"));
         _cleanup_free_ char *lines =
                 text_of("not seen    JAVA_HOME=%s isn't visible inside: it has no bin/java\n"
