@@ -425,8 +425,8 @@ static struct nsrun_policy *probed_policy(const struct site *s, const char *opti
 TEST(a_probe_names_what_is_in_the_way) {
         const struct site *s = *state;
         _cleanup_free_ char *path = text_of("PATH=%s", s->outside),
-                            *elsewhere = text_of(NO_BASH "the host's is %s/bash, whose folder the sandbox "
-                                                         "hasn't got: --ro %s exposes it",
+                            *elsewhere = text_of(NO_BASH "the host's is %s/bash, which the sandbox hasn't "
+                                                         "got: --ro %s/bash exposes it",
                                                  s->outside, s->outside);
         const struct {
                 const char *option, *value;

@@ -2,6 +2,13 @@
 /* resolve/resolve.c, rules.c and refuse.c: what each refusal says, word for word. */
 #include "policy-world.h"
 
+/* What is advised to who may write there himself, and to others. */
+#define WRITABLE_ROOT(option, path)                                                                      \
+        (geteuid() == 0 ? option " would make a system root writable: " path                             \
+                                 "; expose it with --ro, or use --overlay to throw away what is written" \
+                        : option " would make a system root writable: " path                             \
+                                 "; expose it with --ro: the user may not write there on the host either")
+
 TEST_WITH(a_bad_project_is_refused, set_up, tear_down) {
         static const struct {
                 const char *project;
@@ -45,7 +52,7 @@ TEST_WITH(a_bad_project_is_refused, set_up, tear_down) {
 }
 
 TEST_WITH(a_bad_rule_is_refused, set_up, tear_down) {
-        static const struct {
+        const struct {
                 const char *option, *value;
                 int r;
                 const char *line;
@@ -66,12 +73,8 @@ TEST_WITH(a_bad_rule_is_refused, set_up, tear_down) {
                  "--ro would expose the host's /proc: /proc/1; the sandbox has a /proc and a /dev of its own"},
                 {"bind", "/dev:/d", -EPERM,
                  "--bind would expose the host's /dev: /dev; the sandbox has a /proc and a /dev of its own"},
-                {"rw", "/usr", -EPERM,
-                 "--rw would make a system root writable: /usr; expose it with --ro, or use --overlay to throw away "
-                 "what is written"},
-                {"bind", "/usr:/u", -EPERM,
-                 "--bind would make a system root writable: /usr; expose it with --ro, or use --overlay to throw "
-                 "away what is written"},
+                {"rw", "/usr", -EPERM, WRITABLE_ROOT("--rw", "/usr")},
+                {"bind", "/usr:/u", -EPERM, WRITABLE_ROOT("--bind", "/usr")},
                 {"bind", "@/data:x/y", -EPERM,
                  "a relative target (--bind): x/y; targets are absolute paths inside the sandbox"},
                 {"bind", "@/data:/x/..", -EPERM,
@@ -107,9 +110,7 @@ TEST_WITH(a_bad_rule_is_refused, set_up, tear_down) {
                 {"tmp", "@/data/file", -ENOTDIR,
                  "the folder of --tmp can't be opened: @/data/file: Not a directory; create it first, or use "
                  "--tmp=tmpfs"},
-                {"tmp", "/usr", -EPERM,
-                 "--tmp would make a system root writable: /usr; expose it with --ro, or use --overlay to throw away "
-                 "what is written"},
+                {"tmp", "/usr", -EPERM, WRITABLE_ROOT("--tmp", "/usr")},
         };
         struct world *w = *state;
 
