@@ -86,7 +86,8 @@ static void expect_rows(const char *mountinfo, const struct row *rows, size_t n_
                 {"/proc", "proc", "rw,nosuid,nodev,noexec",                                          \
                  false}, /* Files that root alone could read have /dev/null over them. */            \
                 {"/proc/*", "proc", "ro,nosuid,nodev,noexec", false},                                \
-                {"/proc/*", NULL, "ro,nosuid,noexec", true}, {                                       \
+                {"/proc/*", NULL, "ro,nosuid,noexec", true},                                         \
+                {"/proc/sys/net/*/*", "tmpfs", "ro,nosuid,nodev,noexec", true}, {                    \
                 "/usr", NULL, "ro,nosuid,nodev", false                                               \
         }
 /* The system's folders, of which each machine has its own; and one that is hidden from a caller who
