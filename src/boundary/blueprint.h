@@ -41,6 +41,8 @@ struct boundary_facts {
         uint64_t
                 n_lists; /* bytes that the lists of the opened record take; filled in by whoever writes it */
         int ssh_socket, display_socket, browser_socket, dbus_socket; /* of PLAN_SOCKET; or -EBADF */
+        int versions_socket; /* the command's private versions are in memory, in a folder that is sent here;
+                                or -EBADF: in the run directory, if there is one */
         uint64_t
                 n_processes; /* the bound of RLIMIT_NPROC, refused if the kernel wouldn't keep it; 0: none */
         uint64_t root_size;  /* bytes of the root tmpfs */

@@ -56,6 +56,16 @@ static struct boundary_network network_of(const struct blueprint *b) {
                                          .n_sockets = b->n_sockets};
 }
 
+/* The folder of the command's private versions, to who is to look at them when it has ended. */
+static int hand_over_versions(int socket, int folder, struct nsrun_error *err) {
+        int r = folder < 0 ? folder : sys_send_fd(socket, folder);
+
+        (void)sys_close(socket);
+        return r < 0 ? error_set(err, NSRUN_STAGE_MOUNT, r, PLAN_PRIVATE,
+                                 "the folder of the command's versions can't be handed over", NULL)
+                     : 0;
+}
+
 static int build(struct builder *b) {
         const struct boundary_facts *f = &b->b.facts;
         const struct boundary_network network = network_of(&b->b);
@@ -67,7 +77,7 @@ static int build(struct builder *b) {
         const int own[] = {init->report_fd, init->supervisor_fd, init->control_fd, init->listener_socket,
                            init->lock_fd,   f->rundir_fd,        f->init_fd,       f->init_data_fd,
                            sockets[0],      sockets[1],          sockets[2],       sockets[3],
-                           sockets[4]};
+                           sockets[4],      f->versions_socket};
         int namespaces = -EBADF;
         int r = f->dies_with_thread ? harden_die_with(init->supervisor_fd, err) : 0;
 
@@ -97,6 +107,8 @@ static int build(struct builder *b) {
                 r = builder_set_hostname(b);
         if (r >= 0)
                 r = mount_tree(&m);
+        if (r >= 0 && f->versions_socket >= 0)
+                r = hand_over_versions(f->versions_socket, m.overlay_fd, err);
         /* For advice that a cache's overlay, which is in memory for want of a disk, has no use for. */
         if (!f->layers_on_disk)
                 init->layers_fd = TAKE_FD(m.overlay_fd);

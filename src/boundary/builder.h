@@ -14,7 +14,7 @@ _Noreturn void raw_run(struct builder *b);
 int builder_take_descriptors(struct builder *b);
 /* Closes all but own[n] and what the command gets; n: BUILDER_OWN_MAX at most. */
 int builder_close_descriptors(struct builder *b, const int *own, size_t n);
-#define BUILDER_OWN_MAX 13
+#define BUILDER_OWN_MAX 14
 /* That, of an array whose size is judged by the compiler. */
 #define BUILDER_CLOSE_DESCRIPTORS(b, own)                                                            \
         ({                                                                                           \

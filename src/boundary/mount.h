@@ -98,6 +98,15 @@ int mount_proc(struct mounting *m, const struct plan_op *op);
 int mount_socket(struct mounting *m, const struct plan_op *op);
 /* The run directory, opened by a mount of the child's own.  The descriptor is m's. */
 int mount_open_rundir(struct mounting *m);
+/* Whether the command's private versions have a place, and whether that is in memory; the folder in which
+ * they are then.  The descriptor is m's. */
+static inline bool mount_is_in_memory(const struct mounting *m) {
+        return m->b->facts.versions_socket >= 0;
+}
+static inline bool mount_has_versions(const struct mounting *m) {
+        return mount_is_in_memory(m) || m->b->rundir_path;
+}
+int mount_open_versions(struct mounting *m, const struct plan_op *op);
 /* mount_overlay.c: an overlay; of a default cache the next best that can be had, with a note. */
 int mount_overlay(struct mounting *m, const struct plan_op *op);
 /* Lays the command's own overlay over a protected folder, or where that has nothing in it a folder of its

@@ -43,6 +43,10 @@ static int overlay_folder(struct mounting *m, const struct plan_op *op, bool is_
         return m->overlay_fd;
 }
 
+int mount_open_versions(struct mounting *m, const struct plan_op *op) {
+        return overlay_folder(m, op, !mount_is_in_memory(m));
+}
+
 static int open_own_layer(int parent, const char *name, mode_t mode) {
         int fd = beneath_open(parent, name, O_RDONLY | O_DIRECTORY, 0), r;
 
@@ -76,7 +80,7 @@ static void layers_close(struct layers *l) {
 }
 
 /* In a folder called `name`, where the end of the run looks for them. */
-static int make_disk_layers(struct layers *l, int parent, const char *name, mode_t mode) {
+static int make_named_layers(struct layers *l, int parent, const char *name, mode_t mode) {
         _cleanup_close_ int work = -EBADF;
         char number[24];
         int r;
@@ -125,9 +129,9 @@ static int lay_overlay(struct mounting *m, const struct plan_op *op, const struc
         int r = sys_fstat(lower, &st);
 
         if (r >= 0)
-                r = parent == m->overlay_fd
+                r = parent == m->overlay_fd && op->kind == PLAN_OVERLAY
                             ? make_memory_layers(&l, parent, (uint64_t)(op - m->b->ops), st.st_mode & 07777)
-                            : make_disk_layers(&l, parent, op->text, st.st_mode & 07777);
+                            : make_named_layers(&l, parent, op->text, st.st_mode & 07777);
         if (r < 0)
                 return r;
         if (kept >= 0)
@@ -344,18 +348,18 @@ static int bind_layer(struct mounting *m, const struct plan_op *op, int lower,
         bool has_others = false,
              is_hooks = strstr(op->source, "/.git/") && streq(path_basename(op->source), "hooks");
         struct stat st;
-        int r;
+        int parent, r;
 
         if (names < 0 || names_each(names, is_hooks ? is_sample : take_any, &has_others) < 0 || has_others)
                 return 0;
-        r = mount_open_rundir(m);
+        r = parent = mount_open_versions(m, op);
         if (r >= 0)
-                r = sys_mkdirat(m->rundir_fd, op->text, 0700);
+                r = sys_mkdirat(parent, op->text, 0700);
         if (r >= 0)
                 r = sys_fstat(lower, &st);
         if (r < 0)
                 return r == -EEXIST ? 0 : r;
-        layer = open_own_layer(m->rundir_fd, op->text, 0700);
+        layer = open_own_layer(parent, op->text, 0700);
         upper = layer < 0 ? layer : make_own_layer(layer, "upper", st.st_mode & 0777);
         r = upper < 0 ? upper : mount_attach(m, op, upper, at, ATTRIBUTES_BIND, false);
         return r < 0 ? r : 1;
@@ -373,7 +377,7 @@ int mount_private_folder(struct mounting *m, const struct plan_op *op) {
                 return 0;
         r = bind_layer(m, op, lower, &at);
         if (r == 0)
-                r = overlay_try(m, op, &at, lower, true);
+                r = overlay_try(m, op, &at, lower, !mount_is_in_memory(m));
         return r >= 0 ? 1
                       : report_degraded(m->report_fd, m->b->facts.init.refuses_degraded, DEGRADED_GIT_CONFIG,
                                         op->target, NULL, m->error);

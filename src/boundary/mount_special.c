@@ -66,9 +66,15 @@ int mount_name_rundir(struct mounting *m) {
 }
 
 int mount_open_scratch(struct mounting *m, const struct plan_op *op) {
-        int r = mount_open_rundir(m);
+        const char *name = path_basename(op->source);
+        bool is_new = mount_is_in_memory(m) && strcmp(op->target, PLAN_PRIVATE) == 0;
+        int parent = is_new ? mount_open_versions(m, op) : mount_open_rundir(m), r = parent;
 
-        return r < 0 ? r : beneath_open(m->rundir_fd, path_basename(op->source), O_PATH | O_DIRECTORY, 0);
+        if (!is_new)
+                parent = m->rundir_fd;
+        else if (r >= 0)
+                r = sys_mkdirat(parent, name, 0700);
+        return r < 0 ? r : beneath_open(parent, name, O_PATH | O_DIRECTORY, 0);
 }
 
 static int proc_new(const struct mount_place *at, const char *options) {

@@ -62,8 +62,8 @@ enum plan_op_kind {
         PLAN_SYSCTL,     /* a path beneath /proc/sys, of the new namespaces: it becomes text */
 };
 
-/* Where the sandbox has a private version of what it may not change on the host: the run directory's folder,
- * and its place inside. */
+/* Where the sandbox has a private version of what it may not change on the host: a folder in the run
+ * directory, or in memory instead of it, and its place inside. */
 #define PLAN_PRIVATE_FOLDER "private"
 #define PLAN_PRIVATE        "/.nsrun"
 /* The name at the sandbox's root of a symlink to a version there, for the text of its operation: ".nsrun-3"
@@ -87,7 +87,7 @@ static inline bool private_is_link(const char *text, const char *name) {
         return digits > 0 && text[n + digits] == '-' && strcmp(text + n + digits + 1, name) == 0;
 }
 
-/* The layer, in the run directory, of the overlay that stands in the place of a protected folder; of which
+/* The layer, in the same place, of the overlay that stands in the place of a protected folder; of which
  * one, counted as those. */
 #define PLAN_PRIVATE_LAYER "private-"
 
@@ -105,10 +105,11 @@ struct plan_op {
         char *target;            /* absolute in the new root, normalised, no symlink in it */
         char *source;            /* canonical host path */
         mode_t mode;
-        uint64_t size; /* bytes, of PLAN_TMPFS, PLAN_DATA and a raw plan's PLAN_FILE */
+        uint64_t size; /* bytes, of PLAN_TMPFS, PLAN_DATA and a raw plan's PLAN_FILE; of the tmpfs for a
+                          PLAN_OVERLAY's layers, and for PLAN_PRIVATE, where they are in memory */
         char *text; /* PLAN_FILE's bytes, PLAN_SYMLINK's text, PLAN_OVERLAY's slug, or a raw plan's options
                        of overlayfs; of a PLAN_BIND what stands in source's place: a symlink with this text,
-                       of a folder an overlay with this layer, or, without a run directory, source itself,
+                       of a folder an overlay with this layer, or, with no place for it, source itself,
                        read-only */
         bool was_asked_for; /* PLAN_OVERLAY: the user named it, nsrun didn't choose it */
         bool can_be_empty;  /* PLAN_OVERLAY that nsrun chose: its mount point is made, and nothing lies on it

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -24,6 +25,7 @@
 
 enum {
         SIZE_MOST = 1 << 20,
+        MEMORY_MOST = 1 << 16, /* of one that is made with the sandbox */
         JUDGE_TRIES = 100,
         VERSION_NAME_SIZE = 300,
 };
@@ -51,8 +53,14 @@ void versions_clear(struct versions *versions) {
                 free(versions->files[i].taken);
                 free(versions->files[i].words);
         }
+        for (size_t i = 0; i < versions->n_ops; i++) {
+                free(versions->ops[i].target);
+                free(versions->ops[i].text);
+        }
+        free(versions->ops);
         free(versions->files);
         free(versions->rundir);
+        close_fdp(&versions->place);
         close_fdp(&versions->folder);
         *versions = VERSIONS_INIT;
 }
@@ -95,8 +103,7 @@ static void version_name(const struct version *f, size_t k, char to[VERSION_NAME
         (void)snprintf(to, VERSION_NAME_SIZE, "%zu-%s", k, path_basename(f->path));
 }
 
-static int make_version(struct versions *versions, int rundir, size_t k) {
-        struct version *f = &versions->files[k];
+static int make_version(struct versions *versions, struct version *f, size_t k) {
         char name[VERSION_NAME_SIZE];
         int r = version_read_host(f->path, &f->base, &f->n_base);
 
@@ -110,9 +117,18 @@ static int make_version(struct versions *versions, int rundir, size_t k) {
         if (r < 0 || !versions->is_session)
                 return r;
         (void)snprintf(name, sizeof(name), BASE, k);
-        r = version_write(rundir, name, f->base, f->n_base);
+        r = version_write(versions->place, name, f->base, f->n_base);
         (void)snprintf(name, sizeof(name), SEEN, k);
-        return r < 0 ? r : version_write(rundir, name, f->seen, f->n_seen);
+        return r < 0 ? r : version_write(versions->place, name, f->seen, f->n_seen);
+}
+
+/* Where git's drafts are made: the run directory, which is made now if there was no need of one. */
+static int need_rundir(struct versions *versions, struct rundir *u) {
+        int r = versions->rundir || u->path ? 0 : rundir_make(u, NULL);
+
+        if (r >= 0 && !versions->rundir && !(versions->rundir = strdup(u->path)))
+                r = -ENOMEM;
+        return r;
 }
 
 static int versions_name(const struct nsrun_plan *plan, struct versions *versions) {
@@ -125,30 +141,110 @@ static int versions_name(const struct nsrun_plan *plan, struct versions *version
         for (size_t i = 0; i < versions->n; i++)
                 if (!(versions->files[i].path = strdup(plan->private[i])))
                         return -ENOMEM;
-        return 0;
+        return 1;
 }
+
+/* ----------------------------------------------------------------------------- in memory */
+
+/* Whether files in memory can have the attributes of which overlayfs makes that a folder was removed and
+ * made anew (6.6). */
+static bool memory_has_attributes(void) {
+        _cleanup_close_ int fd = sys_memfd("nsrun-attributes");
+
+        return fd >= 0 && fsetxattr(fd, "user.nsrun", "", 0, 0) == 0;
+}
+
+/* 1, 0: it is to be on disk, or -ENOMEM. */
+static int read_into_memory(struct versions *versions, struct version *f) {
+        int r;
+
+        f->held = open(f->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        f->is_folder = f->held >= 0 && fstat(f->held, &f->host) == 0 && S_ISDIR(f->host.st_mode);
+        if (f->is_folder)
+                return memory_has_attributes();
+        r = version_read_host(f->path, &f->base, &f->n_base);
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        r = make_given(versions, f);
+        return r < 0 ? r : f->n_seen < MEMORY_MOST && !memchr(f->seen, '\0', f->n_seen);
+}
+
+/* The files of the plan's that the command finds. */
+static int add_files(struct versions *versions) {
+        versions->ops = calloc(versions->n, sizeof(*versions->ops));
+        if (!versions->ops)
+                return -ENOMEM;
+        for (size_t k = 0; k < versions->n; k++) {
+                const struct version *f = &versions->files[k];
+                struct plan_op *op = &versions->ops[versions->n_ops];
+                char name[VERSION_NAME_SIZE];
+
+                if (!f->seen)
+                        continue;
+                versions->n_ops++;
+                version_name(f, k, name);
+                op->kind = PLAN_FILE;
+                op->mode = 0644;
+                op->target = path_join(PLAN_PRIVATE, name);
+                op->text = strdup(f->seen);
+                if (!op->target || !op->text)
+                        return -ENOMEM;
+        }
+        return 1;
+}
+
+int versions_begin_in_memory(const struct nsrun_plan *plan, struct kept_by *kept_by, struct versions *ret) {
+        struct versions versions = VERSIONS_INIT;
+        int r;
+
+        if (!plan->private || plan->plain || plan->join || plan->is_session || kept_has(kept_by->project))
+                return 0;
+        versions.kept_by = kept_by;
+        versions.is_in_memory = true;
+        r = versions_name(plan, &versions);
+        for (size_t k = 0; k < versions.n && r > 0; k++)
+                r = read_into_memory(&versions, &versions.files[k]);
+        if (r > 0)
+                r = add_files(&versions);
+        if (r <= 0)
+                versions_clear(&versions);
+        else
+                *ret = versions;
+        return r;
+}
+
+void versions_receive(struct versions *versions, const struct launch *l) {
+        if (!versions->is_in_memory || versions->place >= 0)
+                return;
+        versions->place = launch_receive_versions(l);
+        if (versions->place < 0 || fd_lift(&versions->place) < 0)
+                return;
+        versions->folder = beneath_open(versions->place, PLAN_PRIVATE_FOLDER, O_RDONLY | O_DIRECTORY, 0);
+}
+
+/* ------------------------------------------------------------------------------- on disk */
 
 /* The private folder: a new one, or that of the session's. */
 static int open_versions(struct versions *versions, const struct nsrun_plan *plan) {
-        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), rundir = -EBADF;
+        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         int r = 0;
 
-        rundir = root < 0 ? -errno : beneath_open(root, versions->rundir + 1, O_RDONLY | O_DIRECTORY, 0);
-        if (rundir < 0)
-                return rundir;
-        if (!plan->join)
-                r = sys_mkdirat(rundir, PLAN_PRIVATE_FOLDER, 0700);
+        r = versions->place =
+                root < 0 ? -errno : beneath_open(root, versions->rundir + 1, O_RDONLY | O_DIRECTORY, 0);
+        if (r >= 0 && !plan->join)
+                r = sys_mkdirat(versions->place, PLAN_PRIVATE_FOLDER, 0700);
         if (r >= 0)
-                r = versions->folder = beneath_open(rundir, PLAN_PRIVATE_FOLDER, O_RDONLY | O_DIRECTORY, 0);
+                r = versions->folder =
+                        beneath_open(versions->place, PLAN_PRIVATE_FOLDER, O_RDONLY | O_DIRECTORY, 0);
         versions->has_kept = !plan->join && kept_has(versions->kept_by->project);
         for (size_t k = 0; k < versions->n && r >= 0; k++) {
                 struct version *f = &versions->files[k];
-                const struct private_folder folder = {f->path, rundir, k, versions->kept_by};
+                const struct private_folder folder = {f->path, versions->place, k, versions->kept_by};
 
                 f->held = open(f->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
                 f->is_folder = f->held >= 0 && fstat(f->held, &f->host) == 0 && S_ISDIR(f->host.st_mode);
                 if (!plan->join)
-                        r = !f->is_folder        ? make_version(versions, rundir, k)
+                        r = !f->is_folder        ? make_version(versions, f, k)
                             : versions->has_kept ? private_folder_begin(&folder, &versions->has_old)
                                                  : 0;
         }
@@ -195,7 +291,7 @@ static int read_version(const struct versions *versions, size_t k, char **ret, s
 }
 
 void versions_write_down(const struct versions *versions, const struct killed *killed) {
-        for (size_t k = 0; k < versions->n; k++) {
+        for (size_t k = 0; k < versions->n && !versions->is_in_memory; k++) {
                 char layer[32];
 
                 (void)snprintf(layer, sizeof(layer), PLAN_PRIVATE_LAYER "%zu", k);
@@ -212,11 +308,10 @@ static int say_of_version(const char *path, const char *what, const char *hint,
         return found(data, &note);
 }
 
-static int look_at_version(struct versions *versions, size_t k,
+static int look_at_version(struct versions *versions, struct rundir *u, size_t k,
                            int (*found)(void *data, const struct nsrun_error *note), void *data) {
         struct version *f = &versions->files[k];
-        struct git_config_carry g = {.rundir = versions->rundir,
-                                     .path = f->path,
+        struct git_config_carry g = {.path = f->path,
                                      .kept_by = versions->kept_by,
                                      .wants_base = versions->is_session,
                                      .taken = f->taken,
@@ -241,6 +336,12 @@ static int look_at_version(struct versions *versions, size_t k,
                         NULL, found, data);
         g.inside = inside;
         g.n_inside = n;
+        r = need_rundir(versions, u);
+        g.rundir = versions->rundir;
+        if (r < 0)
+                return say_of_version(f->path,
+                                      "no folder for this run can be made, and nothing of it is carried",
+                                      NULL, found, data);
         r = git_config_carry(&g, &words);
         if (r >= 0 && g.remotes)
                 r = say_of_version(f->path, g.remotes, NULL, found, data);
@@ -259,9 +360,8 @@ static int look_at_version(struct versions *versions, size_t k,
 }
 
 /* One of a session's commands at a time. */
-static int look_in_session(struct versions *versions, size_t k,
+static int look_in_session(struct versions *versions, struct rundir *u, size_t k,
                            int (*found)(void *data, const struct nsrun_error *note), void *data) {
-        _cleanup_close_ int rundir = open(versions->rundir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         _cleanup_close_ int base = -EBADF, seen = -EBADF;
         struct version *f = &versions->files[k];
         char name[32], seen_name[32];
@@ -269,7 +369,7 @@ static int look_in_session(struct versions *versions, size_t k,
 
         (void)snprintf(name, sizeof(name), BASE, k);
         (void)snprintf(seen_name, sizeof(seen_name), SEEN, k);
-        base = rundir < 0 ? -errno : sys_open(rundir, name, O_RDONLY | O_NOFOLLOW, 0);
+        base = sys_open(versions->place, name, O_RDONLY | O_NOFOLLOW, 0);
         /* There is none where the file wasn't. */
         if (base < 0)
                 return base == -ENOENT ? 0 : base;
@@ -280,14 +380,14 @@ static int look_in_session(struct versions *versions, size_t k,
         free(TAKE_PTR(f->seen));
         if (r >= 0)
                 r = read_bytes_fd(base, SIZE_MOST, &f->base, &f->n_base);
-        seen = r < 0 ? r : sys_open(rundir, seen_name, O_RDONLY | O_NOFOLLOW, 0);
+        seen = r < 0 ? r : sys_open(versions->place, seen_name, O_RDONLY | O_NOFOLLOW, 0);
         r = seen < 0 ? seen : read_bytes_fd(seen, 2 * SIZE_MOST, &f->seen, &f->n_seen);
         if (r >= 0)
-                r = look_at_version(versions, k, found, data);
+                r = look_at_version(versions, u, k, found, data);
         /* The base first: of what was carried and isn't in it the host has the same. */
         if (r >= 0)
-                r = version_write(rundir, name, f->base, f->n_base);
-        return r < 0 ? r : version_write(rundir, seen_name, f->seen, f->n_seen);
+                r = version_write(versions->place, name, f->base, f->n_base);
+        return r < 0 ? r : version_write(versions->place, seen_name, f->seen, f->n_seen);
 }
 
 /* Replaces *to, which may be NULL, by all that was said, once. */
@@ -371,7 +471,7 @@ static int restore_host(struct version *f) {
                                "at the start"));
 }
 
-static int judge_host(const struct versions *versions, struct version *f, bool ends,
+static int judge_host(struct versions *versions, struct rundir *u, struct version *f, bool ends,
                       struct nsrun_error *err) {
         struct stat st;
         int r = -EAGAIN;
@@ -385,6 +485,8 @@ static int judge_host(const struct versions *versions, struct version *f, bool e
         f->was_replaced |= st.st_ino != f->host.st_ino || st.st_dev != f->host.st_dev;
         if (!f->was_replaced)
                 return 0;
+        if (need_rundir(versions, u) == -ENOMEM)
+                return -ENOMEM;
         /* Others write it, or had it open a moment ago. */
         for (unsigned i = 0; i < JUDGE_TRIES && (r == -EAGAIN || r == -EBUSY || r == -ETXTBSY); i++) {
                 if (i > 0)
@@ -407,12 +509,12 @@ static int judge_host(const struct versions *versions, struct version *f, bool e
                        "can't be judged: look at it"));
 }
 
-int versions_judge(struct versions *versions, bool ends, struct nsrun_error *err) {
+int versions_judge(struct versions *versions, struct rundir *u, bool ends, struct nsrun_error *err) {
         int r = 0;
 
         for (size_t k = 0; k < versions->n && r >= 0; k++)
                 if (!versions->files[k].is_folder)
-                        r = judge_host(versions, &versions->files[k], ends, err);
+                        r = judge_host(versions, u, &versions->files[k], ends, err);
         return r;
 }
 
@@ -428,19 +530,17 @@ static void say_dropped(void *data, const struct kept *k) {
                              d->data);
 }
 
-int versions_end_folders(struct versions *versions, int (*found)(void *data, const struct nsrun_error *note),
-                         void *data) {
-        _cleanup_close_ int rundir =
-                versions->rundir ? open(versions->rundir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-                                 : -EBADF;
-        int r = versions_judge(versions, true, NULL);
+int versions_end_folders(struct versions *versions, struct rundir *u,
+                         int (*found)(void *data, const struct nsrun_error *note), void *data) {
+        int r = versions_judge(versions, u, true, NULL);
 
         for (size_t k = 0; k < versions->n && r >= 0; k++)
                 if (versions->files[k].words)
                         r = say_of_version(versions->files[k].path, versions->files[k].words, NULL, found,
                                            data);
-        for (size_t k = 0; k < versions->n && rundir >= 0 && r >= 0; k++) {
-                const struct private_folder folder = {versions->files[k].path, rundir, k, versions->kept_by};
+        for (size_t k = 0; k < versions->n && versions->place >= 0 && r >= 0; k++) {
+                const struct private_folder folder = {versions->files[k].path, versions->place, k,
+                                                      versions->kept_by};
 
                 if (!versions->files[k].is_folder)
                         continue;
@@ -474,8 +574,8 @@ int versions_look(const struct nsrun_plan *plan, const char *path) {
         return r < 0 ? r : 0;
 }
 
-int versions_end(struct versions *versions, int (*found)(void *data, const struct nsrun_error *note),
-                 void *data) {
+int versions_end(struct versions *versions, struct rundir *u,
+                 int (*found)(void *data, const struct nsrun_error *note), void *data) {
         int r = 0;
 
         if (versions->has_old)
@@ -483,11 +583,11 @@ int versions_end(struct versions *versions, int (*found)(void *data, const struc
                                     &(struct dropping){found, data});
 
         if (!versions->is_session)
-                r = versions_end_folders(versions, found, data);
+                r = versions_end_folders(versions, u, found, data);
         for (size_t k = 0; k < versions->n && r >= 0; k++)
                 r = versions->files[k].is_folder ? 0
-                    : versions->is_session       ? look_in_session(versions, k, found, data)
-                                                 : look_at_version(versions, k, found, data);
+                    : versions->is_session       ? look_in_session(versions, u, k, found, data)
+                                                 : look_at_version(versions, u, k, found, data);
         versions_clear(versions);
         return r;
 }

@@ -3,14 +3,19 @@
 #pragma once
 
 #include "killed.h"
+#include "launch/launch.h"
 
 struct version;
 
 struct versions {
         struct version *files; /* plan->private's */
         size_t n;
-        int folder; /* the run directory's PLAN_PRIVATE_FOLDER */
-        char *rundir;
+        int place;           /* the run directory, or the folder in memory that stands for it */
+        int folder;          /* the PLAN_PRIVATE_FOLDER in it */
+        char *rundir;        /* NULL: there was no need of one yet */
+        struct plan_op *ops; /* of those in memory, the files that are made with the sandbox */
+        size_t n_ops;
+        bool is_in_memory;
         struct kept_by *kept_by; /* the caller's */
         bool has_kept;           /* something of the project may be kept aside at the beginning */
         bool has_old;            /* some of what is kept aside is to be dropped */
@@ -18,29 +23,35 @@ struct versions {
                           */
 };
 
-#define VERSIONS_INIT            \
-        (struct versions) {      \
-                .folder = -EBADF \
+#define VERSIONS_INIT                             \
+        (struct versions) {                       \
+                .place = -EBADF, .folder = -EBADF \
         }
 
+/* A run of which nothing is kept aside has its versions in memory, if they are small: a kill loses them with
+ * all else that is there.  1: *ret is filled; 0: they are to be on disk; -ENOMEM. */
+int versions_begin_in_memory(const struct nsrun_plan *plan, struct kept_by *kept_by, struct versions *ret);
+/* Takes them over from the launch, once the sandbox is built or gone. */
+void versions_receive(struct versions *versions, const struct launch *l);
 /* Makes the command's versions in the run directory: the host's, and what is kept aside with it; in a
  * session that runs they are there.  -errno with *err filled. */
 int versions_begin(const struct nsrun_plan *plan, const struct rundir *rundir, struct kept_by *kept_by,
                    struct versions *ret, struct nsrun_error *err);
 /* Has a kill lose no folder. */
 void versions_write_down(const struct versions *versions, const struct killed *killed);
-/* Carries to the host what may be, keeps the rest aside, and calls `found` for each file of which there is
- * something to be said: 0 or -errno.  Once; one that is VERSIONS_INIT has nothing to look at. */
-int versions_end(struct versions *versions, int (*found)(void *data, const struct nsrun_error *note),
-                 void *data);
+/* `u`: the run's directory, which is made where the first need of one is here.  Carries to the host what may
+ * be, keeps the rest aside, and calls `found` for each file of which there is something to be said: 0 or
+ * -errno.  Once; one that is VERSIONS_INIT has nothing to look at. */
+int versions_end(struct versions *versions, struct rundir *u,
+                 int (*found)(void *data, const struct nsrun_error *note), void *data);
 /* To be called when the host's files may have been replaced, which every one may be that lies in a folder of
  * the command's: what git would obey in the new one is taken out, and kept aside.  `ends`: the sandbox is
  * gone. -errno with *err filled: somebody can write there still, and the sandbox is to be ended. */
-int versions_judge(struct versions *versions, bool ends, struct nsrun_error *err);
+int versions_judge(struct versions *versions, struct rundir *u, bool ends, struct nsrun_error *err);
 /* In a session its monitor does this of folders, and of what was judged, when the sandbox is gone; else
  * versions_end(). */
-int versions_end_folders(struct versions *versions, int (*found)(void *data, const struct nsrun_error *note),
-                         void *data);
+int versions_end_folders(struct versions *versions, struct rundir *u,
+                         int (*found)(void *data, const struct nsrun_error *note), void *data);
 /* Keeps aside what a running session's commands have changed in such folders so far; `path`: its run
  * directory's. */
 int versions_look(const struct nsrun_plan *plan, const char *path);

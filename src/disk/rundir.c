@@ -224,6 +224,19 @@ bool rundir_sweep(int base_fd) {
         return s.has_uncarried;
 }
 
+static int take_uncarried(nsrun_unused void *data, int base_fd, const struct dirent *entry) {
+        return rundir_is_uncarried(base_fd, entry->d_name);
+}
+
+bool rundir_any_uncarried(void) {
+        _cleanup_free_ char *base = NULL;
+        _cleanup_close_ int fd = rundir_find_base(&base, NULL) < 0
+                                         ? -EBADF
+                                         : open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+        return fd >= 0 && folder_each(fd, take_uncarried, NULL) != 0;
+}
+
 int rundir_make(struct rundir *ret, struct nsrun_error *err) {
         _cleanup_rundir_ struct rundir u = RUNDIR_INIT;
         _cleanup_free_ char *base = NULL, *path = NULL;

@@ -81,6 +81,8 @@ bool rundir_sweep(int base_fd);
 bool rundir_is_name(const char *name);
 /* one with such a file. */
 bool rundir_is_uncarried(int base_fd, const char *name);
+/* Whether there is one of those now. */
+bool rundir_any_uncarried(void);
 /* Sweeps the folder of all run directories, if there is one.  -EPERM: another user owns it or may
  * write to it. */
 int rundir_sweep_all(struct nsrun_error *err);

@@ -68,7 +68,7 @@ static int open_project(const char *project, bool makes) {
 bool kept_has(const char *project) {
         _cleanup_close_ int fd = open_project(project, false);
 
-        return fd != -ENOENT;
+        return fd < 0 ? fd != -ENOENT : !folder_is_empty(fd);
 }
 
 static int lock_project(const char *project, bool makes) {

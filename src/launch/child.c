@@ -18,6 +18,7 @@ void child_free(struct child *c) {
         close_fdp(&init->supervisor_fd);
         close_fdp(&init->listener_socket);
         close_fdp(&init->control_fd);
+        close_fdp(&f->versions_socket);
         close_fdp(&init->session_fd);
         close_fdp(&init->reaper_socket);
         close_fdp(&init->proc_fd);
@@ -26,6 +27,7 @@ void child_free(struct child *c) {
         free(c->owned_filter);
         free(c->filters);
         free(c->held);
+        free(c->ops);
         free(c->bytes);
 }
 
@@ -71,6 +73,12 @@ int child_open_listener(struct child *c, struct launch *l, struct nsrun_error *e
         if ((!c->params->wants_denials || !c->plan->seccomp.code) && !c->params->watches)
                 return 0;
         return child_open_socket(&l->listener_socket, &c->b.facts.init.listener_socket, err);
+}
+
+int child_open_versions(struct child *c, struct launch *l, struct nsrun_error *err) {
+        return c->params->has_versions
+                       ? child_open_socket(&l->versions_socket, &c->b.facts.versions_socket, err)
+                       : 0;
 }
 
 int child_open_control(struct child *c, struct launch *l, struct nsrun_error *err) {
@@ -147,7 +155,7 @@ int child_block_signals(struct child *c, sigset_t *ret_own, struct nsrun_error *
 }
 
 /* What the record has of the plan and the params as it stands there. */
-static void child_fill(struct child *c) {
+static int child_fill(struct child *c) {
         const struct nsrun_plan *plan = c->plan;
         const struct launch_params *params = c->params;
         struct blueprint *b = &c->b;
@@ -165,13 +173,23 @@ static void child_fill(struct child *c) {
         /* A joining plan's operations are those that its session was made with. */
         b->ops = plan->join ? NULL : plan->ops;
         b->n_ops = plan->join ? 0 : plan->n_ops;
+        if (params->n_files == 0)
+                return 0;
+        c->ops = malloc((plan->n_ops + params->n_files) * sizeof(*c->ops));
+        if (!c->ops)
+                return -ENOMEM;
+        memcpy(c->ops, plan->ops, plan->n_ops * sizeof(*c->ops));
+        memcpy(c->ops + plan->n_ops, params->files, params->n_files * sizeof(*c->ops));
+        b->ops = c->ops;
+        b->n_ops += params->n_files;
+        return 0;
 }
 
 int child_write(struct child *c, struct nsrun_error *err) {
-        int r;
+        int r = child_fill(c);
 
-        child_fill(c);
-        r = blueprint_write(&c->b, &c->bytes, &c->n_bytes);
+        if (r >= 0)
+                r = blueprint_write(&c->b, &c->bytes, &c->n_bytes);
         if (r == -E2BIG)
                 return error_set(err, NSRUN_STAGE_PLAN, r, NULL,
                                  "the command and the files that are made for it have more than a gigabyte",

@@ -18,6 +18,7 @@ struct child {
         struct sock_filter *owned_filter;
         struct sock_fprog filter;
         struct sock_fprog *filters; /* a raw plan's own, and `filter` after them */
+        struct plan_op *ops;        /* the plan's, and `params->files` after them; or NULL */
         char *bytes;                /* the record; NULL: not written yet */
         size_t n_bytes;
 };
@@ -49,6 +50,7 @@ struct child {
                                 .display_socket = -EBADF,                       \
                                 .browser_socket = -EBADF,                       \
                                 .dbus_socket = -EBADF,                          \
+                                .versions_socket = -EBADF,                      \
                                 .raw = {.start_fd = -EBADF,                     \
                                         .userns_block_fd = -EBADF,              \
                                         .exec_fd = -EBADF,                      \
@@ -76,6 +78,8 @@ int child_refuse_folders(const struct child *c, struct nsrun_error *err);
 int child_open_control(struct child *c, struct launch *l, struct nsrun_error *err);
 /* Makes the sockets by which the listener of denied calls is sent, if params->wants_denials. */
 int child_open_listener(struct child *c, struct launch *l, struct nsrun_error *err);
+/* Makes those by which the folder of the command's versions is sent, if params->has_versions. */
+int child_open_versions(struct child *c, struct launch *l, struct nsrun_error *err);
 /* Makes a socket to the supervisor, by which the child sends a descriptor. */
 int child_open_socket(int *ret_own, int *ret_child, struct nsrun_error *err);
 /* Prepares what every life needs. */

@@ -64,6 +64,8 @@ static int launch_make(struct child *c, const struct child_life *life, struct la
         if (r >= 0 && life->has_listener)
                 r = child_open_listener(c, l, err);
         if (r >= 0)
+                r = child_open_versions(c, l, err);
+        if (r >= 0)
                 r = life->describe(c, l, err);
         if (r >= 0)
                 r = child_prepare(c, life->n_ours, err);
@@ -110,6 +112,10 @@ int launch_receive_listener(const struct launch *l) {
         return sys_receive_fd(l->listener_socket);
 }
 
+int launch_receive_versions(const struct launch *l) {
+        return l->versions_socket < 0 ? -ENOENT : sys_receive_fd(l->versions_socket);
+}
+
 void launch_close(struct launch *l) {
         /* The session's idle time begins now, unless another command runs in it. */
         if (l->activity_fd >= 0)
@@ -118,6 +124,7 @@ void launch_close(struct launch *l) {
         close_fdp(&l->pidfd);
         close_fdp(&l->report_fd);
         close_fdp(&l->listener_socket);
+        close_fdp(&l->versions_socket);
         close_fdp(&l->control_fd);
 }
 

@@ -35,6 +35,9 @@ struct launch_params {
         const char *rundir_path; /* its canonical path */
         int lock_fd; /* the run directory's lock, which pid 1 keeps open for as long as the mounts live; or
                         -1 */
+        bool has_versions; /* the command's private versions are in memory: launch_receive_versions() */
+        const struct plan_op *files; /* PLAN_FILEs besides the plan's, of such versions */
+        size_t n_files;
         int terminal_fd;                      /* 0, 1 or 2: handed to the command's process group; or -1 */
         bool has_own_terminal;                /* terminal_fd is the command's alone (terminal/pty.h) */
         const struct launch_cgroup *cgroup;   /* pid 1 is born in it; or NULL */
@@ -63,6 +66,7 @@ struct launch {
         int pidfd;           /* pid 1's; never -1 while the launch is open */
         int report_fd;       /* read end */
         int listener_socket; /* where pid 1 sends the listener of denied calls; or -1 */
+        int versions_socket; /* where it sends the folder of the command's versions; or -1 */
         int control_fd;      /* the control channel (CONTROL_* in init.h); of a raw plan -1 */
         int activity_fd;     /* the lock on the joined session's record (disk/records.h); or -1 */
         uint64_t namespaces; /* CLONE_NEW*: the namespaces that were made */
@@ -74,7 +78,7 @@ struct launch {
 #define LAUNCH_INIT                                                                                    \
         (struct launch) {                                                                              \
                 .pidfd = -EBADF, .report_fd = -EBADF, .listener_socket = -EBADF, .control_fd = -EBADF, \
-                .activity_fd = -EBADF                                                                  \
+                .versions_socket = -EBADF, .activity_fd = -EBADF                                       \
         }
 /* Closes what is open. */
 void launch_close(struct launch *l);
@@ -105,6 +109,9 @@ int launch_terminate_all(const struct launch *l);
  * (explain/denials.h); until it does, and after it is closed, the calls fail as without a listener.
  * -EPIPE: the command was never started. */
 int launch_receive_listener(const struct launch *l);
+/* Likewise the folder of the command's versions, once the sandbox is built or gone.  -ENOENT: they are
+ * elsewhere; -EPIPE: it was never built. */
+int launch_receive_versions(const struct launch *l);
 
 /* Waits until pid 1 is gone.  Returns its wait(2) status, or 0 if it is another process's child. */
 int launch_wait(const struct launch *l);

@@ -45,7 +45,7 @@ static void raw_free(struct plan_raw *raw) {
 #define FREE(kind, member)          FREE_##kind(member)
 
 bool plan_needs_rundir(const struct nsrun_plan *plan) {
-        if (plan->rundir || plan->has_stubs || (plan->has_overlays && plan->backing == POLICY_BACKING_DISK))
+        if (plan->has_stubs || (plan->has_overlays && plan->backing == POLICY_BACKING_DISK))
                 return true;
         STRV_FOREACH (entry, plan->join ? NULL : plan->present)
                 if (strstr(strstr(*entry, "//") + 2, "//"))
@@ -226,6 +226,7 @@ static int collect_private(struct entries *e, const struct resolved *s) {
                 cover->text = cover->is_directory
                                       ? str_format(PLAN_PRIVATE_LAYER "%zu", k)
                                       : str_format(PLAN_PRIVATE "/%zu-%s", k, path_basename(cover->source));
+                cover->size = s->files.overlay_size;
                 if (!cover->text)
                         return -ENOMEM;
         }
@@ -233,6 +234,7 @@ static int collect_private(struct entries *e, const struct resolved *s) {
         op->origin = PLAN_BY_RUNDIR;
         op->is_directory = true;
         op->is_in_rundir = true;
+        op->size = s->files.overlay_size;
         op->source = path_join(s->own[OWN_RUNDIRS], RUNDIR_NAME "/" PLAN_PRIVATE_FOLDER);
         return op->source ? 0 : -ENOMEM;
 }

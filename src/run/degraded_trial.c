@@ -94,7 +94,7 @@ static int make_trial(const struct nsrun_plan *plan, struct nsrun_plan **ret) {
         trial->new_session = true;
         trial->is_session = true;
         trial->refuses_degraded = plan->refuses_degraded;
-        if (plan->private &&
+        if (plan->private && plan->is_session &&
             (strv_copy(plan->private, &trial->private) < 0 || !(trial->rundir = strdup(plan->rundir))))
                 return -ENOMEM;
         for (size_t i = 0; i < plan->n_ops; i++)

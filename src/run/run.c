@@ -49,7 +49,7 @@ static int note_rlimit(struct run *run, struct nsrun_error *err) {
 static int note_no_version(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err) {
         struct nsrun_error note;
 
-        if (!plan->private || plan->join || plan->plain || run->rundir.path)
+        if (!plan->private || plan->join || plan->plain || run->rundir.path || run->versions.is_in_memory)
                 return 0;
         degraded_note(&note, DEGRADED_GIT_CONFIG, plan->private[0]);
         return take_note(run, &note, err);
@@ -177,8 +177,10 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
                 r = reopen_streams(params->stdio, &run->streams, err);
         if (r > 0)
                 params->stdio = run->streams.stdio;
+        if (r >= 0 && versions_begin_in_memory(plan, run->kept_by, &run->versions) < 0)
+                r = error_oom(err);
         if (r >= 0)
-                r = disk_prepare(plan, &run->rundir, params, err);
+                r = disk_prepare(plan, run->versions.is_in_memory, &run->rundir, params, err);
         if (r >= 0 &&
             links_settle(&run->protected, &run->rundir, plan->join ? plan->join->rundir : NULL) < 0)
                 return error_oom(err);
@@ -188,8 +190,11 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
                 r = carried_begin(plan, &run->rundir, &run->carried, err);
         if (r >= 0)
                 r = note_no_version(run, plan, err);
-        if (r >= 0)
+        if (r >= 0 && !run->versions.is_in_memory)
                 r = versions_begin(plan, &run->rundir, run->kept_by, &run->versions, err);
+        params->has_versions = run->versions.is_in_memory;
+        params->files = run->versions.ops;
+        params->n_files = run->versions.n_ops;
         rundir = plan->join ? plan->join->rundir : run->rundir.path;
         if (r >= 0 && rundir && !(run->record_path = strdup(rundir)))
                 return error_oom(err);
@@ -386,7 +391,7 @@ static void judge_replaced(struct run *run, int r) {
         struct nsrun_error *why = &run->protected.uncovered;
 
         if (r >= 0)
-                r = versions_judge(&run->versions, false, why);
+                r = versions_judge(&run->versions, &run->rundir, false, why);
         if (r < 0)
                 r = error_set(
                         why, NSRUN_STAGE_SUPERVISE, r, NULL,
@@ -403,7 +408,7 @@ static void make_killed(void *data) {
         struct run *run = data;
 
         if (!run->record_path && run->kept_by && !run->kept_by->session &&
-            rundir_make(&run->rundir, NULL) >= 0)
+            (run->rundir.path || rundir_make(&run->rundir, NULL) >= 0))
                 run->record_path = strdup(run->rundir.path);
         write_down_kept(run);
 }
@@ -454,6 +459,7 @@ static void look_at_leavings(struct run *run) {
         int r, end;
 
         (void)clock_gettime(CLOCK_REALTIME_COARSE, &begin);
+        versions_receive(&run->versions, &run->launch);
         r = gitdirs_end(&run->gitdirs, take_finding, run);
         end = protected_end(&run->protected, run->versions.folder, take_finding, run);
         if (is_first && run->launch.activity_fd >= 0 && r >= 0 && end >= 0)
@@ -505,7 +511,7 @@ int run_wait(struct run *run) {
         marks_end(&run->marks);
         carried_end(&run->carried, &run->rundir, take_finding, run);
         (void)hidden_end(run->hidden, take_finding, run);
-        (void)versions_end(&run->versions, take_finding, run);
+        (void)versions_end(&run->versions, &run->rundir, take_finding, run);
         (void)kept_by_tell(run->kept_by, take_finding, run);
         return status;
 }

@@ -118,7 +118,8 @@ static int refuse_memory(const struct nsrun_plan *plan, const struct nsrun_error
         return degraded_refuse(err, DEGRADED_CACHE_IN_MEMORY, plan->ops[i].target, hint);
 }
 
-static int disk_make_rundir(const struct nsrun_plan *plan, struct rundir *u, struct nsrun_error *err) {
+static int disk_make_rundir(const struct nsrun_plan *plan, bool has_versions, struct rundir *u,
+                            struct nsrun_error *err) {
         struct nsrun_error why = {0};
         int r;
 
@@ -126,13 +127,21 @@ static int disk_make_rundir(const struct nsrun_plan *plan, struct rundir *u, str
                 return rundir_make(u, err);
         r = rundir_make(u, &why);
         if (r < 0 && r != -ENOMEM && plan->refuses_degraded &&
-            (plan->private || (plan->has_overlays && plan->backing == POLICY_BACKING_DISK)))
+            (has_versions || (plan->has_overlays && plan->backing == POLICY_BACKING_DISK)))
                 return refuse_memory(plan, &why, err);
         return r == -ENOMEM ? error_oom(err) : 0;
 }
 
-int disk_prepare(const struct nsrun_plan *plan, struct rundir *u, struct launch_params *params,
-                 struct nsrun_error *err) {
+/* With the command's versions in memory one is made for what other runs have left, which is looked at with a
+ * directory of one's own. */
+static bool needs_rundir(const struct nsrun_plan *plan, bool has_versions) {
+        return plan_needs_rundir(plan) ||
+               (plan->rundir && (has_versions || has_scratch(plan) || rundir_any_uncarried()));
+}
+
+int disk_prepare(const struct nsrun_plan *plan, bool is_in_memory, struct rundir *u,
+                 struct launch_params *params, struct nsrun_error *err) {
+        bool has_versions = plan->private && !is_in_memory;
         int r = plan->join ? 0 : make_prepared(plan, err);
 
         /* The lock keeps the session from being idle until the plan is freed. */
@@ -144,8 +153,8 @@ int disk_prepare(const struct nsrun_plan *plan, struct rundir *u, struct launch_
                 r = exposed_add(plan->exposes, err);
         if (r >= 0 && !plan->join)
                 r = make_hidden_bases(plan, err);
-        if (r >= 0 && plan_needs_rundir(plan))
-                r = disk_make_rundir(plan, u, err);
+        if (r >= 0 && needs_rundir(plan, has_versions))
+                r = disk_make_rundir(plan, has_versions, u, err);
         u->is_shown = plan->is_session;
         if (r >= 0 && plan->rundir && has_scratch(plan))
                 r = rundir_make_scratch(u, err);

@@ -6,7 +6,7 @@
 #include "launch/launch.h"
 
 /* Makes the run directory and the scratch folder in it, if the plan needs them, and puts them into
- * `params`; else *u stays RUNDIR_INIT.  Marks a joined session as in use.  The caller removes the
- * run directory, also after a failure. */
-int disk_prepare(const struct nsrun_plan *plan, struct rundir *u, struct launch_params *params,
-                 struct nsrun_error *err);
+ * `params`; else *u stays RUNDIR_INIT.  `is_in_memory`: the command's private versions are.  Marks a joined
+ * session as in use.  The caller removes the run directory, also after a failure. */
+int disk_prepare(const struct nsrun_plan *plan, bool is_in_memory, struct rundir *u,
+                 struct launch_params *params, struct nsrun_error *err);

@@ -340,7 +340,7 @@ static void monitor_finish(struct monitor *k) {
         (void)gitdirs_end(&k->run.gitdirs, write_down, &k->folder);
         (void)protected_end(&k->run.protected, k->run.versions.folder, write_down, &k->folder);
         carried_end(&k->run.carried, &k->run.rundir, write_down, &k->folder);
-        (void)versions_end_folders(&k->run.versions, write_down, &k->folder);
+        (void)versions_end_folders(&k->run.versions, &k->run.rundir, write_down, &k->folder);
         (void)killed_keep(&k->run.rundir, true, write_down, &k->folder);
         (void)kept_by_tell(k->run.kept_by, write_down, &k->folder);
         run_end(&k->run);
