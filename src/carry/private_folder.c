@@ -253,8 +253,11 @@ static int keep_layer(const struct private_folder *f, int layer, const char *nam
 }
 
 int private_folder_end(const struct private_folder *f) {
-        _cleanup_close_ int layer = open_layer_of(f, false);
+        _cleanup_close_ int layer = open_layer_of(f, false), upper = -EBADF;
 
+        upper = layer < 0 ? layer : open_below(layer, UPPER);
+        if (f->began_empty && upper >= 0 && folder_is_empty(upper))
+                return 0;
         /* There was no overlay. */
         return layer >= 0 ? keep_layer(f, layer, UPPER) : errno == ENOENT ? 0 : -errno;
 }

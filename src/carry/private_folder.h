@@ -10,6 +10,7 @@ struct private_folder {
         int rundir;       /* where its layer is, PLAN_PRIVATE_LAYER and the number */
         size_t number;
         struct kept_by *kept_by;
+        bool began_empty; /* nothing was kept when the run began */
 };
 
 /* Fills the upper folder with what is kept, if that was copied as a folder; *ret_is_old: that was too old.

@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -15,6 +14,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "git_config.h"
+#include "host/tmpfs.h"
 #include "killed.h"
 #include "private_folder.h"
 
@@ -146,22 +146,15 @@ static int versions_name(const struct nsrun_plan *plan, struct versions *version
 
 /* ----------------------------------------------------------------------------- in memory */
 
-/* Whether files in memory can have the attributes of which overlayfs makes that a folder was removed and
- * made anew (6.6). */
-static bool memory_has_attributes(void) {
-        _cleanup_close_ int fd = sys_memfd("nsrun-attributes");
-
-        return fd >= 0 && fsetxattr(fd, "user.nsrun", "", 0, 0) == 0;
-}
-
-/* 1, 0: it is to be on disk, or -ENOMEM. */
+/* 1, 0: it is to be on disk, or -ENOMEM.  Of a folder that was removed and made anew overlayfs makes a note
+ * in attributes. */
 static int read_into_memory(struct versions *versions, struct version *f) {
         int r;
 
         f->held = open(f->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
         f->is_folder = f->held >= 0 && fstat(f->held, &f->host) == 0 && S_ISDIR(f->host.st_mode);
         if (f->is_folder)
-                return memory_has_attributes();
+                return tmpfs_keeps_attributes();
         r = version_read_host(f->path, &f->base, &f->n_base);
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
@@ -239,7 +232,7 @@ static int open_versions(struct versions *versions, const struct nsrun_plan *pla
         versions->has_kept = !plan->join && kept_has(versions->kept_by->project);
         for (size_t k = 0; k < versions->n && r >= 0; k++) {
                 struct version *f = &versions->files[k];
-                const struct private_folder folder = {f->path, versions->place, k, versions->kept_by};
+                const struct private_folder folder = {f->path, versions->place, k, versions->kept_by, false};
 
                 f->held = open(f->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
                 f->is_folder = f->held >= 0 && fstat(f->held, &f->host) == 0 && S_ISDIR(f->host.st_mode);
@@ -540,7 +533,7 @@ int versions_end_folders(struct versions *versions, struct rundir *u,
                                            data);
         for (size_t k = 0; k < versions->n && versions->place >= 0 && r >= 0; k++) {
                 const struct private_folder folder = {versions->files[k].path, versions->place, k,
-                                                      versions->kept_by};
+                                                      versions->kept_by, versions->is_in_memory};
 
                 if (!versions->files[k].is_folder)
                         continue;
@@ -565,7 +558,7 @@ int versions_look(const struct nsrun_plan *plan, const char *path) {
         int r = rundir < 0 ? 0 : kept_by_new(plan, &kept_by);
 
         STRV_FOREACH (private, plan->private) {
-                const struct private_folder folder = {*private, rundir, k++, kept_by};
+                const struct private_folder folder = {*private, rundir, k++, kept_by, false};
 
                 if (r >= 0 && kept_by && lstat(*private, &st) == 0 && S_ISDIR(st.st_mode))
                         r = private_folder_look(&folder);
