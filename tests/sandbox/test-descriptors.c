@@ -107,7 +107,7 @@ static void pass(const struct site *s, const char *id, const char *init_path) {
         params.stdio = stdio;
         params.pass_fds = passed;
         params.n_pass_fds = 2;
-        expect_good(disk_prepare(plan, &rundir, &params, &err), &err);
+        expect_good(disk_prepare(plan, false, &rundir, &params, &err), &err);
         expect_good(launch_start(plan, &params, &launch, &err), &err);
         /* The caller's own are as they were, and the caller's to close. */
         for (size_t i = 0; i < ARRAY_SIZE(passed); i++) {
