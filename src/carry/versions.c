@@ -279,6 +279,9 @@ static int read_version(const struct versions *versions, size_t k, char **ret, s
         char name[VERSION_NAME_SIZE];
 
         version_name(&versions->files[k], k, name);
+        /* The sandbox was never built. */
+        if (versions->folder < 0)
+                return -ENOENT;
         fd = beneath_open(versions->folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
         return fd < 0 ? fd : read_bytes_fd(fd, SIZE_MOST, ret, ret_n);
 }

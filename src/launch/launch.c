@@ -113,7 +113,11 @@ int launch_receive_listener(const struct launch *l) {
 }
 
 int launch_receive_versions(const struct launch *l) {
-        return l->versions_socket < 0 ? -ENOENT : sys_receive_fd(l->versions_socket);
+        struct pollfd sent = {.fd = l->versions_socket, .events = POLLIN};
+
+        if (l->versions_socket < 0)
+                return -ENOENT;
+        return sys_poll(&sent, 1, 0) == 1 ? sys_receive_fd(l->versions_socket) : -EPIPE;
 }
 
 void launch_close(struct launch *l) {

@@ -177,7 +177,8 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
                 r = reopen_streams(params->stdio, &run->streams, err);
         if (r > 0)
                 params->stdio = run->streams.stdio;
-        if (r >= 0 && versions_begin_in_memory(plan, run->kept_by, &run->versions) < 0)
+        if (r >= 0 && plan->private && !disk_needs_rundir(plan) &&
+            versions_begin_in_memory(plan, run->kept_by, &run->versions) < 0)
                 r = error_oom(err);
         if (r >= 0)
                 r = disk_prepare(plan, run->versions.is_in_memory, &run->rundir, params, err);

@@ -132,16 +132,13 @@ static int disk_make_rundir(const struct nsrun_plan *plan, bool has_versions, st
         return r == -ENOMEM ? error_oom(err) : 0;
 }
 
-/* With the command's versions in memory one is made for what other runs have left, which is looked at with a
- * directory of one's own. */
-static bool needs_rundir(const struct nsrun_plan *plan, bool has_versions) {
-        return plan_needs_rundir(plan) ||
-               (plan->rundir && (has_versions || has_scratch(plan) || rundir_any_uncarried()));
+bool disk_needs_rundir(const struct nsrun_plan *plan) {
+        return plan_needs_rundir(plan) || has_scratch(plan) || (plan->rundir && rundir_any_uncarried());
 }
 
 int disk_prepare(const struct nsrun_plan *plan, bool is_in_memory, struct rundir *u,
                  struct launch_params *params, struct nsrun_error *err) {
-        bool has_versions = plan->private && !is_in_memory;
+        bool has_versions = plan->private && plan->rundir && !is_in_memory;
         int r = plan->join ? 0 : make_prepared(plan, err);
 
         /* The lock keeps the session from being idle until the plan is freed. */
@@ -153,7 +150,7 @@ int disk_prepare(const struct nsrun_plan *plan, bool is_in_memory, struct rundir
                 r = exposed_add(plan->exposes, err);
         if (r >= 0 && !plan->join)
                 r = make_hidden_bases(plan, err);
-        if (r >= 0 && needs_rundir(plan, has_versions))
+        if (r >= 0 && (has_versions || disk_needs_rundir(plan)))
                 r = disk_make_rundir(plan, has_versions, u, err);
         u->is_shown = plan->is_session;
         if (r >= 0 && plan->rundir && has_scratch(plan))

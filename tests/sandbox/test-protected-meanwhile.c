@@ -268,7 +268,7 @@ TEST(a_killed_command_of_a_session_loses_nothing_that_is_to_be_kept_aside) {
 TEST(a_kill_loses_nothing_that_is_to_be_kept_aside) {
         const struct site *s = *state;
         _cleanup_free_ char *script = text_of(
-                "git init -q \"$HOME\"/o; git init -q . && mkdir .vscode; %s run -- sh -c 'echo evil >.envrc; while [ -e .envrc ]; do :; done\n"
+                "git init -q \"$HOME\"/o; git init -q . && mkdir .vscode; %s run --tmp=scratch -- sh -c 'echo evil >.envrc; while [ -e .envrc ]; do :; done\n"
                 "echo inside >.vscode/tasks.json; >go; exec sleep 1000' & p=$!\n"
                 "until [ -e go ] && grep -qs away/ \"$XDG_CACHE_HOME\"/nsrun/*/kept; do :; done\n"
                 "yes \"$(printf '/nothing/%%04000d' 1 | tr 0 /)\" | head -n 1200 | tr '\\n' '\\0' >>\"$(ls \"$XDG_CACHE_HOME\"/nsrun/*/kept)\"\n"
