@@ -150,7 +150,7 @@ int disk_prepare(const struct nsrun_plan *plan, bool is_in_memory, struct rundir
                 r = exposed_add(plan->exposes, err);
         if (r >= 0 && !plan->join)
                 r = make_hidden_bases(plan, err);
-        if (r >= 0 && (has_versions || disk_needs_rundir(plan)))
+        if (r >= 0 && !is_in_memory && (has_versions || disk_needs_rundir(plan)))
                 r = disk_make_rundir(plan, has_versions, u, err);
         u->is_shown = plan->is_session;
         if (r >= 0 && plan->rundir && has_scratch(plan))
