@@ -28,8 +28,8 @@ struct versions {
                 .place = -EBADF, .folder = -EBADF \
         }
 
-/* Where nothing is kept aside and there is no need of a run directory a run has its versions in memory, if
- * they are small: a kill loses them with all else that is there.  1: *ret is filled; 0: they are to be on
+/* Where nothing is kept aside and there is no need of a run directory a run has its versions in memory, and
+ * a kill loses them with all else that is there.  1: *ret is filled; 0: they are to be on
  * disk; -ENOMEM. */
 int versions_begin_in_memory(const struct nsrun_plan *plan, struct kept_by *kept_by, struct versions *ret);
 /* Takes them over from the launch, once the sandbox is built or gone. */

@@ -133,7 +133,8 @@ static int disk_make_rundir(const struct nsrun_plan *plan, bool has_versions, st
 }
 
 bool disk_needs_rundir(const struct nsrun_plan *plan) {
-        return plan_needs_rundir(plan) || has_scratch(plan) || (plan->rundir && rundir_any_uncarried());
+        return plan_needs_rundir(plan) || has_scratch(plan) ||
+               (plan->rundir && (plan->refuses_degraded || rundir_any_uncarried()));
 }
 
 int disk_prepare(const struct nsrun_plan *plan, bool is_in_memory, struct rundir *u,
