@@ -96,6 +96,63 @@ TEST_WITH(many_keys_of_two_runs_are_told_apart_at_once, repository_setup, site_t
         expect_out(&o, "100000\n");
 }
 
+/* Whose versions are in memory has no run directory, and what is in them at the end is carried or kept as
+ * ever; where one is needed for more they are there. */
+TEST_WITH(versions_are_in_memory_where_there_is_no_run_directory, repository_setup, site_teardown) {
+        static const struct {
+                const char *option, *folders;
+        } cases[] = {{"--tmp=tmpfs", "0\n"}, {"--tmp=scratch", "1\n"}};
+        static const char inside[] =
+                "git config branch.x.description $0; git config alias.x y; ls .git/hooks; echo x >.git/hooks/x; "
+                ">ready; until [ -e go ]; do :; done";
+        const struct site *s = *state;
+
+        NEED_GIT();
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                const char **argv = nsrun_argv(s, (const char *const[]){cases[i].option, "--", "sh", "-c",
+                                                                        inside, cases[i].option, NULL});
+                _cleanup_free_ char *out = text_of("%s\nx\n2\n", cases[i].option);
+                _cleanup_outcome_ struct outcome o = {0}, end = {0};
+                struct running running;
+
+                on_host(s, "rm -rf go ready \"$XDG_STATE_HOME\"/nsrun/kept", &o);
+                spawn(&(struct request){.argv = argv, .cwd = s->project}, &running);
+                free(argv);
+                on_host(s,
+                        "until [ -e ready ]; do :; done; ls -d \"$XDG_CACHE_HOME\"/nsrun/workspace-* 2>/dev/null | wc -l",
+                        &o);
+                expect_out(&o, cases[i].folders);
+                on_host(s, ">go", &o);
+                finish(&running, &end);
+                expect_out(&end, "");
+                expect_in(end.err, "is kept aside: alias.x: ");
+                expect_in(end.err, "what the command changed in this folder is kept aside: ");
+                on_host(s,
+                        "git config branch.x.description; cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry/x; ls \"$XDG_STATE_HOME\"/nsrun/kept/* | wc -l; ls .git/hooks",
+                        &o);
+                expect_out(&o, out);
+        }
+}
+
+/* Before there is a sandbox there are no versions to speak of, and one that is full takes nothing from the
+ * host's. */
+TEST_WITH(what_is_not_built_or_has_no_room_changes_nothing, repository_setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        RUN(s, &o, "--chdir", "/nowhere", "--", "true");
+        expect_refusal(&o, 125,
+                       "nsrun: the working directory can't be entered: /nowhere: No such file or directory; "
+                       "--chdir names a folder that the sandbox has");
+        on_host(s, "cp .git/config before", &o);
+        RUN(s, &o, "--tmpfs-size", "64K", "--", "sh", "-c",
+            "head -c 100000 /dev/zero >.git/hooks/x 2>/dev/null; git config branch.x.description y 2>/dev/null");
+        assert_int_not_equal(o.status, 0);
+        on_host(s, "cmp .git/config before; ls .git/hooks", &o);
+        expect_out(&o, "");
+}
+
 int main(void) {
         return run_all_tests();
 }
