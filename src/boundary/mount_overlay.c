@@ -32,12 +32,8 @@ static int overlay_tmpfs(struct mounting *m, const struct plan_op *op) {
 
 /* Where layers are kept: the run directory, or the tmpfs instead of it.  The descriptor is m's. */
 static int overlay_folder(struct mounting *m, const struct plan_op *op, bool is_disk) {
-        int r;
-
-        if (is_disk) {
-                r = mount_open_rundir(m);
-                return r < 0 ? r : m->rundir_fd;
-        }
+        if (is_disk)
+                return mount_open_rundir(m);
         if (m->overlay_fd < 0)
                 m->overlay_fd = overlay_tmpfs(m, op);
         return m->overlay_fd;

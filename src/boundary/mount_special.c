@@ -23,7 +23,7 @@ int mount_open_rundir(struct mounting *m) {
         int r;
 
         if (m->rundir_fd >= 0)
-                return 0;
+                return m->rundir_fd;
         /* Default caches go without one where none can be made. */
         if (!m->b->rundir_path)
                 return -ENOENT;
@@ -33,10 +33,7 @@ int mount_open_rundir(struct mounting *m) {
                 r = sys_fstat(fd, &found);
         if (r >= 0 && (given.st_dev != found.st_dev || given.st_ino != found.st_ino))
                 r = -ESTALE;
-        if (r < 0)
-                return r;
-        m->rundir_fd = TAKE_FD(fd);
-        return 0;
+        return r < 0 ? r : (m->rundir_fd = TAKE_FD(fd));
 }
 
 /* The plan is older than the run directory: puts its name where the plan has one of the
@@ -66,13 +63,11 @@ int mount_name_rundir(struct mounting *m) {
 }
 
 int mount_open_scratch(struct mounting *m, const struct plan_op *op) {
-        const char *name = path_basename(op->source);
         bool is_new = mount_is_in_memory(m) && strcmp(op->target, PLAN_PRIVATE) == 0;
         int parent = is_new ? mount_open_versions(m, op) : mount_open_rundir(m), r = parent;
+        const char *name = path_basename(op->source);
 
-        if (!is_new)
-                parent = m->rundir_fd;
-        else if (r >= 0)
+        if (r >= 0 && is_new)
                 r = sys_mkdirat(parent, name, 0700);
         return r < 0 ? r : beneath_open(parent, name, O_PATH | O_DIRECTORY, 0);
 }
