@@ -75,6 +75,11 @@ static void plan_print_add_details(struct strbuf *b, const struct plan_op *op) {
                 add_visible(b, op->text);
                 return;
         case PLAN_BIND:
+                /* It may be in memory. */
+                if (streq(op->target, PLAN_PRIVATE) && op->is_in_rundir) {
+                        strbuf_add(b, "read-write, the command's versions, gone at the end");
+                        return;
+                }
                 strbuf_add(b, op->text        ? "read-write, what is harmless of it is carried to the host"
                               : op->is_device ? "device"
                               : op->is_read_only ? "read-only"
