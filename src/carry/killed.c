@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "disk/locked.h"
 #include "disk/remove_tree.h"
 #include "kept/kept_copy.h"
 #include "private_folder.h"
@@ -58,6 +59,12 @@ void killed_close(struct killed *k) {
 void killed_add(const struct killed *k, const char *what, const char *path) {
         if (k->fd >= 0)
                 (void)write_texts(k->fd, (const char *const[]){what, path}, 2);
+}
+
+char *killed_rundir(const struct killed *k) {
+        _cleanup_free_ char *path = k && k->away >= 0 ? fd_name(k->away) : NULL;
+
+        return path ? path_parent(path) : NULL;
 }
 
 /* Whether it lies in the folder around all run directories' one, which a rule may show: in what is moved
@@ -194,7 +201,7 @@ static int keep_killed_aside(struct keeping_killed *x, const char *what, const c
         if (!folder)
                 return -ENOMEM;
         /* It was killed before that took something's place. */
-        if (away && from >= 0 && protect_is_placeholder(from, name))
+        if (away && from >= 0 && protect_is_placeholder(from, name, NULL))
                 return unlinkat(from, name, AT_REMOVEDIR) < 0 ? -errno : 0;
         /* A command of the session has kept it, and left it to the next. */
         if (away && x->is_alive && from >= 0 && kept_by_has(&x->kept_by, path, from, name))
@@ -225,12 +232,22 @@ static int keep_killed_aside(struct keeping_killed *x, const char *what, const c
         return *ret_place ? r : -ENOMEM;
 }
 
-static int remove_placeholder(const char *path) {
+bool killed_end_placeholder(const char *rundir, int parent, const char *name) {
+        char owner[PATH_MAX];
+
+        if (!protect_is_placeholder(parent, name, owner))
+                return false;
+        if ((rundir && streq(owner, rundir)) || !locked_is_alive(owner))
+                (void)unlinkat(parent, name, AT_REMOVEDIR);
+        return true;
+}
+
+static int remove_placeholder(const struct rundir *u, const char *path) {
         _cleanup_free_ char *folder = path_parent(path);
         _cleanup_close_ int parent = folder ? open_canonical(folder) : -ENOMEM;
 
-        if (parent >= 0 && protect_is_placeholder(parent, path_basename(path)))
-                (void)unlinkat(parent, path_basename(path), AT_REMOVEDIR);
+        if (parent >= 0)
+                (void)killed_end_placeholder(u->path, parent, path_basename(path));
         return parent == -ENOMEM ? parent : 0;
 }
 
@@ -243,7 +260,7 @@ static int keep_killed(struct keeping_killed *x, const char *what, const char *p
         int r;
 
         if (streq(what, KILLED_PLACEHOLDER))
-                return remove_placeholder(path);
+                return remove_placeholder(x->u, path);
         if (number && str_parse_number(number, false, &n) >= 0) {
                 struct private_folder one = folder;
 

@@ -212,7 +212,7 @@ static int add_places_there(struct resolved *s, const struct agent_entry *but, s
                                 return error_oom(err);
                         }
                         if (sys_look(around, &mode, &is_mount) < 0 || !S_ISDIR(mode) ||
-                            (!is_mount && protect_is_placeholder(project, path_basename(around))))
+                            (!is_mount && protect_is_placeholder(project, path_basename(around), NULL)))
                                 continue;
                         r = is_mount ? responds_in_time(AT_FDCWD, around, NULL, err) : 0;
                         if (r >= 0 && access(around, W_OK | X_OK) == 0)

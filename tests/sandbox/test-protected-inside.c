@@ -242,6 +242,60 @@ TEST(what_the_folder_was_at_first_is_kept) {
         }
 }
 
+/* The empty folder is that of a sandbox that lives, and no run that ends, or comes after a kill, removes it;
+ * nor one that is the user's own. */
+TEST(an_empty_folder_of_who_lives_stays) {
+        static const char script[] =
+                "git init -q; %s run -- sh -c '" SHOWN
+                "mkdir .vscode; echo a >.vscode/a; shown .vscode; >first; exec sleep 1000' & p=$!\n"
+                "until [ -e first ]; do :; done; kill -STOP $p; rmdir .vscode\n"
+                "%s run -- sh -c '" SHOWN "mkdir .vscode; echo b >.vscode/b; shown .vscode; >second\n"
+                "until [ -e go ]; do :; done; ls .vscode' 2>/dev/null & q=$!\n"
+                "until [ -e second ]; do :; done; kill -9 $p; wait $p\n"
+                "until cat \"$XDG_STATE_HOME\"/nsrun/kept/*/1/entry/a 2>/dev/null; do %s run -- true 2>/dev/null; done\n"
+                "stat -c %%a .vscode; >go; wait $q; ls -A";
+        const struct site *s = *state;
+        _cleanup_free_ char *text = text_of(script, program(), program(), program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        on_host(s, text, &o);
+        collect_orphans();
+        expect_out(&o, "a\n1700\nb\n.git\nfirst\ngo\nsecond\n");
+}
+
+TEST_OF_SESSIONS(a_sessions_empty_folder_stays_between_its_commands) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        JOIN_SCRIPT(s, id, &o, SHOWN "mkdir .vscode; echo a >.vscode/a; shown .vscode");
+        expect_status(&o, 0);
+        RUN(s, &o, "--", "true");
+        expect_status(&o, 0);
+        on_host(s, "ls -A . .vscode", &o);
+        expect_out(&o, ".:\n.vscode\n\n.vscode:\n");
+        JOIN_SCRIPT(s, id, &o, "cat .vscode/a");
+        expect_out(&o, "a\n");
+        end_session(s, id, "stop");
+        on_host(s, "ls -A", &o);
+        expect_out(&o, "");
+}
+
+TEST(an_empty_folder_of_that_mode_is_the_users) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, "mkdir -m 1700 .vscode; mkdir -m 1700 .claude", &o);
+        RUN(s, &o, "--agent=claude", "--", "sh", "-c",
+            "echo a >.vscode/a; cat .vscode/a; cd .claude; echo b >b; cat b");
+        expect_out(&o, "a\nb\n");
+        expect_in(o.err, "2 kept aside");
+        on_host(s, "ls -A . .vscode .claude; stat -c %a .vscode; rm -r \"$XDG_CACHE_HOME\"/nsrun/agents",
+                &o);
+        expect_out(&o, ".:\n.claude\n.vscode\n\n.claude:\n\n.vscode:\n1700\n");
+}
+
 /* The next run finds nothing there, and removes the empty folder. */
 TEST(a_kill_leaves_no_empty_folder_for_long) {
         static const char script[] =
