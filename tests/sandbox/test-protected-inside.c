@@ -360,6 +360,38 @@ TEST(a_race_for_the_folder_reaches_nothing) {
         expect_out(&o, "mine\nmine\n0\n");
 }
 
+/* What the host replaces is covered by mounts from outside, beneath the sandbox's root, whatever a command's
+ * own root is. */
+TEST(a_command_with_another_root_is_covered_too) {
+        static const char script
+                [] = "exec unshare -Ur perl -e 'use filetest \"access\";\n"
+                     "sub made { return \"$_[0]: $!\\n\" if !open(my $f, \">\", $_[0]); print $f 1; \"made $_[0]\\n\" }\n"
+                     "chroot(\"/usr\") or die; made(\".npmrc\"); 1 while -e \".npmrc\"; made(\"ready\"); 1 until -e \"go\";\n"
+                     "1 while -w \".envrc\"; print made(\".envrc\"), made(\"plain\")'",
+          beside[] = "(until [ -e ready ]; do :; done; echo new >n; mv n .envrc; >go) >/dev/null 2>&1 &";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0}, seen = {0};
+
+        if (!has_program("perl"))
+                skip_because("skipped: there is no perl");
+        for (unsigned way = 0; way < 2; way++) {
+                on_host(s, "rm -rf * .[a-z]*; echo mine >.envrc", &seen);
+                on_host(s, beside, &seen);
+                if (way == 0)
+                        RUN(s, &o, "--seccomp=nested", "--", "sh", "-c", script);
+                if (way == 1) {
+                        _cleanup_free_ char *id = START(s, "--seccomp=nested");
+
+                        JOIN_SCRIPT(s, id, &o, script);
+                        SESSION(s, &seen, "stop", id);
+                }
+                expect_out(&o, ".envrc: Read-only file system\nmade plain\n");
+                collect_orphans();
+                on_host(s, "cat .envrc", &seen);
+                expect_out(&seen, "new\n");
+        }
+}
+
 int main(void) {
         return run_all_tests();
 }
