@@ -86,6 +86,28 @@ TEST(another_run_starts_beside_it_and_leaves_it) {
         expect_out(&seen, "0\n0\ngo\nready\nstatus\n");
 }
 
+/* An agent's place in it isn't made meanwhile; and is when the folder is gone. */
+TEST(an_agent_starts_beside_it) {
+        static const char script[] = SHOWN "mkdir .claude; echo a >.claude/a; shown .claude; >ready\n"
+                                           "until [ -e go ]; do :; done; ls -A .claude";
+        const struct site *s = *state;
+        _cleanup_free_ char *beside =
+                text_of("(until [ -e ready ]; do :; done; %s run --agent=claude -- sh -c 'echo in; ls "
+                        ".claude' >status 2>&1; echo $? >>status; >go) >/dev/null 2>&1 &",
+                        program());
+        _cleanup_outcome_ struct outcome o = {0}, seen = {0};
+
+        on_host(s, beside, &seen);
+        RUN(s, &o, "--", "sh", "-c", script);
+        collect_orphans();
+        expect_out(&o, "a\n");
+        on_host(s, "cat status; ls -A", &seen);
+        expect_out(&seen, "in\n0\ngo\nready\nstatus\n");
+        RUN(s, &o, "--agent=claude", "--", "ls", ".claude");
+        expect_out(&o, "worktrees\n");
+        on_host(s, "rm -r \"$XDG_CACHE_HOME\"/nsrun/agents", &seen);
+}
+
 /* With a hard link, or of more than a few files, it may be the user's own, and no copy is made in a moment.
  */
 TEST(what_is_not_copied_at_once_is_out_of_the_commands_reach) {
