@@ -3,7 +3,6 @@
 #include "protect.h"
 
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <sys/stat.h>
 
 #include "base/beneath.h"
@@ -204,18 +203,6 @@ static int protect_open(const struct protecting *all, const struct resolved_rule
         return r;
 }
 
-static bool is_named(const struct resolved *s, const char *path) {
-        STRV_FOREACH (entry, s->protection.names) {
-                const char *cut = strstr(*entry, "//"), *below;
-                _cleanup_free_ char *folder = strndup(*entry, (size_t)(cut - *entry));
-
-                below = folder ? path_below(path, folder) : NULL;
-                if (below && fnmatch(cut + 2, below, FNM_PATHNAME) == 0)
-                        return true;
-        }
-        return false;
-}
-
 /* A folder that the host hasn't, of which something is kept aside: the command has its version of it
  * (carry/private_folder.h). */
 static int protect_kept(struct resolved *s, const char *path) {
@@ -244,7 +231,8 @@ static int protect_all_kept(struct resolved *s) {
         for (size_t i = 0; i < n && r >= 0; i++)
                 if (streq(list[i].reason, KEPT_PROTECTED) && !list[i].is_moved && !kept_is_old(&list[i]) &&
                     strv_length(s->protection.private) < PROTECT_PRIVATE_MOST &&
-                    !strv_contains(s->protection.private, list[i].path) && is_named(s, list[i].path))
+                    !strv_contains(s->protection.private, list[i].path) &&
+                    protect_name_of(s->protection.names, list[i].path))
                         r = protect_kept(s, list[i].path);
         kept_free(list, n);
         return r == -ENOMEM ? r : 0;

@@ -176,6 +176,17 @@ bool protect_is_among_open(char *const *no_protect, const char *name) {
         return false;
 }
 
+const char *protect_name_of(char *const *names, const char *path) {
+        STRV_FOREACH (entry, names) {
+                size_t n = (size_t)(strstr(*entry, "//") - *entry);
+                const char *below = strncmp(path, *entry, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
+
+                if (below && fnmatch(*entry + n + 2, below, FNM_PATHNAME) == 0)
+                        return below;
+        }
+        return NULL;
+}
+
 bool protect_is_placeholder(int root, const char *name, char *owner) {
         char text[PATH_MAX];
         _cleanup_close_ int fd = -EBADF;

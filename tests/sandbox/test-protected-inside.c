@@ -165,6 +165,27 @@ TEST_WITH(hooks_that_are_made_run_inside, repository_setup, site_teardown) {
         expect_out(&o, ".git\nf\ng\nh\n");
 }
 
+TEST(why_it_can_not_be_removed_is_told) {
+        static const char script[] = SHOWN "mkdir .vscode; echo a >.vscode/a; shown .vscode; rm -r .vscode";
+        const struct site *s = *state;
+        _cleanup_free_ char *reason =
+                text_of("reason: %s/.vscode is protected, since programs on the host obey it: "
+                        "--no-protect .vscode lifts that",
+                        s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        BASH(s, &o, "--", script);
+        expect_in(o.out, "rm: cannot remove '.vscode': Device or resource busy\n");
+        expect_in(o.out, reason);
+        RUN(s, &o, "--explain", "--", "sh", "-c", script);
+        expect_status(&o, 1);
+        expect_in(o.err, reason);
+        RUN(s, &o, "--explain", "--no-protect", ".vscode", "--", "sh", "-c",
+            "mkdir .vscode; echo a >.vscode/a; rm -r .vscode");
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+}
+
 /* What is kept aside of a folder that the host hasn't is there again inside, by each way to run a command;
  * what becomes of it takes its place, and the host has nothing but an empty folder meanwhile. */
 TEST(a_kept_folder_is_there_again) {
