@@ -102,6 +102,8 @@ int sys_setpgid(pid_t pid, pid_t group);
 struct sys_rlimit {
         uint64_t soft, hard;
 };
+/* CLOCK_MONOTONIC, in milliseconds. */
+uint64_t sys_now_ms(void);
 int sys_prlimit(int resource, const struct sys_rlimit *set, struct sys_rlimit *ret_old);
 
 int sys_open(int dir, const char *path, int flags, mode_t mode);
