@@ -75,13 +75,6 @@ static void close_captured(int stdio[3]) {
         stdio[2] = -EBADF;
 }
 
-uint64_t command_now_ms(void) {
-        struct timespec now = {0};
-
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* Reads one chunk of output.  1: got one; 0: there is none now, or the output has ended. */
 static int read_captured_output(struct watch *w) {
         ssize_t n = sys_read(w->command->output_fd, w->chunk, CHUNK);
@@ -262,7 +255,7 @@ int command_watch(struct agent_command *c, const struct command_params *params, 
                           .deadline = DEADLINE_INIT,
                           .chunk = chunk,
                           .err = err};
-        uint64_t begin = command_now_ms();
+        uint64_t begin = sys_now_ms();
         int r;
 
         if (!chunk)
@@ -274,7 +267,7 @@ int command_watch(struct agent_command *c, const struct command_params *params, 
         if (r >= 0)
                 r = c->is_gone ? take_rest(&w) : loop_run(tell_last_words, &w);
         deadline_end(&w.deadline);
-        ret->duration_ms = command_now_ms() - begin;
+        ret->duration_ms = sys_now_ms() - begin;
         return r < 0 ? error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "the command can't be waited for",
                                  NULL)
                      : 0;

@@ -48,6 +48,3 @@ int command_watch(struct agent_command *c, const struct command_params *params, 
 void command_finish(struct agent_command *c);
 /* The same, and frees all but `c` itself. */
 void command_end(struct agent_command *c);
-
-/* CLOCK_MONOTONIC, in milliseconds. */
-uint64_t command_now_ms(void);

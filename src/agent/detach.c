@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include "base/str.h"
+#include "base/sys.h"
 #include "bash.h"
 #include "explain/missing_program.h"
 #include "plan/plan.h"
@@ -134,7 +135,7 @@ int bash_run_detached(const struct policy_request *request, const char *command,
                 .cancel_fd = params->cancel_fd,
         };
         struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
-        uint64_t begin = command_now_ms();
+        uint64_t begin = sys_now_ms();
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         struct detached_answer answer;
         int r = plan_make(request, &plan, err);
@@ -144,7 +145,7 @@ int bash_run_detached(const struct policy_request *request, const char *command,
         r = detached_start(plan, &how, &answer, &result.notes, err);
         if (r >= 0)
                 r = detached_fill_result(plan, options, &answer, command, &result, err);
-        result.duration_ms = command_now_ms() - begin;
+        result.duration_ms = sys_now_ms() - begin;
         if (r < 0) {
                 explain_missing_program(plan, err);
                 nsrun_bash_result_clear(&result);

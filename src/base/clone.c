@@ -90,8 +90,8 @@ int sys_clone_namespaces(uint64_t flags, int *ret_pidfd) {
         return clone_fork(flags, true, ret_pidfd);
 }
 
-int sys_fork_to_enter(int *ret_pidfd) {
-        return clone_fork(0, false, ret_pidfd);
+int sys_fork_to_enter(uint64_t flags, int *ret_pidfd) {
+        return clone_fork(flags, false, ret_pidfd);
 }
 
 int sys_try_clone3(void) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What configure decided, and posix_spawn(3). */
+/* What configure decided, and a program that is started on the host. */
 #include "programs.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "macro.h"
 #include "nsrun.h"
@@ -52,16 +53,16 @@ const char *program_bwrap(void) {
  */
 #define FILES_MOST 16384U
 
-static struct sys_rlimit files_before, files_raised;
+static struct sys_rlimit files_before;
 
 void program_raise_files(void) {
-        struct sys_rlimit files;
+        struct sys_rlimit files, raised;
 
         if (files_before.hard > 0 || sys_prlimit(RLIMIT_NOFILE, NULL, &files) < 0 ||
             files.soft >= FILES_MOST)
                 return;
-        files_raised = (struct sys_rlimit){files.hard < FILES_MOST ? files.hard : FILES_MOST, files.hard};
-        if (sys_prlimit(RLIMIT_NOFILE, &files_raised, NULL) >= 0)
+        raised = (struct sys_rlimit){files.hard < FILES_MOST ? files.hard : FILES_MOST, files.hard};
+        if (sys_prlimit(RLIMIT_NOFILE, &raised, NULL) >= 0)
                 files_before = files;
 }
 
@@ -75,50 +76,55 @@ void program_restore_files(void) {
                 (void)sys_prlimit(RLIMIT_NOFILE, &files_before, NULL);
 }
 
-static int spawn_attributes(posix_spawnattr_t *attributes) {
-        sigset_t none, all;
+struct spawning {
+        const struct spawn *s;
+        int error;
+};
 
-        (void)sigemptyset(&none);
-        (void)sigfillset(&all);
-        if (posix_spawnattr_setsigmask(attributes, &none) != 0 ||
-            posix_spawnattr_setsigdefault(attributes, &all) != 0)
-                return EINVAL;
-        /* A session of its own: the terminal's ^C is for the command, which may need the program to end. */
-        return posix_spawnattr_setflags(attributes,
-                                        POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-}
+/* Shares the memory with a caller that waits, and has no signal until it is another program; a session of
+ * its own: the terminal's ^C is for the command, which may need the program to end. */
+static nsrun_no_asan int spawn_child(void *data) {
+        struct spawning *x = data;
+        const struct spawn *s = x->s;
+        const struct sigaction by_default = {.sa_handler = SIG_DFL};
+        sigset_t none;
+        int r = 0;
 
-static int spawn_files(const struct spawn *s, posix_spawn_file_actions_t *files) {
-        int r = s->folder ? posix_spawn_file_actions_addchdir_np(files, s->folder) : 0;
-
-        for (int fd = 0; fd < SPAWN_FIRST_FD && r == 0; fd++)
-                r = posix_spawn_file_actions_adddup2(files, s->streams ? s->streams[fd] : s->null_fd, fd);
-        for (size_t i = 0; i < s->n_fds && r == 0; i++)
+        for (int signal = 1; signal < NSIG; signal++)
+                (void)sigaction(signal, &by_default, NULL);
+        if (setsid() < 0 || (s->folder && chdir(s->folder) < 0))
+                r = -errno;
+        for (int fd = 0; fd < SPAWN_FIRST_FD && r >= 0; fd++)
+                r = sys_dup_to(s->streams ? s->streams[fd] : s->null_fd, fd);
+        for (size_t i = 0; i < s->n_fds && r >= 0; i++)
                 if (s->fds[i] >= 0)
-                        r = posix_spawn_file_actions_adddup2(files, s->fds[i], SPAWN_FIRST_FD + (int)i);
-        return r;
+                        r = sys_dup_to(s->fds[i], SPAWN_FIRST_FD + (int)i);
+        program_restore_files();
+        (void)sigemptyset(&none);
+        (void)sigprocmask(SIG_SETMASK, &none, NULL);
+        if (r >= 0) {
+                (void)execve(s->program, s->argv, s->env);
+                r = -errno;
+        }
+        x->error = r;
+        _exit(127);
 }
 
 int spawn_apart(const struct spawn *s, pid_t *ret_pid) {
-        posix_spawn_file_actions_t files;
-        posix_spawnattr_t attributes;
+        char stack[32 << 10] __attribute__((aligned(16)));
+        struct spawning x = {.s = s};
+        sigset_t all, before;
+        siginfo_t info;
         int r;
 
-        if (posix_spawn_file_actions_init(&files) != 0)
-                return -ENOMEM;
-        if (posix_spawnattr_init(&attributes) != 0) {
-                (void)posix_spawn_file_actions_destroy(&files);
-                return -ENOMEM;
-        }
-        r = spawn_files(s, &files);
-        if (r == 0)
-                r = spawn_attributes(&attributes);
-        program_restore_files();
-        if (r == 0)
-                r = posix_spawn(ret_pid, s->program, &files, &attributes, s->argv, s->env);
-        if (files_before.hard > 0)
-                (void)sys_prlimit(RLIMIT_NOFILE, &files_raised, NULL);
-        (void)posix_spawnattr_destroy(&attributes);
-        (void)posix_spawn_file_actions_destroy(&files);
-        return -r;
+        (void)sigfillset(&all);
+        (void)sigprocmask(SIG_SETMASK, &all, &before);
+        r = sys_vfork(spawn_child, &x, stack + sizeof(stack), false);
+        (void)sigprocmask(SIG_SETMASK, &before, NULL);
+        if (r > 0 && x.error < 0)
+                (void)sys_waitid(P_PID, (id_t)r, &info, WEXITED);
+        if (r < 0 || x.error < 0)
+                return r < 0 ? r : x.error;
+        *ret_pid = r;
+        return 0;
 }

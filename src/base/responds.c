@@ -31,18 +31,11 @@ enum answer {
 /* What was found of mounts lately: they aren't asked again for each path in them. */
 static _Thread_local struct {
         uint64_t mount;
-        int64_t until_ms;
+        uint64_t until_ms;
         enum answer answer;
 } asked[8];
 
 static _Thread_local char silent[PATH_MAX]; /* who didn't answer last */
-
-static int64_t responds_now_ms(void) {
-        struct timespec t;
-
-        (void)clock_gettime(CLOCK_MONOTONIC, &t);
-        return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* The kernel's own, which has no server. */
 static bool is_kernels(const struct sys_mount *mount) {
@@ -61,7 +54,7 @@ static bool is_kernels(const struct sys_mount *mount) {
 /* Of a local file system the kernel tells that its files may be immutable, and asks nobody for that; that of
  * no other. */
 static enum answer recall_mount(const struct sys_mount *mount) {
-        int64_t now = responds_now_ms();
+        uint64_t now = sys_now_ms();
 
         for (size_t i = 0; i < ARRAY_SIZE(asked); i++)
                 if (asked[i].mount == mount->id && asked[i].until_ms > now)
@@ -119,7 +112,7 @@ static void remember(int dir, const char *path, enum answer answer) {
                 if (asked[i].until_ms < asked[oldest].until_ms)
                         oldest = i;
         asked[oldest].mount = mount.id;
-        asked[oldest].until_ms = responds_now_ms() + LATELY_MS;
+        asked[oldest].until_ms = sys_now_ms() + LATELY_MS;
         asked[oldest].answer = answer;
 }
 
@@ -195,7 +188,7 @@ int responds_open(int dir, const char *path, int flags, uint64_t resolve) {
 int responds_below(const char *top, const char *path) {
         static _Thread_local struct {
                 uint64_t folder;
-                int64_t until_ms;
+                uint64_t until_ms;
         } last;
         _cleanup_free_ char *folder = path_parent(path);
         _cleanup_close_ int fd = -EBADF;
@@ -206,7 +199,7 @@ int responds_below(const char *top, const char *path) {
                 return -ENOMEM;
         for (const char *at = folder; *at; at++)
                 hash = (hash ^ (unsigned char)*at) * 0x100000001b3U;
-        if (last.folder == hash && last.until_ms > responds_now_ms())
+        if (last.folder == hash && last.until_ms > sys_now_ms())
                 return 0;
         for (size_t n = top[1] ? strlen(top) : 0; !is_elsewhere && folder[n];) {
                 char *end = folder + n + 1 + strcspn(folder + n + 1, "/"), next = *end;
@@ -226,7 +219,7 @@ int responds_below(const char *top, const char *path) {
         if (fd == -ETIMEDOUT)
                 return fd;
         last.folder = hash;
-        last.until_ms = responds_now_ms() + LATELY_MS;
+        last.until_ms = sys_now_ms() + LATELY_MS;
         return 0;
 }
 

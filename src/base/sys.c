@@ -14,6 +14,7 @@
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 
 static int result(long r) {
         return r < 0 ? -errno : (int)r;
@@ -88,6 +89,13 @@ int sys_dup_to(int from, int to) {
         if (from == to)
                 return result(fcntl(to, F_SETFD, 0));
         return result(dup2(from, to));
+}
+
+uint64_t sys_now_ms(void) {
+        struct timespec now = {0};
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 SYS(poll, "poll", (struct pollfd * fds, nfds_t n, int timeout_ms), poll(fds, n, timeout_ms))

@@ -69,7 +69,7 @@ int fault_next(const char *call);
 int sys_clone_namespaces(uint64_t flags, int *ret_pidfd);
 /* A fork of a program without threads, whose child enters a user namespace: told of it, ThreadSanitizer
  * would start a thread in the child, and the kernel lets no process with threads in. */
-int sys_fork_to_enter(int *ret_pidfd);
+int sys_fork_to_enter(uint64_t flags, int *ret_pidfd);
 /* The same, born in the cgroup (v2) whose folder is `cgroup` (CLONE_INTO_CGROUP, 5.7).  -EOPNOTSUPP: there
  * is no clone3(2) that can. */
 int sys_clone_into_cgroup(uint64_t flags, int cgroup, int *ret_pidfd);
@@ -102,6 +102,8 @@ int sys_setpgid(pid_t pid, pid_t group);
 struct sys_rlimit {
         uint64_t soft, hard;
 };
+/* CLOCK_MONOTONIC, in milliseconds. */
+uint64_t sys_now_ms(void);
 int sys_prlimit(int resource, const struct sys_rlimit *set, struct sys_rlimit *ret_old);
 
 int sys_open(int dir, const char *path, int flags, mode_t mode);

@@ -236,27 +236,20 @@ void outside_signal(const struct reaper *p, int signal) {
         signal_each(&(struct signalling){.reaper = p, .signal = signal});
 }
 
-static int64_t now_ms(void) {
-        struct timespec now = {0};
-
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 void outside_end(const struct reaper *p) {
         int n_clean = 0, n_unsure = 0;
         uint64_t ended = 0;
-        int64_t spent = 0;
+        uint64_t spent = 0;
 
         /* In one step, all that kept to the command's process group. */
         if (p->command > 0)
                 (void)sys_kill(-p->command, SIGKILL);
         while (n_clean < CLEAN_LOOKS && n_unsure < UNSURE_LOOKS) {
                 struct signalling look = {.reaper = p, .signal = SIGKILL};
-                int64_t begin = now_ms(), took;
+                uint64_t begin = sys_now_ms(), took;
 
                 signal_each(&look);
-                took = now_ms() - begin;
+                took = sys_now_ms() - begin;
                 spent += took < LOOK_MOST_MS ? took : LOOK_MOST_MS;
                 /* One that has ended since the last look may have forked before, as one that is gone may;
                  * where the session's pid 1 is slow to reap there are many such. */
@@ -275,9 +268,9 @@ void outside_end(const struct reaper *p) {
 }
 
 void outside_end_children(const struct reaper *p) {
-        int64_t begin = now_ms();
+        uint64_t begin = sys_now_ms();
 
-        while (init_has_others() && now_ms() - begin < END_PATIENCE_MS) {
+        while (init_has_others() && sys_now_ms() - begin < END_PATIENCE_MS) {
                 signal_each(&(struct signalling){.reaper = p, .signal = SIGKILL, .of_children = true});
                 (void)sys_poll(NULL, 0, 1);
         }

@@ -113,15 +113,13 @@ static void send_stop(const struct reaper *p) {
 }
 
 void stop_all(const struct reaper *p) {
-        struct timespec start, now;
-        int64_t passed = 0;
+        uint64_t begin = sys_now_ms(), passed = 0;
         int n_clean = 0;
 
         if (p->init.is_plain) {
                 (void)sys_kill(-p->command, SIGSTOP);
                 return;
         }
-        (void)clock_gettime(CLOCK_MONOTONIC, &start);
         send_stop(p);
         while (passed < PATIENCE_MS) {
                 n_clean = have_all_stopped(p, passed < DEEP_PATIENCE_MS) ? n_clean + 1 : 0;
@@ -130,7 +128,6 @@ void stop_all(const struct reaper *p) {
                 if (n_clean == 0)
                         (void)sys_poll(NULL, 0, 1);
                 send_stop(p);
-                (void)clock_gettime(CLOCK_MONOTONIC, &now);
-                passed = (now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000;
+                passed = sys_now_ms() - begin;
         }
 }

@@ -9,11 +9,13 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "disk/locked.h"
 #include "disk/remove_tree.h"
 #include "kept/kept_copy.h"
 #include "private_folder.h"
@@ -58,6 +60,12 @@ void killed_close(struct killed *k) {
 void killed_add(const struct killed *k, const char *what, const char *path) {
         if (k->fd >= 0)
                 (void)write_texts(k->fd, (const char *const[]){what, path}, 2);
+}
+
+char *killed_rundir(const struct killed *k) {
+        _cleanup_free_ char *path = k && k->away >= 0 ? fd_name(k->away) : NULL;
+
+        return path ? path_parent(path) : NULL;
 }
 
 /* Whether it lies in the folder around all run directories' one, which a rule may show: in what is moved
@@ -165,19 +173,12 @@ struct keeping_killed {
         void *data;
 };
 
-/* A folder, unless a symlink is on the way now. */
-static int open_canonical(const char *path) {
-        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-        return root < 0 ? -errno : beneath_open(root, path + 1, O_PATH | O_DIRECTORY, 0);
-}
-
 /* Back in the project, if it was below that. */
 static int put_killed_back(const struct keeping_killed *x, const char *away, const char *folder,
                            const char *path, char **ret) {
         const char *project = x->kept_by.project;
         const char *top = project[1] && path_is_beneath(folder, project) ? project : folder;
-        _cleanup_close_ int root = open_canonical(top);
+        _cleanup_close_ int root = beneath_open_canonical(top, O_PATH | O_DIRECTORY);
 
         return killed_put_back(x->away, away, root, top, path_below(path, top), ret);
 }
@@ -186,7 +187,7 @@ static int put_killed_back(const struct keeping_killed *x, const char *away, con
 static int keep_killed_aside(struct keeping_killed *x, const char *what, const char *path,
                              char **ret_place) {
         _cleanup_free_ char *folder = path_parent(path);
-        _cleanup_close_ int parent = folder ? open_canonical(folder) : -ENOMEM;
+        _cleanup_close_ int parent = beneath_open_parent(path);
         const char *away = startswith(what, RUNDIR_AWAY "/"), *name = away ? away : what;
         int from = away ? x->away : parent, r = 0;
         bool is_copy = false;
@@ -194,7 +195,7 @@ static int keep_killed_aside(struct keeping_killed *x, const char *what, const c
         if (!folder)
                 return -ENOMEM;
         /* It was killed before that took something's place. */
-        if (away && from >= 0 && protect_is_placeholder(from, name))
+        if (away && from >= 0 && protect_is_placeholder(from, name, NULL))
                 return unlinkat(from, name, AT_REMOVEDIR) < 0 ? -errno : 0;
         /* A command of the session has kept it, and left it to the next. */
         if (away && x->is_alive && from >= 0 && kept_by_has(&x->kept_by, path, from, name))
@@ -225,12 +226,36 @@ static int keep_killed_aside(struct keeping_killed *x, const char *what, const c
         return *ret_place ? r : -ENOMEM;
 }
 
-static int remove_placeholder(const char *path) {
-        _cleanup_free_ char *folder = path_parent(path);
-        _cleanup_close_ int parent = folder ? open_canonical(folder) : -ENOMEM;
+int killed_make_placeholder(const char *rundir, int folder, const char *name, mode_t mode) {
+        _cleanup_close_ int fd = -EBADF;
+        int r;
 
-        if (parent >= 0 && protect_is_placeholder(parent, path_basename(path)))
-                (void)unlinkat(parent, path_basename(path), AT_REMOVEDIR);
+        if (mkdirat(folder, name, 0700) < 0)
+                return -errno;
+        fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        r = fd < 0 || fchmod(fd, PROTECT_PLACEHOLDER_MODE | mode) < 0 ||
+                            fsetxattr(fd, PROTECT_PLACEHOLDER_OF, rundir, strlen(rundir), 0) < 0
+                    ? -errno
+                    : 0;
+        /* A file system has its own idea of modes. */
+        return r >= 0 && !protect_is_placeholder(folder, name, NULL) ? -EXDEV : r;
+}
+
+bool killed_end_placeholder(const char *rundir, int parent, const char *name) {
+        char owner[PATH_MAX];
+
+        if (!protect_is_placeholder(parent, name, owner))
+                return false;
+        if ((rundir && streq(owner, rundir)) || !locked_is_alive(owner))
+                (void)unlinkat(parent, name, AT_REMOVEDIR);
+        return true;
+}
+
+int killed_remove_placeholder(const char *rundir, const char *path) {
+        _cleanup_close_ int parent = beneath_open_parent(path);
+
+        if (parent >= 0)
+                (void)killed_end_placeholder(rundir, parent, path_basename(path));
         return parent == -ENOMEM ? parent : 0;
 }
 
@@ -243,7 +268,7 @@ static int keep_killed(struct keeping_killed *x, const char *what, const char *p
         int r;
 
         if (streq(what, KILLED_PLACEHOLDER))
-                return remove_placeholder(path);
+                return killed_remove_placeholder(x->u->path, path);
         if (number && str_parse_number(number, false, &n) >= 0) {
                 struct private_folder one = folder;
 

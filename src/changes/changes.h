@@ -137,6 +137,9 @@ int changes_finish(struct changes_commit *k);
 /* Returns NULL; NULL is fine. */
 struct changes_commit *changes_commit_free(struct changes_commit *k);
 
+/* When the session has ended: removes what a killed commit has left in the host's folder, by its record. */
+void changes_forget(int record_fd, int base_fd);
+
 /* Makes the overlay's side of the chosen paths what the host has, through the mount. */
 int changes_discard(const struct changes_layer *layer, char *const *paths, struct changes_report *ret,
                     struct nsrun_error *err);

@@ -122,6 +122,16 @@ static int remove_stage(const struct changes_layer *layer, struct host *host, st
         return 0;
 }
 
+void changes_forget(int record_fd, int base_fd) {
+        _cleanup_close_ int guard = openat(record_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_host_ struct host host = {0};
+
+        if (guard < 0 || flock(guard, LOCK_EX | LOCK_NB) < 0 || host_load(record_fd, &host.since, &host) < 0)
+                return;
+        if (host.stage && startswith(host.stage, STAGE_COMMIT))
+                (void)remove_tree(base_fd, host.stage);
+}
+
 /* All conflicts are reported, before anything is moved. */
 static int refuse_conflicts(struct apply *a) {
         const char *first = NULL, *last = NULL;

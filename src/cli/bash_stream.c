@@ -18,7 +18,7 @@ static int stream_await(struct bash_stream *s, int fd, short events) {
         struct pollfd fds[] = {{.fd = fd, .events = events}, {.fd = s->cancel_fd, .events = POLLIN}};
 
         for (;;) {
-                uint64_t now = command_now_ms();
+                uint64_t now = sys_now_ms();
                 int r = sys_poll(fds, 2, now >= s->ends_ms ? 0 : (int)(s->ends_ms - now));
 
                 if (r < 0 && r != -EINTR)
@@ -93,7 +93,7 @@ void bash_stream_start(struct bash_stream *s) {
         if (s->was_started)
                 return;
         s->was_started = true;
-        s->ends_ms = command_now_ms() + (uint64_t)s->timeout * 1000;
+        s->ends_ms = sys_now_ms() + (uint64_t)s->timeout * 1000;
         stream_event(s, "start", NULL, NULL, 0, NULL, false);
 }
 

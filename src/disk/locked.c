@@ -118,6 +118,14 @@ bool locked_is_held(int base_fd, const char *name, time_t grace) {
         return r == -EAGAIN;
 }
 
+bool locked_is_alive(const char *path) {
+        _cleanup_close_ int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+                            lock_fd = -EBADF;
+        int r = dir_fd < 0 ? -errno : lock_dead(dir_fd, &lock_fd);
+
+        return r == -EAGAIN || r == -EACCES;
+}
+
 /* ------------------------------------------------------------- left for the next */
 
 void locked_leave_spare(int base_fd, const char *name, int dir_fd) {

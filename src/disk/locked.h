@@ -39,6 +39,9 @@ int locked_take_over(int base_fd, const char *name, int *ret_dir, int *ret_lock)
  * if it has no lock at all, only when it is more than `grace` seconds old. */
 bool locked_is_held(int base_fd, const char *name, time_t grace);
 
+/* Whether one at a path may have a living owner, whoever's it is. */
+bool locked_is_alive(const char *path);
+
 /* The same for cgroups, in which no file can be made and which can't be renamed: the lock is the folder's
  * own, and an empty one that nobody holds is a dead owner's.  Removes those whose names begin with
  * `prefix`, then makes another one and locks it.  `name` has room for the prefix and eight letters; it is

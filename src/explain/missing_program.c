@@ -49,15 +49,15 @@ static char *find_program_at(const char *path) {
 void explain_missing_program(struct nsrun_plan *plan, struct nsrun_error *err) {
         const char *path = environment_get(plan->env, "PATH");
         _cleanup_free_ char *found = NULL, *real = NULL, *visible = NULL, *word = NULL, *never = NULL;
+        bool is_denied = err && err->error == EACCES;
         const struct plan_op *cover;
 
-        if (!err || err->stage != NSRUN_STAGE_EXEC || err->error != ENOENT || plan->plain || !err->path[0] ||
-            (err->path[0] != '/' && strchr(err->path, '/')) || plan_load_operations(plan, NULL) < 0)
+        if (!err || err->stage != NSRUN_STAGE_EXEC || (err->error != ENOENT && !is_denied) || plan->plain ||
+            !err->path[0] || (err->path[0] != '/' && strchr(err->path, '/')) ||
+            plan_load_operations(plan, NULL) < 0)
                 return;
         found = err->path[0] == '/' ? find_program_at(err->path) : find_program_in(path, err->path);
-        if (!found && err->path[0] == '/')
-                return;
-        if (!found && startswith(err->hint, PATH_HINT))
+        if (!found && (is_denied || err->path[0] == '/' || startswith(err->hint, PATH_HINT)))
                 return;
         if (!found)
                 found = find_program_in("/usr/local/bin:/usr/bin:/bin", err->path);
@@ -68,7 +68,9 @@ void explain_missing_program(struct nsrun_plan *plan, struct nsrun_error *err) {
         if (!visible || !word || path_canonical(found, &real, NULL) < 0)
                 return;
         cover = explain_covering(plan, real);
-        if ((cover && cover->kind == PLAN_HIDE) || explain_never(plan, real, false, &never) < 0 || never)
+        if (cover && cover->kind == PLAN_HIDE && explain_path(plan, real, REFUSED_ACCESS, &never) >= 0)
+                (void)snprintf(err->hint, sizeof(err->hint), "%s", never);
+        if (is_denied || never || explain_never(plan, real, false, &never) < 0 || never)
                 return;
         /* The file and not its folder, which may be the home; of a symlink that shows what it leads to. */
         if (has_host_path(plan, real))

@@ -13,6 +13,9 @@
 #include "host/project.h"
 #include "never.h"
 #include "policy/options.h"
+#include "protect/protect_names.h"
+
+#define PROTECTED "%s is protected, since programs on the host obey it"
 
 /* Of a path with more parts than people make nothing is told: each is looked at. */
 #define DEPTH_MOST 256
@@ -301,6 +304,7 @@ static bool can_be_exposed(const struct nsrun_plan *plan, const char *path) {
 static int explain_write(const struct nsrun_plan *plan, const char *path, bool to_replace, char **ret) {
         const struct plan_op *op = explain_covering(plan, path), *around = writable_around(plan, op);
         const char *name = op && around ? path_below(op->target, around->target) : NULL;
+        const bool is_writable = op && op->kind == PLAN_BIND && !op->is_read_only;
         _cleanup_free_ char *word = NULL, *in_git = NULL;
         bool is_closed;
         int r;
@@ -308,8 +312,14 @@ static int explain_write(const struct nsrun_plan *plan, const char *path, bool t
         if (name && around->origin == PLAN_BY_GIT && !(name = in_git = str_concat(".git", "/", name)))
                 return -ENOMEM;
 
-        if (op && op->kind == PLAN_BIND &&
-            (!op->is_read_only || (op->text && !(to_replace && streq(op->target, path)))))
+        /* A folder that the command has made goes on inside, as a mount point. */
+        if (is_writable && to_replace && (name = protect_name_of(plan->protected, path))) {
+                word = str_shell_quote(name);
+                *ret = word ? str_format(PROTECTED ": --no-protect %s lifts that", path, word) : NULL;
+                return *ret ? 0 : -ENOMEM;
+        }
+        if (is_writable ||
+            (op && op->kind == PLAN_BIND && op->text && !(to_replace && streq(op->target, path))))
                 return 0;
         is_closed = op && op->kind == PLAN_BIND && access(op->source, W_OK) < 0;
         r = around || is_closed
@@ -323,11 +333,9 @@ static int explain_write(const struct nsrun_plan *plan, const char *path, bool t
                         return -ENOMEM;
         }
         if (name && str_is_pattern(name))
-                *ret = str_format("%s is protected, since programs on the host obey it", op->target);
+                *ret = str_format(PROTECTED, op->target);
         else if (op && op->kind == PLAN_BIND && around)
-                *ret = str_format(
-                        "%s is protected, since programs on the host obey it: --no-protect %s lifts that",
-                        op->target, word);
+                *ret = str_format(PROTECTED ": --no-protect %s lifts that", op->target, word);
         else if (is_closed)
                 *ret = str_format(
                         "%s is read-only, and the user may not write there on the host either: nothing "

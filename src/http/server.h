@@ -19,9 +19,9 @@ enum {
 
 /* A client's connection. */
 struct http_seen {
-        ino_t socket;  /* whose it is: descriptors' numbers are used again */
-        int64_t since; /* in milliseconds */
-        bool is_known; /* its client has shown that it may ask */
+        ino_t socket;   /* whose it is: descriptors' numbers are used again */
+        uint64_t since; /* in milliseconds */
+        bool is_known;  /* its client has shown that it may ask */
 };
 
 struct http_server {

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/str.h"
+#include "base/sys.h"
 #include "mcp/peer.h"
 #include "server.h"
 
@@ -18,13 +19,6 @@ enum {
 };
 
 static struct http_server *watching; /* the only one: a buffer's callback is told of the connection alone */
-
-static int64_t unknown_now_ms(void) {
-        struct timespec now;
-
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* Whether a descriptor is a client's connection; *ret: the number of its socket. */
 static bool is_connection(int fd, ino_t *ret) {
@@ -78,7 +72,7 @@ static void look_for_token(struct evbuffer *in, const struct evbuffer_cb_info *i
 static size_t close_unknown(struct http_server *s) {
         int left[HTTP_DESCRIPTORS_MOST];
         size_t n = 0;
-        int64_t now = unknown_now_ms();
+        uint64_t now = sys_now_ms();
 
         for (int fd = 0; fd < HTTP_DESCRIPTORS_MOST; fd++) {
                 struct http_seen *seen = &s->seen[fd];

@@ -93,7 +93,7 @@ static int join_directly(struct child *c, struct builder *b, struct launch *l, s
                 memset(b->own.command_line, 0, n);
         }
         if (b->reaper.init.is_outside) {
-                r = e.pid = sys_fork_to_enter(&e.pidfd);
+                r = e.pid = sys_fork_to_enter(0, &e.pidfd);
                 if (r == 0)
                         boundary_run(c->bytes, c->n_bytes, &b->own);
         } else {

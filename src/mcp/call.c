@@ -87,7 +87,7 @@ static int call_start(struct call *c) {
         if (pthread_attr_init(&attributes) != 0)
                 return -ENOMEM;
         (void)pthread_attr_setstacksize(&attributes, STACK);
-        c->begun_ms = command_now_ms();
+        c->begun_ms = sys_now_ms();
         r = pthread_create(&c->thread, &attributes, call_thread, c);
         (void)pthread_attr_destroy(&attributes);
         c->is_running = r == 0;
@@ -298,7 +298,7 @@ static char *progress_params(const struct call *c) {
         _cleanup_json_ struct json_document d = json_begin();
 
         json_add_json(&d, d.root, "progressToken", c->progress_token);
-        json_add_number(&d, d.root, "progress", (command_now_ms() - c->begun_ms) / 1000);
+        json_add_number(&d, d.root, "progress", (sys_now_ms() - c->begun_ms) / 1000);
         if (c->timeout > 0)
                 json_add_number(&d, d.root, "total", c->timeout);
         if (c->terms->version->has_messages && c->n_last > 0)
@@ -317,7 +317,7 @@ bool calls_tell_progress(struct mcp_server *s) {
                 /* Nothing follows the answer: it waits until this is sent. */
                 (void)pthread_mutex_lock(&c->lock);
                 if (!c->is_answered) {
-                        uint64_t second = (command_now_ms() - c->begun_ms) / 1000;
+                        uint64_t second = (sys_now_ms() - c->begun_ms) / 1000;
 
                         are_any = true;
                         if (second > c->told_s && (params = progress_params(c)) &&

@@ -157,7 +157,7 @@ static bool ask_wait(uint32_t number, const uint8_t *bytes, size_t n, const stru
         }
         if (!room || n > DNS_QUERY_MOST || !(*room = malloc(sizeof(**room))))
                 return false;
-        **room = (struct waiting){.ends_at = helper_now() + NET_QUESTION_MS,
+        **room = (struct waiting){.ends_at = sys_now_ms() + NET_QUESTION_MS,
                                   .number = number,
                                   .from = *from,
                                   .length = length,
@@ -203,7 +203,7 @@ static void question_forget(struct helper *h, struct question *q) {
         struct refused *slot = &refused[n_refused++ % NET_QUESTIONS_MOST];
 
         (void)snprintf(slot->name, sizeof(slot->name), "%s", q->name);
-        slot->until = helper_now() + REFUSED_MS;
+        slot->until = sys_now_ms() + REFUSED_MS;
         memmove(q, q + 1, (n_questions - i - 1) * sizeof(*q));
         n_questions--;
         answer_waiting(h, number, 0, LATE_REFUSED);
@@ -211,7 +211,7 @@ static void question_forget(struct helper *h, struct question *q) {
 
 static bool was_just_refused(const char *name) {
         for (uint32_t i = 0; i < NET_QUESTIONS_MOST; i++)
-                if (streq(refused[i].name, name) && helper_now() < refused[i].until)
+                if (streq(refused[i].name, name) && sys_now_ms() < refused[i].until)
                         return true;
         return false;
 }
@@ -240,7 +240,7 @@ static bool question_turn(struct helper *h, struct question *q) {
         bool waits;
         uint32_t i;
 
-        if (q->state == QUESTION_WHOSE && (q->unheard == 0 || helper_now() >= q->ends_at))
+        if (q->state == QUESTION_WHOSE && (q->unheard == 0 || sys_now_ms() >= q->ends_at))
                 q->state = QUESTION_WAITS;
         if (q->state != QUESTION_WAITS)
                 return true;
@@ -311,7 +311,7 @@ static void question_add(struct helper *h, const char *name, const struct sockad
         if (h->rules.publishes_later) {
                 q->state = QUESTION_WHOSE;
                 q->owner = NOBODY;
-                q->ends_at = helper_now() + WHOSE_MS;
+                q->ends_at = sys_now_ms() + WHOSE_MS;
                 for (uint32_t i = 0; i < n_askers; i++)
                         if (asker_is_here(i) && tell_asker(i, q, NET_QUESTION_WHOSE))
                                 q->unheard |= bit_of(i);
@@ -452,7 +452,7 @@ int ask_turn(struct helper *h) {
 
         if (n_questions == n_decided)
                 return -1;
-        now = helper_now();
+        now = sys_now_ms();
         answer_waiting(h, 0, now, LATE_FAILED);
         questions_turn(h);
         for (size_t i = 0; i < WAITING_MOST; i++)

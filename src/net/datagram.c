@@ -46,7 +46,7 @@ static void datagram_unlink(struct helper *h, struct datagrams *d) {
 }
 
 static void datagram_link(struct helper *h, struct datagrams *d) {
-        d->used_at = helper_now();
+        d->used_at = sys_now_ms();
         d->older = h->newest;
         *(h->newest ? &h->newest->newer : &h->oldest) = d;
         h->newest = d;
@@ -76,7 +76,7 @@ void datagram_make_room(struct helper *h) {
 }
 
 int datagram_turn(struct helper *h) {
-        uint64_t now = h->oldest ? helper_now() : 0;
+        uint64_t now = h->oldest ? sys_now_ms() : 0;
 
         while (h->oldest && h->oldest->used_at + IDLE_MS <= now)
                 relay_end(h, h->oldest->flow, false);

@@ -3,6 +3,7 @@
  * threads of its own. */
 #pragma once
 
+#include "base/sys.h"
 #include "journal.h"
 #include "layout.h"
 #include "pool.h"
@@ -57,7 +58,6 @@ struct helper {
 int helper_watch(struct helper *h, struct watch *w, uint32_t events);
 int helper_watch_for(const struct helper *h, struct watch *w, uint32_t events);
 void helper_unwatch(const struct helper *h, const struct watch *w);
-uint64_t helper_now(void); /* milliseconds */
 
 /* serve.c: the sandbox's name server. */
 int serve_udp(struct helper *h, int fd);

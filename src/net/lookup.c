@@ -98,7 +98,7 @@ static void add_job(struct lookup *l) {
         l->n = 0;
         if (n_busy >= n_threads && n_threads < THREADS && add_thread() < 0 && n_threads == 0) {
                 l->is_done = true;
-                l->done_at = helper_now();
+                l->done_at = sys_now_ms();
                 return;
         }
         n_busy++;
@@ -124,7 +124,7 @@ static void take_finished(struct helper *h) {
                 next = l->next_job;
                 n_busy--;
                 l->is_done = true;
-                l->done_at = helper_now();
+                l->done_at = sys_now_ms();
                 /* Who is told may look up another name, for which this one isn't to make room. */
                 l->is_told = true;
                 while ((waiter = l->waiters)) {
@@ -162,7 +162,7 @@ int lookup_start(struct helper *h) {
 }
 
 static bool is_fresh(const struct lookup *l) {
-        return helper_now() - l->done_at < (l->n > 0 ? FRESH_MS : FAILED_MS);
+        return sys_now_ms() - l->done_at < (l->n > 0 ? FRESH_MS : FAILED_MS);
 }
 
 /* The lookup of a name, a new one if need be; NULL: too many are under way. */

@@ -39,13 +39,6 @@ void helper_unwatch(const struct helper *h, const struct watch *w) {
         (void)epoll_ctl(h->epoll, EPOLL_CTL_DEL, w->fd, &event);
 }
 
-uint64_t helper_now(void) {
-        struct timespec now;
-
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static int helper_read_rules(struct helper *h) {
         _cleanup_strv_ char **lines = NULL;
         _cleanup_free_ char *text = NULL;
@@ -126,7 +119,7 @@ static void life_ready(struct helper *h, struct watch *w, nsrun_unused uint32_t 
         if (ask_take_answer(h, w->fd))
                 return;
         helper_unwatch(h, w);
-        h->ends_at = helper_now() + FINISH_MS;
+        h->ends_at = sys_now_ms() + FINISH_MS;
         relay_finish(h);
 }
 
@@ -183,7 +176,7 @@ static _Noreturn void serve(struct helper *h) {
                 wait = sooner(relay_turn(h), wait);
                 if (h->ends_at == 0)
                         continue;
-                if (h->n_flows == 0 || helper_now() >= h->ends_at)
+                if (h->n_flows == 0 || sys_now_ms() >= h->ends_at)
                         _exit(0);
                 if (wait < 0 || wait > 50)
                         wait = 50;

@@ -161,7 +161,7 @@ static bool waits_for_socket(struct helper *h, struct flow *f, uint64_t now) {
 
 /* Begins the next attempt if it is time, and says when the one after it begins. */
 static void begin_attempts(struct helper *h, struct flow *f) {
-        uint64_t now = helper_now();
+        uint64_t now = sys_now_ms();
 
         while (f->next_address < f->n_addresses && f->next_at <= now) {
                 struct attempt *a = f->attempts;
@@ -196,7 +196,7 @@ static void begin_attempts(struct helper *h, struct flow *f) {
 }
 
 int reach_turn(struct helper *h) {
-        uint64_t now = h->waiting ? helper_now() : 0, first = UINT64_MAX;
+        uint64_t now = h->waiting ? sys_now_ms() : 0, first = UINT64_MAX;
 
         for (struct flow *f = h->waiting, *next; f; f = next) {
                 next = f->next_waiting;

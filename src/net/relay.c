@@ -60,12 +60,12 @@ static void set_full(struct helper *h, bool is_full) {
         }
         h->is_full = is_full || r < 0;
         if (r < 0)
-                h->listen_at = helper_now() + RELAY_AGAIN_MS;
+                h->listen_at = sys_now_ms() + RELAY_AGAIN_MS;
 }
 
 void relay_pause(struct helper *h) {
         set_full(h, true);
-        h->listen_at = helper_now() + RELAY_AGAIN_MS;
+        h->listen_at = sys_now_ms() + RELAY_AGAIN_MS;
         datagram_make_room(h);
 }
 
@@ -477,7 +477,7 @@ int relay_turn(struct helper *h) {
                 wait = wait_via;
         if (h->ends_at > 0)
                 end_finished(h);
-        else if (h->listen_at > 0 && helper_now() >= h->listen_at)
+        else if (h->listen_at > 0 && sys_now_ms() >= h->listen_at)
                 set_full(h, false);
         if (h->listen_at > 0 && (wait < 0 || wait > (int)RELAY_AGAIN_MS))
                 wait = RELAY_AGAIN_MS;

@@ -63,7 +63,7 @@ struct flow {
         struct net_address target;    /* what a proxy is told, if it is an address */
         struct via *via;              /* while the proxy is asked */
         struct datagrams *datagrams;  /* it is UDP: it has neither a client's nor a server's end */
-        uint64_t next_at;             /* when the next attempt begins, by helper_now() */
+        uint64_t next_at;             /* when the next attempt begins, by sys_now_ms() */
         uint64_t lacking_since;       /* no socket could be had for the next one; 0: it could */
         struct flow *next, *previous; /* of all */
         struct flow *next_dead, *next_busy, *next_waiting;

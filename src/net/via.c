@@ -333,7 +333,7 @@ void via_connected(struct helper *h, struct flow *f, int fd) {
         v->flow = f;
         v->stage = is_http_proxy ? VIA_HEAD : VIA_METHOD;
         v->n_wanted = 2;
-        v->ends_at = helper_now() + ANSWER_MS;
+        v->ends_at = sys_now_ms() + ANSWER_MS;
         v->previous = h->last_via;
         *(v->previous ? &v->previous->next : &h->first_via) = v;
         h->last_via = v;
@@ -361,7 +361,7 @@ void via_free(struct flow *f) {
 }
 
 int via_turn(struct helper *h) {
-        uint64_t now = h->first_via ? helper_now() : 0;
+        uint64_t now = h->first_via ? sys_now_ms() : 0;
 
         while (h->first_via && h->first_via->ends_at <= now)
                 via_refuse(h, h->first_via->flow, "doesn't answer");

@@ -228,7 +228,8 @@ static int protect_found(void *data, const char *name, const struct stat *st) {
         _cleanup_free_ char *source = NULL;
         int r = 0;
 
-        if (protect_is_left_open(p, name) || (S_ISDIR(st->st_mode) && protect_is_placeholder(p->fd, name)))
+        if (protect_is_left_open(p, name) ||
+            (S_ISDIR(st->st_mode) && protect_is_placeholder(p->fd, name, NULL)))
                 return 0;
         source = str_concat(p->path, "/", name);
         if (!source || add_present_name(p, name, st) < 0)

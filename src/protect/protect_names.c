@@ -6,6 +6,7 @@
 #include <fnmatch.h>
 #include <limits.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -175,13 +176,29 @@ bool protect_is_among_open(char *const *no_protect, const char *name) {
         return false;
 }
 
-bool protect_is_placeholder(int root, const char *name) {
+const char *protect_name_of(char *const *names, const char *path) {
+        STRV_FOREACH (entry, names) {
+                size_t n = (size_t)(strstr(*entry, "//") - *entry);
+                const char *below = strncmp(path, *entry, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
+
+                if (below && fnmatch(*entry + n + 2, below, FNM_PATHNAME) == 0)
+                        return below;
+        }
+        return NULL;
+}
+
+bool protect_is_placeholder(int root, const char *name, char *owner) {
+        char text[PATH_MAX];
         _cleanup_close_ int fd = -EBADF;
         struct stat st;
+        ssize_t n;
 
         if (fstatat(root, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-            st.st_mode != (S_IFDIR | PROTECT_PLACEHOLDER_MODE))
+            (st.st_mode & (S_IFMT | PROTECT_PLACEHOLDER_MODE)) != (S_IFDIR | PROTECT_PLACEHOLDER_MODE))
                 return false;
         fd = beneath_open(root, name, O_PATH | O_DIRECTORY, 0);
-        return fd >= 0 && folder_is_empty(fd);
+        n = fd < 0 ? -1 : getxattr(fd_link(fd).path, PROTECT_PLACEHOLDER_OF, text, sizeof(text) - 1);
+        if (n > 0 && owner)
+                *(char *)mempcpy(owner, text, (size_t)n) = '\0';
+        return n > 0 && folder_is_empty(fd);
 }

@@ -47,11 +47,13 @@ static int agent_add_folder(struct resolved *s, enum policy_access access, const
 }
 
 /* A protected folder of the project, or a place of the agent's in one.  Where that folder is missing the run
- * makes it, so that the command can't. */
+ * makes it, so that the command can't; but not in another sandbox's placeholder. */
 static int agent_add_place(struct resolved *s, const struct agent_folder *folder, struct nsrun_error *err) {
         const char *below = folder->path;
         _cleanup_free_ char *first = strndup(below, strcspn(below, "/")), *path = NULL, *canonical = NULL,
                             *around = NULL;
+        _cleanup_close_ int project =
+                s->project ? sys_open(AT_FDCWD, s->project, O_PATH | O_DIRECTORY, 0) : -EBADF;
         struct rule_request request = {.access = POLICY_RO,
                                        .origin = POLICY_BY_DEFAULT,
                                        .giver = PLAN_BY_AGENT,
@@ -66,7 +68,8 @@ static int agent_add_place(struct resolved *s, const struct agent_folder *folder
         r = path && around ? path_canonical_to_be(path, &canonical) : -ENOMEM;
         if (r < 0)
                 return responds_fail(r, path, err);
-        if (!streq(path, canonical) || is_shown_by_name(s, path))
+        if (!streq(path, canonical) || is_shown_by_name(s, path) ||
+            protect_is_placeholder(project, first, NULL))
                 return 0;
         if (access(around, F_OK) < 0) {
                 if (strv_consume(&s->protection.present, str_concat(s->project, "//", first)) < 0)
@@ -191,8 +194,6 @@ static int add_state(struct resolved *s, const struct agent_folder *folder, cons
 /* Where a protected folder exists what is any agent's state in it is no less the host's: git, which anybody
  * may have make a worktree there, has written down where it is. */
 static int add_places_there(struct resolved *s, const struct agent_entry *but, struct nsrun_error *err) {
-        _cleanup_close_ int project =
-                s->project ? sys_open(AT_FDCWD, s->project, O_PATH | O_DIRECTORY, 0) : -EBADF;
         int r = 0;
 
         for (size_t i = 0; i < n_agent_entries && s->project && r >= 0; i++) {
@@ -211,8 +212,7 @@ static int add_places_there(struct resolved *s, const struct agent_entry *but, s
                                 around = NULL;
                                 return error_oom(err);
                         }
-                        if (sys_look(around, &mode, &is_mount) < 0 || !S_ISDIR(mode) ||
-                            (!is_mount && protect_is_placeholder(project, path_basename(around))))
+                        if (sys_look(around, &mode, &is_mount) < 0 || !S_ISDIR(mode))
                                 continue;
                         r = is_mount ? responds_in_time(AT_FDCWD, around, NULL, err) : 0;
                         if (r >= 0 && access(around, W_OK | X_OK) == 0)

@@ -113,6 +113,27 @@ static void identify_folders(const struct monitor *k) {
         }
 }
 
+/* What a killed commit has left on the host. */
+static void end_commits(const struct monitor *k) {
+        const struct nsrun_plan *plan = k->record.plan;
+
+        for (size_t i = 0; plan && i < plan->n_ops && k->run.rundir.dir_fd >= 0; i++) {
+                const struct plan_op *op = &plan->ops[i];
+                _cleanup_close_ int layer = -EBADF, base = -EBADF;
+                struct stat st;
+
+                if (op->kind != PLAN_OVERLAY || op->base_ino == 0)
+                        continue;
+                layer = beneath_open(k->run.rundir.dir_fd, op->text, O_RDONLY | O_DIRECTORY, 0);
+                base = layer < 0
+                               ? layer
+                               : responds_open(AT_FDCWD, op->source, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+                if (base >= 0 && sys_fstat(base, &st) >= 0 && st.st_dev == op->base_dev &&
+                    st.st_ino == op->base_ino)
+                        changes_forget(layer, base);
+        }
+}
+
 static int write_record(struct monitor *k) {
         struct plan_record *record = &k->record;
         _cleanup_close_ int own = sys_pidfd_open(getpid());
@@ -343,6 +364,7 @@ static void monitor_finish(struct monitor *k) {
         (void)versions_end_folders(&k->run.versions, &k->run.rundir, write_down, &k->folder);
         (void)killed_keep(&k->run.rundir, true, write_down, &k->folder);
         (void)kept_by_tell(k->run.kept_by, write_down, &k->folder);
+        end_commits(k);
         run_end(&k->run);
         /* This releases the folder's lock, last of all: who waits for the session's end finds
          * nothing left of it. */

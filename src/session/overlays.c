@@ -260,7 +260,7 @@ static int enter_and_forget(const struct asking *a, const int *merged, size_t n)
 void layers_look_anew(const struct asking *a, const int *merged, size_t n) {
         _cleanup_close_ int pidfd = -EBADF;
         siginfo_t info;
-        int r = n == 0 ? -EBADF : sys_fork_to_enter(&pidfd);
+        int r = n == 0 ? -EBADF : sys_fork_to_enter(0, &pidfd);
 
         if (r == 0)
                 _exit(enter_and_forget(a, merged, n) < 0);

@@ -62,13 +62,49 @@ static bool is_built(int root) {
                (st.st_dev != hosts.st_dev || st.st_ino != hosts.st_ino);
 }
 
+static int enter(const struct inside *inside) {
+        int r = sys_setns(inside->user, CLONE_NEWUSER);
+
+        /* EINVAL: it is the caller's. */
+        return r >= 0 || r == -EINVAL ? sys_setns(inside->mount_namespace, CLONE_NEWNS) : r;
+}
+
+static int wait_for(int pidfd) {
+        siginfo_t info = {0};
+        int r = sys_waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED);
+
+        return r < 0 ? r : info.si_code == CLD_EXITED ? -info.si_status : -EIO;
+}
+
+/* The namespace's own root folder: a process's may be another one, to which it has changed.  Who enters a
+ * mount namespace stands there, and its descriptors are the caller's. */
+static int open_root(const struct inside *inside) {
+        _cleanup_close_ int pidfd = -EBADF, root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
+        int r = root < 0 ? root : fd_lift(&root);
+
+        if (r >= 0)
+                r = sys_fork_to_enter(CLONE_FILES, &pidfd);
+        if (r == 0) {
+                _cleanup_close_ int fd = -EBADF;
+
+                r = enter(inside);
+                if (r >= 0)
+                        r = fd = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
+                r = r < 0 ? -r : dup3(fd, root, O_CLOEXEC) < 0 ? errno : 0;
+                close_fdp(&fd);
+                _exit(r);
+        }
+        r = r < 0 ? r : wait_for(pidfd);
+        return r < 0 ? r : TAKE_FD(root);
+}
+
 static bool open_by(pid_t pid, struct inside *ret) {
         struct inside inside = INSIDE_INIT;
 
         inside.mount_namespace = open_of_process(pid, "ns/mnt", O_RDONLY);
-        if (inside.mount_namespace >= 0)
-                inside.root = open_of_process(pid, "root", O_PATH | O_DIRECTORY);
-        if (inside.root >= 0 && is_nsruns(inside.mount_namespace, &inside.user) && is_built(inside.root)) {
+        if (inside.mount_namespace >= 0 && is_nsruns(inside.mount_namespace, &inside.user))
+                inside.root = open_root(&inside);
+        if (inside.root >= 0 && is_built(inside.root)) {
                 *ret = inside;
                 return true;
         }
@@ -99,11 +135,8 @@ pid_t inside_open(pid_t init, struct inside *ret) {
 
 /* In a process of its own. */
 static int enter_and_mount(const struct inside *inside, int source, int target, uint64_t attributes) {
-        int tree, r = sys_setns(inside->user, CLONE_NEWUSER);
+        int tree, r = enter(inside);
 
-        /* EINVAL: it is the caller's. */
-        if (r >= 0 || r == -EINVAL)
-                r = sys_setns(inside->mount_namespace, CLONE_NEWNS);
         if (r >= 0 && source < 0) {
                 r = sys_fchdir(target);
                 return r < 0 ? r
@@ -119,12 +152,9 @@ static int enter_and_mount(const struct inside *inside, int source, int target, 
 
 int mount_inside(const struct inside *inside, int source, int target, uint64_t attributes) {
         _cleanup_close_ int pidfd = -EBADF;
-        siginfo_t info = {0};
-        int r = sys_fork_to_enter(&pidfd);
+        int r = sys_fork_to_enter(0, &pidfd);
 
         if (r == 0)
                 _exit(-enter_and_mount(inside, source, target, attributes));
-        if (r > 0)
-                r = sys_waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED);
-        return r < 0 ? r : info.si_code == CLD_EXITED ? -info.si_status : -EIO;
+        return r < 0 ? r : wait_for(pidfd);
 }

@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -19,17 +18,6 @@
 #include "disk/remove_tree.h"
 #include "kept/kept_copy.h"
 #include "protect/protect_names.h"
-
-bool placeholder_end(int parent, const char *name, bool is_own) {
-        _cleanup_close_ int fd = -EBADF;
-
-        if (!protect_is_placeholder(parent, name))
-                return false;
-        fd = is_own ? -EBADF : beneath_open(parent, name, O_RDONLY | O_DIRECTORY, 0);
-        if (is_own || (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0))
-                (void)unlinkat(parent, name, AT_REMOVEDIR);
-        return true;
-}
 
 static bool is_folder_at(int parent, const char *name, const struct stat *st) {
         struct stat at;
@@ -53,36 +41,30 @@ static int open_from_inside(const struct killed *k, const struct inside *inside,
                 return -errno;
         /* The command may have put another one there, or something in it; now it can no more. */
         return fd >= 0 && fstat(fd, &seen) == 0 && seen.st_ino == st->st_ino && seen.st_dev == st->st_dev &&
-                               is_folder_at(k->away, away, st) && protect_is_placeholder(k->away, away)
+                               is_folder_at(k->away, away, st) && protect_is_placeholder(k->away, away, NULL)
                        ? TAKE_FD(fd)
                        : -EXDEV;
 }
 
-/* A folder of this name in the run directory, held, and a mount of `source` over it inside. */
+/* A folder of this name in the run directory, and a mount of `source` over it inside. */
 static int make_placeholder(const struct killed *k, const struct inside *inside, int source,
                             const char *away, int parent, const char *path) {
-        _cleanup_free_ char *folder = path_parent(path), *beside = NULL;
-        _cleanup_close_ int held = -EBADF, target = -EBADF;
+        _cleanup_free_ char *folder = path_parent(path), *owner = killed_rundir(k), *beside = NULL;
+        _cleanup_close_ int target = -EBADF;
         struct stat st;
         int r;
 
         beside = folder ? str_concat(folder, "/.aside-", away) : NULL;
-        if (!beside)
+        if (!beside || !owner)
                 return -ENOMEM;
-        if (mkdirat(k->away, away, 0700) < 0)
-                return -errno;
-        held = openat(k->away, away, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (held < 0 || fd_lift(&held) < 0 || fchmod(held, PROTECT_PLACEHOLDER_MODE) < 0 ||
-            fstat(held, &st) < 0 || flock(held, LOCK_EX | LOCK_NB) < 0)
-                return -errno;
-        /* A file system has its own idea of modes. */
-        if (!protect_is_placeholder(k->away, away))
-                return -EXDEV;
+        r = killed_make_placeholder(owner, k->away, away, 0700);
+        if (r < 0 || fstatat(k->away, away, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return r < 0 ? r : -errno;
         killed_add(k, KILLED_PLACEHOLDER, beside);
         killed_add(k, KILLED_PLACEHOLDER, path);
         target = open_from_inside(k, inside, away, parent, beside, &st);
         r = target < 0 ? target : mount_inside(inside, source, target, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-        return r < 0 ? r : TAKE_FD(held);
+        return r;
 }
 
 static int exchange_with_away(const struct killed *k, const char *away, int parent, const char *name) {
@@ -118,11 +100,10 @@ static int settle_copy(const struct killed *k, const char *away, const char *pat
 }
 
 int placeholder_take(struct killed *k, const struct inside *inside, int parent, const char *name,
-                     const char *path, char **ret_away, int *ret_held) {
+                     const char *path, char **ret_away) {
         /* Whatever the sandbox sees there now it sees then: the folder, or over the last placeholder, in
          * which somebody outside has made something, the one before. */
-        _cleanup_close_ int source = beneath_open(inside->root, path + 1, O_PATH | O_DIRECTORY, 0),
-                            held = -EBADF;
+        _cleanup_close_ int source = beneath_open(inside->root, path + 1, O_PATH | O_DIRECTORY, 0);
         _cleanup_free_ char *away = NULL;
         bool is_first;
         struct stat st;
@@ -134,11 +115,11 @@ int placeholder_take(struct killed *k, const struct inside *inside, int parent, 
         r = is_first ? copy_first(k, parent, name, away) : 0;
         if (r < 0)
                 return r;
-        held = make_placeholder(k, inside, source, away, parent, path);
+        r = make_placeholder(k, inside, source, away, parent, path);
         /* What the command has moved away is nothing that tells of the name. */
-        r = held == -ENOENT ? -EXDEV : held < 0 ? held : exchange_with_away(k, away, parent, name);
+        r = r == -ENOENT ? -EXDEV : r < 0 ? r : exchange_with_away(k, away, parent, name);
         /* Who waits for another command of the session was quicker. */
-        if (r >= 0 && protect_is_placeholder(k->away, away) &&
+        if (r >= 0 && protect_is_placeholder(k->away, away, NULL) &&
             exchange_with_away(k, away, parent, name) >= 0 && unlinkat(k->away, away, AT_REMOVEDIR) == 0) {
                 (void)settle_copy(k, away, path, false);
                 return -ENOENT;
@@ -152,6 +133,5 @@ int placeholder_take(struct killed *k, const struct inside *inside, int parent, 
         k->has_taken = true;
         r = settle_copy(k, away, path, is_first && is_folder_at(k->away, away, &st));
         *ret_away = TAKE_PTR(away);
-        *ret_held = TAKE_FD(held);
         return r;
 }

@@ -7,11 +7,8 @@
 #include "mount_inside.h"
 
 /* Takes the folder `name` of `parent`, which is `path` on the host and inside, away as killed_take() does.
- * *ret_held is a descriptor of what is in its place: while it is open that has an owner.  1: the command
- * goes on with it; 2: and of what it is now there is a copy with KEPT_BY_COPY behind its name, since
- * somebody on the host may have made it.  -EXDEV: it is too large for that.  -errno: nothing was done;
- * -ENOENT: there is none, or another one's placeholder. */
+ * 1: the command goes on with it; 2: and of what it is now there is a copy with KEPT_BY_COPY behind its
+ * name, since somebody on the host may have made it.  -EXDEV: it is too large for that.  -errno: nothing was
+ * done; -ENOENT: there is none, or another one's placeholder. */
 int placeholder_take(struct killed *k, const struct inside *inside, int parent, const char *name,
-                     const char *path, char **ret_away, int *ret_held);
-/* Whether the entry is one with nothing in it, which is removed if `is_own` or it has no owner. */
-bool placeholder_end(int parent, const char *name, bool is_own);
+                     const char *path, char **ret_away);

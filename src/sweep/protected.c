@@ -50,7 +50,6 @@ void protected_clear(struct protected_names *names) {
         for (size_t i = 0; i < names->n_asides; i++) {
                 free(names->asides[i].name);
                 free(names->asides[i].aside);
-                close_fdp(&names->asides[i].held);
         }
         if (names->has_inside)
                 inside_close(&names->inside);

@@ -81,17 +81,11 @@ static int say_kept(const struct look *l, const char *path, unsigned number, con
         return l->found(l->data, &note);
 }
 
-/* Whether the placeholder in the folder is one of this run's, and no other's. */
-static bool is_own_placeholder(const struct look *l, int parent, const char *base) {
-        struct stat st, own;
+/* Removes a placeholder of this run's, or of none that lives. */
+static bool end_placeholder(const struct look *l, int parent, const char *base) {
+        _cleanup_free_ char *rundir = killed_rundir(l->all->killed);
 
-        if (fstatat(parent, base, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                return false;
-        for (size_t i = 0; i < l->all->n_asides; i++)
-                if (l->all->asides[i].held >= 0 && fstat(l->all->asides[i].held, &own) == 0 &&
-                    own.st_ino == st.st_ino && own.st_dev == st.st_dev)
-                        return true;
-        return false;
+        return killed_end_placeholder(rundir, parent, base);
 }
 
 /* What has been renamed is kept, or lies where it was; `stays`: a session's commands go on with it, and its
@@ -108,8 +102,7 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
         if (!path || !folder || (!was_link && hint_of_name(l, name, &hint) < 0))
                 return -ENOMEM;
         if (parent >= 0 && !kept_by->session)
-                (void)placeholder_end(parent, path_basename(name),
-                                      is_own_placeholder(l, parent, path_basename(name)));
+                (void)end_placeholder(l, parent, path_basename(name));
         for (unsigned i = 0; i < 2 && !is_too_much && (i == 0 ? r >= 0 : r == -EACCES); i++) {
                 /* The command has closed the folder since. */
                 r = i > 0 ? folder_open_to_owner(from) : 0;
@@ -157,7 +150,7 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
 }
 
 static int note_aside(const struct look *l, const char *name, char *aside, bool is_away, bool was_link,
-                      bool is_shown, int held) {
+                      bool is_shown, bool is_copy) {
         struct protected_names *names = l->all;
         struct protected_aside a = {.folder = (size_t)(l->folder - names->folders),
                                     .name = strdup(name),
@@ -165,12 +158,11 @@ static int note_aside(const struct look *l, const char *name, char *aside, bool 
                                     .is_away = is_away,
                                     .was_link = was_link,
                                     .is_shown = is_shown,
-                                    .held = held};
+                                    .is_copy = is_copy};
 
         if (!a.name || !aside || ARRAY_GROW(names->asides, names->n_asides) < 0) {
                 free(a.name);
                 free(a.aside);
-                close_fdp(&a.held);
                 return -ENOMEM;
         }
         names->asides[names->n_asides++] = a;
@@ -189,7 +181,7 @@ static void drop_last_but_one(const struct look *l, const char *name, bool is_aw
         for (size_t i = 0; i < names->n_asides; i++) {
                 a = &names->asides[i];
                 if (a->folder != (size_t)(l->folder - names->folders) || a->is_away != is_away ||
-                    a->is_shown || !streq(a->name, name))
+                    a->is_shown || a->is_copy || !streq(a->name, name))
                         continue;
                 before = last;
                 last = i;
@@ -202,7 +194,6 @@ static void drop_last_but_one(const struct look *l, const char *name, bool is_aw
                 return;
         free(a->name);
         free(a->aside);
-        close_fdp(&a->held);
         memmove(a, a + 1, (--names->n_asides - before) * sizeof(*a));
         names->n_repeated += is_away || !names->killed;
 }
@@ -212,8 +203,8 @@ bool look_end_placeholder(const struct look *l, const char *name) {
         _cleanup_close_ int parent = open_folder_of(l, name, &folder);
 
         return parent >= 0 &&
-               (l->all->kept_by->session ? protect_is_placeholder(parent, path_basename(name))
-                                         : placeholder_end(parent, path_basename(name), false));
+               (l->all->kept_by->session ? protect_is_placeholder(parent, path_basename(name), NULL)
+                                         : killed_end_placeholder(NULL, parent, path_basename(name)));
 }
 
 /* How often the command went on with what was taken from the name. */
@@ -223,7 +214,7 @@ static unsigned count_shown(const struct look *l, const char *name) {
         for (size_t i = 0; i < l->all->n_asides; i++) {
                 const struct protected_aside *a = &l->all->asides[i];
 
-                n += a->is_shown && a->held >= 0 && streq(a->name, name) &&
+                n += a->is_shown && streq(a->name, name) &&
                      a->folder == (size_t)(l->folder - l->all->folders);
         }
         return n;
@@ -231,13 +222,12 @@ static unsigned count_shown(const struct look *l, const char *name) {
 
 /* While the command runs a folder goes on working inside, unless sandboxes take it from each other. */
 static int take_aside(const struct look *l, int parent, const char *name, const char *path,
-                      const struct protected_name *was, char **ret_away, int *ret_held) {
+                      const struct protected_name *was, char **ret_away) {
         struct protected_names *names = l->all;
         const char *base = path_basename(name);
         int r = !l->is_early || was || !names->has_inside || count_shown(l, name) >= SHOWN_MOST
                         ? -ENOTDIR
-                        : placeholder_take(names->killed, &names->inside, parent, base, path, ret_away,
-                                           ret_held);
+                        : placeholder_take(names->killed, &names->inside, parent, base, path, ret_away);
 
         return r >= 0 || r == -ENOENT ? r : killed_take(names->killed, parent, base, path, ret_away);
 }
@@ -245,7 +235,7 @@ static int take_aside(const struct look *l, int parent, const char *name, const 
 int look_put_aside(const struct look *l, const char *name, const struct protected_name *was) {
         _cleanup_free_ char *aside = NULL, *away = NULL, *copy = NULL, *folder = NULL,
                             *path = str_concat(l->folder->path, "/", name);
-        _cleanup_close_ int parent = open_folder_of(l, name, &folder), held = -EBADF;
+        _cleanup_close_ int parent = open_folder_of(l, name, &folder);
         const char *base = path_basename(name);
         bool is_too_much = l->all->n_asides >= KEPT_MOST_NEW, is_shown, is_copied;
         struct killed *killed;
@@ -255,7 +245,7 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
                 l->all->make_killed(l->all->data);
         killed = l->all->killed;
         if (r >= 0)
-                r = killed && !is_too_much ? take_aside(l, parent, name, path, was, &away, &held) : -EXDEV;
+                r = killed && !is_too_much ? take_aside(l, parent, name, path, was, &away) : -EXDEV;
         is_shown = r > 0;
         is_copied = r == 2;
         /* Globs like [!.]* leave names with a dot out. */
@@ -285,13 +275,13 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
                 if (l->all->n_asides + 1 < KEPT_MOST_NEW)
                         (void)killed_copy(killed, parent, aside, path, &away);
         }
-        r = aside ? note_aside(l, name, TAKE_PTR(aside), false, was, false, -EBADF) : 0;
+        r = aside ? note_aside(l, name, TAKE_PTR(aside), false, was, false, false) : 0;
         copy = is_copied ? str_concat(away, KEPT_BY_COPY, "") : NULL;
         if (r >= 0 && away)
-                r = note_aside(l, name, TAKE_PTR(away), true, was, is_shown, TAKE_FD(held));
+                r = note_aside(l, name, TAKE_PTR(away), true, was, is_shown, false);
         /* Behind that, which may have all of it. */
         if (r >= 0 && is_copied)
-                r = note_aside(l, name, TAKE_PTR(copy), true, false, true, -EBADF);
+                r = note_aside(l, name, TAKE_PTR(copy), true, false, false, true);
         for (unsigned i = 0; i < 2 && r >= 0; i++)
                 drop_last_but_one(l, name, i > 0);
         return r;
@@ -307,7 +297,7 @@ static bool is_told_later(const struct protected_names *names, size_t i) {
 
         for (size_t j = i + 1; j < names->n_asides; j++)
                 if (names->asides[j].folder == a->folder && streq(names->asides[j].name, a->name) &&
-                    (!names->asides[j].is_shown || names->asides[j].held >= 0))
+                    !names->asides[j].is_copy)
                         return true;
         return false;
 }
@@ -320,14 +310,13 @@ static bool is_empty_beside_copy(const struct protected_names *names, size_t i) 
         _cleanup_free_ char *folder = NULL;
         _cleanup_close_ int parent = -EBADF;
 
-        if (!a->is_shown || a->held < 0 || i + 1 == names->n_asides || names->asides[i + 1].held >= 0 ||
-            !names->asides[i + 1].is_shown || !streq(names->asides[i + 1].name, a->name) ||
+        if (!a->is_shown || i + 1 == names->n_asides || !names->asides[i + 1].is_copy ||
+            !streq(names->asides[i + 1].name, a->name) ||
             unlinkat(names->killed->away, a->aside, AT_REMOVEDIR) < 0)
                 return false;
         parent = open_folder_of(&look, a->name, &folder);
         if (parent >= 0)
-                (void)placeholder_end(parent, path_basename(a->name),
-                                      is_own_placeholder(&look, parent, path_basename(a->name)));
+                (void)end_placeholder(&look, parent, path_basename(a->name));
         return true;
 }
 
@@ -349,7 +338,7 @@ int asides_end(struct protected_names *names, int (*found)(void *data, const str
                                           .found = is_told_later(names, i) ? tell_nobody : found,
                                           .data = data};
 
-                bool stays = names->kept_by->session && a->is_shown && a->held >= 0;
+                bool stays = names->kept_by->session && a->is_shown;
 
                 if (stays || !is_empty_beside_copy(names, i))
                         r = keep_aside(&look, a->name, a->aside, a->is_away, a->was_link, stays);

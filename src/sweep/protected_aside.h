@@ -34,8 +34,8 @@ struct protected_aside {
         char *name, *aside; /* aside: with no folder */
         bool is_away;       /* in the run directory, else where it was */
         bool was_link;      /* a symlink was there, which is put back */
-        bool is_shown;      /* the command goes on with it, or it is a copy of that */
-        int held;           /* placeholder_take()'s, or -EBADF */
+        bool is_shown;      /* the command goes on with it */
+        bool is_copy;       /* of that */
 };
 
 struct look {

@@ -29,13 +29,6 @@
 
 /* ------------------------------------------------------------- the two ends */
 
-static int64_t pty_now_ms(void) {
-        struct timespec now = {0};
-
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static int find_terminal_of(const int *fds, size_t n) {
         for (size_t i = 0; i < n; i++)
                 if (isatty(fds[i]))
@@ -201,14 +194,14 @@ static void ask_for_place(const struct pty *p, struct awaited *ret) {
 
 /* Takes what the terminal has to say to the command's questions, which the shell would read as typed. */
 static void take_answers(const struct pty *p) {
-        int64_t end = pty_now_ms() + ANSWERS_WAIT_MS;
+        uint64_t end = sys_now_ms() + ANSWERS_WAIT_MS;
         struct awaited place;
         bool is_done = false;
 
         ask_for_place(p, &place);
         while (!is_done) {
                 struct pollfd ready = {.fd = p->input, .events = POLLIN};
-                int64_t left = end - pty_now_ms();
+                int64_t left = (int64_t)(end - sys_now_ms());
                 char bytes[512];
                 ssize_t n;
 
@@ -380,7 +373,7 @@ bool pty_waits_behind(const struct pty *p) {
 }
 
 int pty_patience(const struct pty *p) {
-        int64_t left = p->end_due_ms - pty_now_ms();
+        int64_t left = (int64_t)(p->end_due_ms - sys_now_ms());
 
         if (pty_waits_behind(p))
                 return FOREGROUND_MS;
@@ -396,7 +389,7 @@ void pty_keep_end(struct pty *p) {
                 type_end(p);
         else if (p->end_wait_ms < END_WAIT_IDLE_MS)
                 p->end_wait_ms *= 2;
-        p->end_due_ms = pty_now_ms() + p->end_wait_ms;
+        p->end_due_ms = sys_now_ms() + (unsigned)p->end_wait_ms;
 }
 
 void pty_end_input(struct pty *p) {
@@ -409,8 +402,8 @@ static bool is_enough(struct pty *p) {
         for (size_t i = p->typed.from; i < p->typed.to && p->has_terminal; i++) {
                 if (p->typed.bytes[i] != PTY_ENOUGH)
                         p->n_enough = 0;
-                else if (p->n_enough == 0 || pty_now_ms() - p->enough_ms > 1000)
-                        p->n_enough = 1, p->enough_ms = pty_now_ms();
+                else if (p->n_enough == 0 || sys_now_ms() - p->enough_ms > 1000)
+                        p->n_enough = 1, p->enough_ms = sys_now_ms();
                 else if (++p->n_enough == 3)
                         return true;
         }

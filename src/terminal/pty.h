@@ -30,11 +30,11 @@ struct pty {
         bool has_input_ended, has_output_ended;
         bool is_shell; /* a last line that nothing ends is one, too, as in a script */
         char last_typed;
-        bool keeps_end;     /* the input has ended: whoever reads on is to find its end */
-        int64_t end_due_ms; /* when it is next looked whether somebody has taken the end, */
-        int end_wait_ms;    /* and how long before that the last look was */
-        unsigned n_enough;  /* how many PTY_ENOUGH were typed in a row, */
-        int64_t enough_ms;  /* and when the first of them was */
+        bool keeps_end;      /* the input has ended: whoever reads on is to find its end */
+        uint64_t end_due_ms; /* when it is next looked whether somebody has taken the end, */
+        int end_wait_ms;     /* and how long before that the last look was */
+        unsigned n_enough;   /* how many PTY_ENOUGH were typed in a row, */
+        uint64_t enough_ms;  /* and when the first of them was */
         struct termios before, raw;
         struct pty_buffer typed, printed;
         struct screen screen;

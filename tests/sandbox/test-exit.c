@@ -103,6 +103,30 @@ TEST(the_hosts_program_of_that_name_is_named) {
         expect_out(&o, "shown\n");
 }
 
+TEST(a_hidden_program_is_not_to_be_exposed) {
+        const struct site *s = *state;
+        _cleanup_free_ char *tool = path_of(s->project, "tool"), *folder = path_of(s->project, "bin"),
+                            *path = text_of("PATH=%s:%s:%s", s->project, folder, getenv("PATH")),
+                            *denied = text_of(NOT_EXEC
+                                              "%s: Permission denied; %s is hidden: a --hide names it",
+                                              tool, tool),
+                            *absent = text_of(
+                                    NOT_FOUND
+                                    "other: No such file or directory; %s is hidden: a --hide names it",
+                                    folder);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_program(s->project, "tool", "#!/bin/sh\necho $1\n", 0755);
+        make_folder(s->project, "bin");
+        make_program(folder, "other", "#!/bin/sh\necho $1\n", 0755);
+        RUN(s, &o, "--hide", "tool", "--", tool);
+        expect_refusal(&o, 126, denied);
+        RUN(s, &o, "--hide", "bin", "--env", path, "--", "other");
+        expect_refusal(&o, 127, absent);
+        RUN(s, &o, "--env", path, "--", "other", "shown");
+        expect_out(&o, "shown\n");
+}
+
 TEST(the_command_is_found_as_execvp_finds_it) {
         const struct site *s = *state;
         _cleanup_free_ char *folder = path_of(s->project, "bin");

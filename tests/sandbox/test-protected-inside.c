@@ -86,6 +86,28 @@ TEST(another_run_starts_beside_it_and_leaves_it) {
         expect_out(&seen, "0\n0\ngo\nready\nstatus\n");
 }
 
+/* An agent's place in it isn't made meanwhile; and is when the folder is gone. */
+TEST(an_agent_starts_beside_it) {
+        static const char script[] = SHOWN "mkdir .claude; echo a >.claude/a; shown .claude; >ready\n"
+                                           "until [ -e go ]; do :; done; ls -A .claude";
+        const struct site *s = *state;
+        _cleanup_free_ char *beside =
+                text_of("(until [ -e ready ]; do :; done; %s run --agent=claude -- sh -c 'echo in; ls "
+                        ".claude' >status 2>&1; echo $? >>status; >go) >/dev/null 2>&1 &",
+                        program());
+        _cleanup_outcome_ struct outcome o = {0}, seen = {0};
+
+        on_host(s, beside, &seen);
+        RUN(s, &o, "--", "sh", "-c", script);
+        collect_orphans();
+        expect_out(&o, "a\n");
+        on_host(s, "cat status; ls -A", &seen);
+        expect_out(&seen, "in\n0\ngo\nready\nstatus\n");
+        RUN(s, &o, "--agent=claude", "--", "ls", ".claude");
+        expect_out(&o, "worktrees\n");
+        on_host(s, "rm -r \"$XDG_CACHE_HOME\"/nsrun/agents", &seen);
+}
+
 /* With a hard link, or of more than a few files, it may be the user's own, and no copy is made in a moment.
  */
 TEST(what_is_not_copied_at_once_is_out_of_the_commands_reach) {
@@ -136,6 +158,111 @@ TEST_WITH(hooks_that_are_made_run_inside, repository_setup, site_teardown) {
         on_host(s, "git log --format=%s; git config core.hooksPath; ls -A", &o);
         expect_in(o.out, "g\nf\n");
         expect_not_in(o.out, "husky");
+        /* And in the next run. */
+        RUN(s, &o, "--", "sh", "-c", "cat .husky/pre-commit; >h; git add h && git commit -qm h 2>&1");
+        expect_out(&o, "echo again >&2\nagain\n");
+        on_host(s, "ls -A", &o);
+        expect_out(&o, ".git\nf\ng\nh\n");
+}
+
+TEST(why_it_can_not_be_removed_is_told) {
+        static const char script[] = SHOWN "mkdir .vscode; echo a >.vscode/a; shown .vscode; rm -r .vscode";
+        const struct site *s = *state;
+        _cleanup_free_ char *reason =
+                text_of("reason: %s/.vscode is protected, since programs on the host obey it: "
+                        "--no-protect .vscode lifts that",
+                        s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        BASH(s, &o, "--", script);
+        expect_in(o.out, "rm: cannot remove '.vscode': Device or resource busy\n");
+        expect_in(o.out, reason);
+        RUN(s, &o, "--explain", "--", "sh", "-c", script);
+        expect_status(&o, 1);
+        expect_in(o.err, reason);
+        RUN(s, &o, "--explain", "--no-protect", ".vscode", "--", "sh", "-c",
+            "mkdir .vscode; echo a >.vscode/a; rm -r .vscode");
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+}
+
+/* What is kept aside of a folder that the host hasn't is there again inside, by each way to run a command;
+ * what becomes of it takes its place, and the host has nothing but an empty folder meanwhile. */
+TEST(a_kept_folder_is_there_again) {
+        static const char
+                first[] = SHOWN "mkdir .vscode; echo a >.vscode/a; shown .vscode; mkdir .vscode/d",
+                script[] = "find .vscode | sort; echo b >.vscode/b; rmdir .vscode/d; >ready; "
+                           "until [ -e go ]; do :; done",
+                beside[] = "(until [ -e ready ]; do :; done; find .vscode >seen; >go) >/dev/null 2>&1 &",
+                look[] = "cat seen; ls -A; cd \"$XDG_STATE_HOME\"/nsrun/kept/*; ls; find 1/entry | sort";
+        const struct site *s = *state;
+        _cleanup_free_ char *plans = NULL,
+                            *note = text_of(
+                                    "what the command changed in this folder is kept aside: %s/.vscode\n",
+                                    s->project);
+        _cleanup_outcome_ struct outcome o = {0}, seen = {0};
+
+        for (unsigned way = 0; way < 3; way++) {
+                _cleanup_free_ char *id = NULL;
+
+                on_host(s, "rm -rf * .[a-z]* \"$XDG_STATE_HOME\"/nsrun/kept", &seen);
+                RUN(s, &o, "--", "sh", "-c", first);
+                expect_in(o.err, "1 kept aside");
+                on_host(s, beside, &seen);
+                if (way == 0)
+                        RUN(s, &o, "--", "sh", "-c", script);
+                if (way == 1)
+                        BASH(s, &o, "--", script);
+                if (way == 2) {
+                        id = START_PLAIN(s);
+                        JOIN_SCRIPT(s, id, &o, script);
+                        JOIN_SCRIPT(s, id, &seen, "ls .vscode");
+                        expect_out(&seen, "a\nb\n");
+                        SESSION(s, &seen, "stop", id);
+                        expect_in(seen.err, note);
+                }
+                expect_status(&o, 0);
+                expect_in(o.out, ".vscode\n.vscode/a\n.vscode/d\n");
+                if (way < 2)
+                        expect_in(way == 0 ? o.err : o.out, note);
+                collect_orphans();
+                on_host(s, look, &seen);
+                expect_out(&seen, ".vscode\ngo\nready\nseen\n1\n1/entry\n1/entry/a\n1/entry/b\n");
+                RUN(s, &o, "--", "sh", "-c", "ls .vscode");
+                expect_out(&o, "a\nb\n");
+                assert_string_equal(o.err, "");
+                RUN(s, &o, "--no-protect", ".vscode", "--", "sh", "-c", "ls -d .vscode || mkdir .vscode");
+                assert_string_equal(o.out, "");
+                expect_in(o.err, "'.vscode': No such file or directory");
+                on_host(s, "rmdir .vscode", &seen);
+        }
+        plans = text_of(
+                "for f in bwrap oci; do %s plan --format=$f -- true | grep -c .vscode; done; %s plan -- true | grep -o .vscode",
+                program(), program());
+        run_outside(s, &seen, plans);
+        expect_out(&seen, "0\n0\n.vscode\n");
+        RUN(s, &o, "--", "sh", "-c", "rm .vscode/*");
+        on_host(s, "ls -A \"$XDG_STATE_HOME\"/nsrun/kept/*", &seen);
+        expect_out(&seen, "");
+}
+
+/* A killed run leaves an empty folder, and what it has made of the kept one. */
+TEST(a_kept_folder_outlives_a_kill) {
+        static const char script[] =
+                "git init -q; %s run -- sh -c '" SHOWN
+                "mkdir .vscode; echo a >.vscode/a; shown .vscode' 2>/dev/null\n"
+                "%s run -- sh -c 'echo b >.vscode/b; echo c >.envrc; while [ -e .envrc ]; do :; done; >ready; exec sleep 1000' & p=$!\n"
+                "until [ -e ready ]; do :; done; kill -9 $p; wait $p; ls -A .vscode\n"
+                "until [ -e \"$XDG_STATE_HOME\"/nsrun/kept/*/1/entry/b ]; do %s run -- true 2>/dev/null; done\n"
+                "%s run -- cat .vscode/a .vscode/b; ls -A";
+        const struct site *s = *state;
+        _cleanup_free_ char *text = text_of(script, program(), program(), program(), program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        on_host(s, text, &o);
+        collect_orphans();
+        expect_out(&o, "a\nb\n.git\nready\n");
 }
 
 /* Another command of the session sees it, and doesn't end it; nor does one that comes after the one that has
@@ -242,6 +369,60 @@ TEST(what_the_folder_was_at_first_is_kept) {
         }
 }
 
+/* The empty folder is that of a sandbox that lives, and no run that ends, or comes after a kill, removes it;
+ * nor one that is the user's own. */
+TEST(an_empty_folder_of_who_lives_stays) {
+        static const char script[] =
+                "git init -q; %s run -- sh -c '" SHOWN
+                "mkdir .vscode; echo a >.vscode/a; shown .vscode; >first; exec sleep 1000' & p=$!\n"
+                "until [ -e first ]; do :; done; kill -STOP $p; rmdir .vscode\n"
+                "%s run -- sh -c '" SHOWN "mkdir .vscode; echo b >.vscode/b; shown .vscode; >second\n"
+                "until [ -e go ]; do :; done; ls .vscode' 2>/dev/null & q=$!\n"
+                "until [ -e second ]; do :; done; kill -9 $p; wait $p\n"
+                "until cat \"$XDG_STATE_HOME\"/nsrun/kept/*/1/entry/a 2>/dev/null; do %s run -- true 2>/dev/null; done\n"
+                "stat -c %%a .vscode; >go; wait $q; ls -A";
+        const struct site *s = *state;
+        _cleanup_free_ char *text = text_of(script, program(), program(), program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        on_host(s, text, &o);
+        collect_orphans();
+        expect_out(&o, "a\n1700\nb\n.git\nfirst\ngo\nsecond\n");
+}
+
+TEST_OF_SESSIONS(a_sessions_empty_folder_stays_between_its_commands) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        JOIN_SCRIPT(s, id, &o, SHOWN "mkdir .vscode; echo a >.vscode/a; shown .vscode");
+        expect_status(&o, 0);
+        RUN(s, &o, "--", "true");
+        expect_status(&o, 0);
+        on_host(s, "ls -A . .vscode", &o);
+        expect_out(&o, ".:\n.vscode\n\n.vscode:\n");
+        JOIN_SCRIPT(s, id, &o, "cat .vscode/a");
+        expect_out(&o, "a\n");
+        end_session(s, id, "stop");
+        on_host(s, "ls -A", &o);
+        expect_out(&o, "");
+}
+
+TEST(an_empty_folder_of_that_mode_is_the_users) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, "mkdir -m 1700 .vscode; mkdir -m 1700 .claude", &o);
+        RUN(s, &o, "--agent=claude", "--", "sh", "-c",
+            "echo a >.vscode/a; cat .vscode/a; cd .claude; echo b >b; cat b");
+        expect_out(&o, "a\nb\n");
+        expect_in(o.err, "2 kept aside");
+        on_host(s, "ls -A . .vscode .claude; stat -c %a .vscode; rm -r \"$XDG_CACHE_HOME\"/nsrun/agents",
+                &o);
+        expect_out(&o, ".:\n.claude\n.vscode\n\n.claude:\n\n.vscode:\n1700\n");
+}
+
 /* The next run finds nothing there, and removes the empty folder. */
 TEST(a_kill_leaves_no_empty_folder_for_long) {
         static const char script[] =
@@ -304,6 +485,38 @@ TEST(a_race_for_the_folder_reaches_nothing) {
                 "rm -f ../outside/evil; ls -A ../outside; cat ../outside/mine; ls -d .vscode; find . -perm 1700 | wc -l",
                 &o);
         expect_out(&o, "mine\nmine\n0\n");
+}
+
+/* What the host replaces is covered by mounts from outside, beneath the sandbox's root, whatever a command's
+ * own root is. */
+TEST(a_command_with_another_root_is_covered_too) {
+        static const char script
+                [] = "exec unshare -Ur perl -e 'use filetest \"access\";\n"
+                     "sub made { return \"$_[0]: $!\\n\" if !open(my $f, \">\", $_[0]); print $f 1; \"made $_[0]\\n\" }\n"
+                     "chroot(\"/usr\") or die; made(\".npmrc\"); 1 while -e \".npmrc\"; made(\"ready\"); 1 until -e \"go\";\n"
+                     "1 while -w \".envrc\"; print made(\".envrc\"), made(\"plain\")'",
+          beside[] = "(until [ -e ready ]; do :; done; echo new >n; mv n .envrc; >go) >/dev/null 2>&1 &";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0}, seen = {0};
+
+        if (!has_program("perl"))
+                skip_because("skipped: there is no perl");
+        for (unsigned way = 0; way < 2; way++) {
+                on_host(s, "rm -rf * .[a-z]*; echo mine >.envrc", &seen);
+                on_host(s, beside, &seen);
+                if (way == 0)
+                        RUN(s, &o, "--seccomp=nested", "--", "sh", "-c", script);
+                if (way == 1) {
+                        _cleanup_free_ char *id = START(s, "--seccomp=nested");
+
+                        JOIN_SCRIPT(s, id, &o, script);
+                        SESSION(s, &seen, "stop", id);
+                }
+                expect_out(&o, ".envrc: Read-only file system\nmade plain\n");
+                collect_orphans();
+                on_host(s, "cat .envrc", &seen);
+                expect_out(&seen, "new\n");
+        }
 }
 
 int main(void) {

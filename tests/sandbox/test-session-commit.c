@@ -36,6 +36,26 @@ static void end(const struct site *s, const char *id) {
         collect_orphans();
 }
 
+/* With the session; a folder of such a name that is the user's own stays. */
+TEST_WITH(what_a_killed_commit_has_left_is_gone_with_the_session, site_setup, site_teardown) {
+        static const char script[] =
+                "mkdir .nsrun-commit-0123456789abcdef; i=0; until ls -d .nsrun-commit-[!0]* >/dev/null 2>&1; do i=$((i+1))\n"
+                "%s run --session %s -- sh -c 'n=0; while [ $n -lt 400 ]; do n=$((n+1)); echo '$i' >f$n; done'\n"
+                "%s session commit %s >out 2>&1 & p=$!; until ls -d .nsrun-commit-[!0]* >/dev/null 2>&1 || ! [ -e /proc/$p/exe ]; do :; done\n"
+                "kill -9 $p; wait $p; done; rm -f f* out";
+        const struct site *s = *state;
+        _cleanup_free_ char *id = start_over(s, s->project),
+                            *text = text_of(script, program(), id, program(), id);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_outside(s, &o, text);
+        SESSION(s, &o, "stop", id);
+        expect_status(&o, 0);
+        collect_orphans();
+        run_outside(s, &o, "ls -A");
+        expect_out(&o, ".nsrun-commit-0123456789abcdef\n");
+}
+
 static void outside(const struct site *s, const char *script) {
         _cleanup_outcome_ struct outcome o = {0};
 
