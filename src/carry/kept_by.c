@@ -95,7 +95,7 @@ int kept_by_put(struct kept_by *kept_by, const struct kept *what, int parent, co
         if (dot && streq(dot, KEPT_BY_COPY)) {
                 if (kept_by->last > 0 && is_in_kept(kept_by, what->path, kept_by->last, false, parent, name))
                         return 1;
-                about.reason = (char *)(uintptr_t)"first";
+                about.reason = (char *)(uintptr_t) "first";
         }
         about.command = kept_by->command;
         about.run = kept_by->session;
