@@ -62,7 +62,7 @@ static bool is_built(int root) {
                (st.st_dev != hosts.st_dev || st.st_ino != hosts.st_ino);
 }
 
-static int enter(const struct inside *inside) {
+static int inside_enter(const struct inside *inside) {
         int r = sys_setns(inside->user, CLONE_NEWUSER);
 
         /* EINVAL: it is the caller's. */
@@ -78,7 +78,7 @@ static int wait_for(int pidfd) {
 
 /* The namespace's own root folder: a process's may be another one, to which it has changed.  Who enters a
  * mount namespace stands there, and its descriptors are the caller's. */
-static int open_root(const struct inside *inside) {
+static int inside_open_root(const struct inside *inside) {
         _cleanup_close_ int pidfd = -EBADF, root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
         int r = root < 0 ? root : fd_lift(&root);
 
@@ -87,7 +87,7 @@ static int open_root(const struct inside *inside) {
         if (r == 0) {
                 _cleanup_close_ int fd = -EBADF;
 
-                r = enter(inside);
+                r = inside_enter(inside);
                 if (r >= 0)
                         r = fd = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
                 r = r < 0 ? -r : dup3(fd, root, O_CLOEXEC) < 0 ? errno : 0;
@@ -103,7 +103,7 @@ static bool open_by(pid_t pid, struct inside *ret) {
 
         inside.mount_namespace = open_of_process(pid, "ns/mnt", O_RDONLY);
         if (inside.mount_namespace >= 0 && is_nsruns(inside.mount_namespace, &inside.user))
-                inside.root = open_root(&inside);
+                inside.root = inside_open_root(&inside);
         if (inside.root >= 0 && is_built(inside.root)) {
                 *ret = inside;
                 return true;
@@ -135,7 +135,7 @@ pid_t inside_open(pid_t init, struct inside *ret) {
 
 /* In a process of its own. */
 static int enter_and_mount(const struct inside *inside, int source, int target, uint64_t attributes) {
-        int tree, r = enter(inside);
+        int tree, r = inside_enter(inside);
 
         if (r >= 0 && source < 0) {
                 r = sys_fchdir(target);
