@@ -122,7 +122,7 @@ static int make_version(struct versions *versions, struct version *f, size_t k) 
 }
 
 /* Where git's drafts are made: the run directory, which is made now if there was no need of one. */
-static int need_rundir(struct versions *versions, struct rundir *u) {
+static int versions_need_rundir(struct versions *versions, struct rundir *u) {
         int r = versions->rundir || u->path ? 0 : rundir_make(u, NULL);
 
         if (r >= 0 && !versions->rundir && !(versions->rundir = strdup(u->path)))
@@ -335,7 +335,7 @@ static int look_at_version(struct versions *versions, struct rundir *u, size_t k
                         NULL, found, data);
         g.inside = inside;
         g.n_inside = n;
-        r = need_rundir(versions, u);
+        r = versions_need_rundir(versions, u);
         g.rundir = versions->rundir;
         if (r < 0)
                 return say_of_version(f->path,
@@ -479,7 +479,7 @@ static int judge_host(struct versions *versions, struct rundir *u, struct versio
         f->was_replaced |= st.st_ino != f->host.st_ino || st.st_dev != f->host.st_dev;
         if (!f->was_replaced)
                 return 0;
-        if (need_rundir(versions, u) == -ENOMEM)
+        if (versions_need_rundir(versions, u) == -ENOMEM)
                 return -ENOMEM;
         /* Others write it, or had it open a moment ago. */
         for (unsigned i = 0; i < JUDGE_TRIES && (r == -EAGAIN || r == -EBUSY || r == -ETXTBSY); i++) {
