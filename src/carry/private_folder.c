@@ -4,9 +4,7 @@
 #include "private_folder.h"
 
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
@@ -15,15 +13,13 @@
 #include "base/path.h"
 #include "disk/remove_tree.h"
 #include "kept/kept_copy.h"
-#include "killed.h"
-#include "protect/protect_names.h"
 
 #define UPPER "upper"
 #define LOOK  "look"
 #define WORK  "work" /* is there, where the layer is an overlay's (boundary/mount_overlay.c) */
 /* Is there, where the upper folder began with the entry of that inode and change time, or was kept as it. */
 #define SEEDED "seeded-%ju-%jd.%ld"
-#define REASON "folder" /* but of what the host hasn't: KEPT_PROTECTED */
+#define REASON "folder"
 
 static int open_below(int folder, const char *name) {
         return openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -114,20 +110,10 @@ static int open_layer_of(const struct private_folder *f, bool makes) {
         return open_below(f->rundir, name);
 }
 
-static const char *reason_of(const struct private_folder *f) {
-        _cleanup_close_ int parent = beneath_open_parent(f->path);
-        const char *name = path_basename(f->path);
-
-        return parent < 0 || faccessat(parent, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 ||
-                               protect_is_placeholder(parent, name, NULL)
-                       ? KEPT_PROTECTED
-                       : REASON;
-}
-
 /* kept_find(), of a folder that was copied: a file that was kept when the host had none of that name is no
  * part of it. */
 static int find_kept_folder(const struct private_folder *f, struct kept *ret) {
-        int kept = kept_find(f->kept_by->project, f->path, reason_of(f), ret);
+        int kept = kept_find(f->kept_by->project, f->path, REASON, ret);
         struct stat st;
 
         if (kept >= 0 && (ret->is_moved || fstatat(kept, KEPT_ENTRY, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
@@ -171,20 +157,6 @@ static int make_whiteout(int upper, int host, const char *path) {
                 to = open_below(parent, name);
         }
         return to < 0 || mknodat(to, path, S_IFCHR, makedev(0, 0)) == 0 || errno == EEXIST ? 0 : -errno;
-}
-
-void private_folder_place(const struct private_folder *f, const char *rundir) {
-        struct kept k = {0};
-        _cleanup_close_ int kept = find_kept_folder(f, &k),
-                            parent = kept < 0 ? kept : beneath_open_parent(f->path);
-        struct stat st;
-
-        if (parent >= 0 && fstatat(kept, KEPT_ENTRY, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            killed_make_placeholder(rundir, f->rundir, LOOK, st.st_mode & 0777) >= 0)
-                (void)syscall(SYS_renameat2, f->rundir, LOOK, parent, path_basename(f->path),
-                              RENAME_NOREPLACE);
-        (void)unlinkat(f->rundir, LOOK, AT_REMOVEDIR);
-        kept_clear(&k);
 }
 
 int private_folder_begin(const struct private_folder *f, bool *ret_is_old) {
@@ -245,7 +217,7 @@ static int keep_upper(const struct private_folder *f, int layer, const char *nam
                 return is_seeded ? kept_drop(f->kept_by->project, number) : 0;
         r = kept_by_put(f->kept_by,
                         &(struct kept){.path = (char *)(uintptr_t)f->path,
-                                       .reason = (char *)(uintptr_t)reason_of(f),
+                                       .reason = (char *)(uintptr_t)REASON,
                                        .removed = removed,
                                        .adds = !is_seeded},
                         layer, name);

@@ -13,9 +13,6 @@ struct private_folder {
         bool began_empty; /* nothing was kept when the run began */
 };
 
-/* Where the host has none, and what commands made of it is kept aside: puts a placeholder of that run
- * directory's there, for the overlay to be mounted on.  Where it can't the command finds nothing. */
-void private_folder_place(const struct private_folder *f, const char *rundir);
 /* Fills the upper folder with what is kept, if that was copied as a folder; *ret_is_old: that was too old.
  * -errno. */
 int private_folder_begin(const struct private_folder *f, bool *ret_is_old);

@@ -40,7 +40,6 @@ struct version {
         bool was_replaced;
         char *taken, *words; /* git_config_take()'s, and what is to be said of that */
         bool is_folder;      /* private_folder.h's */
-        bool is_placed;      /* the host had none */
 };
 
 void versions_clear(struct versions *versions) {
@@ -72,8 +71,9 @@ static int version_write(int folder, const char *name, const char *bytes, size_t
 }
 
 int version_read_host(const char *path, char **ret, size_t *ret_n) {
-        _cleanup_close_ int fd = beneath_open_canonical(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -EBADF;
 
+        fd = root < 0 ? -errno : beneath_open(root, path + 1, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
         return fd < 0 ? fd : read_bytes_fd(fd, SIZE_MOST, ret, ret_n);
 }
 
@@ -218,9 +218,11 @@ void versions_receive(struct versions *versions, const struct launch *l) {
 
 /* The private folder: a new one, or that of the session's. */
 static int open_versions(struct versions *versions, const struct nsrun_plan *plan) {
+        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         int r;
 
-        r = versions->place = beneath_open_canonical(versions->rundir, O_RDONLY | O_DIRECTORY);
+        r = versions->place =
+                root < 0 ? -errno : beneath_open(root, versions->rundir + 1, O_RDONLY | O_DIRECTORY, 0);
         if (r >= 0 && !plan->join)
                 r = sys_mkdirat(versions->place, PLAN_PRIVATE_FOLDER, 0700);
         if (r >= 0)
@@ -231,10 +233,6 @@ static int open_versions(struct versions *versions, const struct nsrun_plan *pla
                 struct version *f = &versions->files[k];
                 const struct private_folder folder = {f->path, versions->place, k, versions->kept_by, false};
 
-                f->is_placed =
-                        versions->has_kept && faccessat(AT_FDCWD, f->path, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
-                if (f->is_placed)
-                        private_folder_place(&folder, versions->rundir);
                 f->held = open(f->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
                 f->is_folder = f->held >= 0 && fstat(f->held, &f->host) == 0 && S_ISDIR(f->host.st_mode);
                 if (!plan->join)
@@ -294,8 +292,6 @@ void versions_write_down(const struct versions *versions, const struct killed *k
                 (void)snprintf(layer, sizeof(layer), PLAN_PRIVATE_LAYER "%zu", k);
                 if (versions->files[k].is_folder)
                         killed_add(killed, layer, versions->files[k].path);
-                if (versions->files[k].is_placed)
-                        killed_add(killed, KILLED_PLACEHOLDER, versions->files[k].path);
         }
 }
 
@@ -405,7 +401,7 @@ static int say_more(char **to, const char *separator, char *more) {
 }
 
 static int judge_once(const struct versions *versions, struct version *f) {
-        _cleanup_close_ int fd = beneath_open_canonical(f->path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -EBADF;
         _cleanup_free_ char *now = NULL;
         struct git_config_carry g = {.rundir = versions->rundir,
                                      .path = f->path,
@@ -416,6 +412,7 @@ static int judge_once(const struct versions *versions, struct version *f) {
         struct stat st;
         int r;
 
+        fd = root < 0 ? -errno : beneath_open(root, f->path + 1, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
         if (fd < 0 || fstat(fd, &st) < 0)
                 return fd == -ENOENT ? 0 : fd < 0 ? fd : -errno;
         /* Without a name it has been replaced since it was opened. */
@@ -448,11 +445,15 @@ static int judge_once(const struct versions *versions, struct version *f) {
 /* The sandbox is gone, and so is the host's file: in the moment in which a new one lay open the command may
  * have removed it.  What it was at the start is the user's. */
 static int restore_host(struct version *f) {
-        _cleanup_close_ int parent = beneath_open_parent(f->path), fd = -EBADF;
+        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), parent = -EBADF, fd = -EBADF;
+        _cleanup_free_ char *folder = path_parent(f->path);
         int r;
 
+        if (!folder)
+                return -ENOMEM;
+        parent = root < 0 ? -errno : beneath_open(root, folder + 1, O_RDONLY | O_DIRECTORY, 0);
         if (parent < 0)
-                return parent == -ENOMEM ? parent : 0;
+                return 0;
         fd = openat(parent, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
         r = fd < 0 ? -errno : write_full(fd, f->base, f->n_base);
         if (r >= 0 &&
@@ -539,9 +540,8 @@ int versions_end_folders(struct versions *versions, struct rundir *u,
                 if (!versions->files[k].is_folder)
                         continue;
                 r = private_folder_end(&folder);
-                if (r == -ENOMEM || (versions->files[k].is_placed &&
-                                     killed_remove_placeholder(versions->rundir, folder.path) < 0))
-                        return -ENOMEM;
+                if (r == -ENOMEM)
+                        return r;
                 if (r != 0)
                         r = say_of_version(folder.path,
                                            r > 0 ? "what the command changed in this folder is kept aside"

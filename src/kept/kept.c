@@ -424,9 +424,11 @@ int kept_put(const char *project, const struct kept *about, int parent, const ch
 
 /* The folder in which a path is; `makes`: and those on the way that are missing, for the user alone. */
 static int open_on_host(const char *path, bool makes) {
-        _cleanup_close_ int above = -EBADF;
+        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), above = -EBADF;
         _cleanup_free_ char *parent = path_parent(path);
-        int r = parent ? beneath_open_canonical(parent, O_RDONLY | O_DIRECTORY) : -ENOMEM;
+        int r = !parent    ? -ENOMEM
+                : root < 0 ? -errno
+                           : beneath_open(root, parent + 1, O_RDONLY | O_DIRECTORY, 0);
 
         if (r != -ENOENT || !makes)
                 return r;

@@ -142,9 +142,6 @@ static void add_bind_mount(struct oci_writer *w, const struct plan_op *op) {
                 leave_unsaid(w, "--protect=strict: names that don't exist can be made");
         if (op->makes_on_host)
                 leave_unsaid(w, "folders of the instance that are missing must be made before");
-        /* What is kept aside of a folder that the host hasn't. */
-        if (op->text && access(op->source, F_OK) < 0)
-                return;
         if (op->is_in_rundir && streq(op->target, PLAN_PRIVATE)) {
                 leave_unsaid(w, "git's configuration is read-only");
                 return;

@@ -9,12 +9,10 @@
 #include "base/path.h"
 #include "base/responds.h"
 #include "host/subrepositories.h"
-#include "kept/kept.h"
 #include "protect_find.h"
 #include "protect_git.h"
 #include "protect_home.h"
 #include "protect_names.h"
-#include "protect_rules.h"
 #include "protect_stubs.h"
 
 enum {
@@ -203,41 +201,6 @@ static int protect_open(const struct protecting *all, const struct resolved_rule
         return r;
 }
 
-/* A folder that the host hasn't, of which something is kept aside: the command has its version of it
- * (carry/private_folder.h). */
-static int protect_kept(struct resolved *s, const char *path) {
-        _cleanup_close_ int kept = kept_find(s->project, path, KEPT_PROTECTED, NULL),
-                            parent = beneath_open_parent(path);
-        size_t n = s->files.n_rules;
-        struct stat st;
-
-        if (kept < 0 || parent < 0 || fstatat(kept, KEPT_ENTRY, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-            !S_ISDIR(st.st_mode) ||
-            (fstatat(parent, path_basename(path), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-             !protect_is_placeholder(parent, path_basename(path), NULL)))
-                return 0;
-        if (protect_add_everywhere(s, path, true) < 0)
-                return -ENOMEM;
-        return s->files.n_rules > n ? strv_add(&s->protection.private, path) : 0;
-}
-
-/* The last that is kept of each. */
-static int protect_all_kept(struct resolved *s) {
-        struct kept *list = NULL;
-        size_t n = 0;
-        int r = s->project && s->own[OWN_RUNDIRS] && kept_has(s->project) ? kept_list(s->project, &list, &n)
-                                                                          : 0;
-
-        for (size_t i = 0; i < n && r >= 0; i++)
-                if (streq(list[i].reason, KEPT_PROTECTED) && !list[i].is_moved && !kept_is_old(&list[i]) &&
-                    strv_length(s->protection.private) < PROTECT_PRIVATE_MOST &&
-                    !strv_contains(s->protection.private, list[i].path) &&
-                    protect_name_of(s->protection.names, list[i].path))
-                        r = protect_kept(s, list[i].path);
-        kept_free(list, n);
-        return r == -ENOMEM ? r : 0;
-}
-
 int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
         _cleanup_strv_ char **targets = NULL;
         bool is_strict = s->policy->protects_strictly;
@@ -263,7 +226,5 @@ int protect_add_rules(struct resolved *s, struct nsrun_error *err) {
                         if (protect_is_writable(s, &s->files.rules[i]))
                                 r = protect_open(&all, &s->files.rules[i], protect_targets);
         }
-        if (r >= 0 && !is_strict && protect_all_kept(s) < 0)
-                return error_oom(err);
         return r >= 0 && is_strict ? strict_finish(s, err) : r;
 }

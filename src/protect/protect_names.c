@@ -194,7 +194,7 @@ bool protect_is_placeholder(int root, const char *name, char *owner) {
         ssize_t n;
 
         if (fstatat(root, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-            (st.st_mode & (S_IFMT | PROTECT_PLACEHOLDER_MODE)) != (S_IFDIR | PROTECT_PLACEHOLDER_MODE))
+            st.st_mode != (S_IFDIR | PROTECT_PLACEHOLDER_MODE))
                 return false;
         fd = beneath_open(root, name, O_PATH | O_DIRECTORY, 0);
         n = fd < 0 ? -1 : getxattr(fd_link(fd).path, PROTECT_PLACEHOLDER_OF, text, sizeof(text) - 1);
