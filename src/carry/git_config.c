@@ -23,9 +23,9 @@ enum {
 
 /* A file of our own with these bytes, at a path that git can be told: *ret_path, for the caller to free. */
 static int make_draft(const char *rundir, const char *bytes, size_t n, char **ret_path) {
-        _cleanup_free_ char *path = str_concat(rundir, "/", "draft-XXXXXX");
+        _cleanup_free_ char *path = rundir ? str_concat(rundir, "/", "draft-XXXXXX") : NULL;
         _cleanup_close_ int fd = path ? mkostemp(path, O_CLOEXEC) : -EBADF;
-        int r = !path ? -ENOMEM : fd < 0 ? -errno : write_full(fd, bytes, n);
+        int r = !rundir ? -EROFS : !path ? -ENOMEM : fd < 0 ? -errno : write_full(fd, bytes, n);
 
         if (fd >= 0 && r < 0)
                 (void)unlink(path);

@@ -232,12 +232,21 @@ static int keep_killed_aside(struct keeping_killed *x, const char *what, const c
         return *ret_place ? r : -ENOMEM;
 }
 
+/* A run directory's path, as the attribute has it, which a command may have written. */
+static bool is_owner_alive(const char *owner) {
+        const char *name = path_basename(owner);
+
+        return path_is_absolute(owner) && rundir_is_name(name) &&
+               name - owner >= (ptrdiff_t)strlen("/nsrun/") &&
+               startswith(name - strlen("/nsrun/"), "/nsrun/") && locked_is_alive(owner);
+}
+
 bool killed_end_placeholder(const char *rundir, int parent, const char *name) {
         char owner[PATH_MAX];
 
         if (!protect_is_placeholder(parent, name, owner))
                 return false;
-        if ((rundir && streq(owner, rundir)) || !locked_is_alive(owner))
+        if ((rundir && streq(owner, rundir)) || !is_owner_alive(owner))
                 (void)unlinkat(parent, name, AT_REMOVEDIR);
         return true;
 }

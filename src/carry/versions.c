@@ -211,6 +211,8 @@ void versions_receive(struct versions *versions, const struct launch *l) {
         versions->place = launch_receive_versions(l);
         if (versions->place < 0 || fd_lift(&versions->place) < 0)
                 return;
+        /* It is the command's, which may have closed it. */
+        (void)fchmodat(versions->place, PLAN_PRIVATE_FOLDER, 0700, 0);
         versions->folder = beneath_open(versions->place, PLAN_PRIVATE_FOLDER, O_RDONLY | O_DIRECTORY, 0);
 }
 
@@ -280,7 +282,7 @@ static int read_version(const struct versions *versions, size_t k, char **ret, s
         version_name(&versions->files[k], k, name);
         /* The sandbox was never built. */
         if (versions->folder < 0)
-                return -ENOENT;
+                return versions->place == -EPIPE ? -ENOENT : versions->folder;
         fd = beneath_open(versions->folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
         return fd < 0 ? fd : read_bytes_fd(fd, SIZE_MOST, ret, ret_n);
 }
@@ -334,9 +336,9 @@ static int look_at_version(struct versions *versions, struct rundir *u, size_t k
         r = versions_need_rundir(versions, u);
         g.rundir = versions->rundir;
         if (r < 0)
-                return say_of_version(f->path,
-                                      "no folder for this run can be made, and nothing of it is carried",
-                                      NULL, found, data);
+                return say_of_version(
+                        f->path, "no folder for this run can be made, and nothing of it is carried",
+                        "set XDG_CACHE_HOME to a folder of your own that can be written", found, data);
         r = git_config_carry(&g, &words);
         if (r >= 0 && g.remotes)
                 r = say_of_version(f->path, g.remotes, NULL, found, data);

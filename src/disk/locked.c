@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "base/responds.h"
 #include "base/sys.h"
 #include "remove_tree.h"
 
@@ -119,9 +120,10 @@ bool locked_is_held(int base_fd, const char *name, time_t grace) {
 }
 
 bool locked_is_alive(const char *path) {
-        _cleanup_close_ int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+        _cleanup_close_ int dir_fd = responds_open(AT_FDCWD, path,
+                                                   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0),
                             lock_fd = -EBADF;
-        int r = dir_fd < 0 ? -errno : lock_dead(dir_fd, &lock_fd);
+        int r = dir_fd < 0 ? dir_fd : lock_dead(dir_fd, &lock_fd);
 
         return r == -EAGAIN || r == -EACCES;
 }

@@ -397,8 +397,13 @@ static int fill_draft(int fd, int draft, const struct kept *about, int parent, c
         if (r >= 0)
                 r = write_about(draft, about, about->removed, false);
         if (r == -EFBIG && !about->is_whole && remove_tree(draft, KEPT_ENTRY) >= 0 &&
-            write_about(draft, about, NULL, true) >= 0 && renameat(parent, name, draft, KEPT_ENTRY) >= 0)
-                r = 0;
+            write_about(draft, about, NULL, true) >= 0) {
+                /* It may be in memory. */
+                if (renameat(parent, name, draft, KEPT_ENTRY) >= 0)
+                        r = 0;
+                else if (errno == EXDEV)
+                        r = kept_copy_large(parent, name, draft, KEPT_ENTRY, 0777);
+        }
         return r;
 }
 

@@ -184,6 +184,15 @@ int kept_copy_small(int from, const char *name, int to, const char *as, mode_t m
         return copy_entry(&c, from, name, to, as);
 }
 
+#define LARGE_FILES (1U << 16)
+#define LARGE_BYTES (1U << 30)
+
+int kept_copy_large(int from, const char *name, int to, const char *as, mode_t mode) {
+        struct copying c = {.files = LARGE_FILES, .bytes = LARGE_BYTES, .depth = KEPT_DEPTH, .mode = mode};
+
+        return copy_entry(&c, from, name, to, as);
+}
+
 int kept_copy_whole(int from, const char *name, int to, const char *as, mode_t mode) {
         struct copying c = {.files = KEPT_FILES,
                             .bytes = KEPT_BYTES,

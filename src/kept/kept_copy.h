@@ -14,6 +14,8 @@
 int kept_copy(int from, const char *name, int to, const char *as, mode_t mode);
 /* The same of all that is there.  -EINVAL: it has what is no file, folder or symlink, or a hard link. */
 int kept_copy_whole(int from, const char *name, int to, const char *as, mode_t mode);
+/* Of much more, where a rename(2) can't do. */
+int kept_copy_large(int from, const char *name, int to, const char *as, mode_t mode);
 /* That of a few small files, which takes no time. */
 int kept_copy_small(int from, const char *name, int to, const char *as, mode_t mode);
 

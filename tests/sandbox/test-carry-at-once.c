@@ -134,6 +134,24 @@ TEST_WITH(versions_are_in_memory_where_there_is_no_run_directory, repository_set
         }
 }
 
+/* In memory there is nothing to be renamed to the store; and the folder of versions is the command's to
+ * close. */
+TEST_WITH(much_of_what_is_in_memory_is_kept_too, repository_setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        on_host(s, "mkdir .claude; echo u >.claude/u", &o);
+        RUN(s, &o, "--", "sh", "-c",
+            "git config branch.x.description y; chmod 0 /.nsrun; head -c 20000000 /dev/zero >.claude/x");
+        expect_status(&o, 0);
+        expect_in(o.err, "what the command changed in this folder is kept aside: ");
+        on_host(s,
+                "git config branch.x.description; stat -c %s \"$XDG_STATE_HOME\"/nsrun/kept/*/1/entry/x; ls .claude",
+                &o);
+        expect_out(&o, "y\n20000000\nu\n");
+}
+
 /* Before there is a sandbox there are no versions to speak of, and one that is full takes nothing from the
  * host's. */
 TEST_WITH(what_is_not_built_or_has_no_room_changes_nothing, repository_setup, site_teardown) {

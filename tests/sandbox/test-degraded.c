@@ -339,15 +339,16 @@ TEST(a_cache_that_is_degraded_is_listed_and_strict_refuses_it) {
 /* The command has its version of git's configuration all the same, but not what --strict promises. */
 TEST(without_a_run_directory_nothing_is_carried) {
         const struct site *s = *state;
-        _cleanup_free_ char *config = path_of(s->project, ".git/config"),
-                            *start = text_of(
-                                    "nsrun: --strict: what is protected can't be the command's own: %s; the "
-                                    "cache folder can't be made: ",
-                                    config),
-                            *end = text_of(
-                                    "0\nname = inside\nnsrun: note: no folder for this run can be made, and "
-                                    "nothing of it is carried: %s\nbare=false\n",
-                                    config);
+        _cleanup_free_ char *
+                config = path_of(s->project, ".git/config"),
+               *start = text_of("nsrun: --strict: what is protected can't be the command's own: %s; the "
+                                "cache folder can't be made: ",
+                                config),
+               *end = text_of(
+                       "0\nname = inside\nnsrun: note: no folder for this run can be made, and "
+                       "nothing of it is carried: %s; set XDG_CACHE_HOME to a folder of your own that can be "
+                       "written\nbare=false\n",
+                       config);
         struct host host = {.text = ""};
         _cleanup_outcome_ struct outcome o = {0};
 

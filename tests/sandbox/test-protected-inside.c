@@ -339,6 +339,23 @@ TEST(an_empty_folder_of_that_mode_is_the_users) {
         expect_out(&o, ".:\n.claude\n.vscode\n\n.claude:\n\n.vscode:\n1700\n");
 }
 
+/* Whose it is a command may claim, too: of that nothing is opened but a run directory, nor left. */
+TEST(a_forged_owner_keeps_no_empty_folder) {
+        static const char *const owners[] = {"/", "/proc/1/root", "/nowhere/nsrun/workspace-abcdef", "."};
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(owners); i++) {
+                _cleanup_outcome_ struct outcome o = {0};
+
+                RUN(s, &o, "--", "python3", "-c",
+                    "import os, sys; os.mkdir('.claude'); os.setxattr('.claude', 'user.nsrun.placeholder', sys.argv[1].encode()); os.chmod('.claude', 0o1700)",
+                    owners[i]);
+                expect_status(&o, 0);
+                on_host(s, "ls -A", &o);
+                expect_out(&o, "");
+        }
+}
+
 /* The next run finds nothing there, and removes the empty folder. */
 TEST(a_kill_leaves_no_empty_folder_for_long) {
         static const char script[] =
