@@ -56,7 +56,7 @@ const struct degraded degraded[N_DEGRADED] = {
                "No run directory can be made, or it can't carry an overlay's layers.",
                "what is protected can't be the command's own", "it is read-only",
                "point XDG_CACHE_HOME at a folder of your own",
-               "without_a_run_directory_the_configuration_is_read_only"),
+               "without_a_run_directory_nothing_is_carried"),
         LESSER(DEGRADED_PIDS, "pids-by-rlimit",
                "--limit pids is asked for, and no cgroup can be made for it.",
                "no cgroup can be made to bound the number of processes", "RLIMIT_NPROC bounds it",
