@@ -363,7 +363,8 @@ static int init_tell_started(struct reaper *p) {
                 .kind = LAUNCH_STARTED, .status = p->command, .namespaces = p->init.namespaces};
         int r = p->init.wants_started ? report_send(p->init.report_fd, &report) : 0;
 
-        if (r < 0)
+        /* It may have been interrupted since the command began. */
+        if (r < 0 && !p->init.outlives_supervisor)
                 return error_set(&p->error, NSRUN_STAGE_SUPERVISE, r, NULL, "the supervisor is gone", NULL);
         return 0;
 }
