@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 
+#include "path.h"
 #include "sys.h"
 
 /* The next component of *path into name, *path past it.  Length, 0 at the end,
@@ -99,6 +100,18 @@ int beneath_cross(int root, const char *path, int flags, int (*crosses)(void *da
         if (r >= 0 && (*ret == -EXDEV || *ret == -ENOSYS || *ret == -EPERM))
                 *ret = beneath_open(root, path, flags, 0);
         return r < 0 ? r : 0;
+}
+
+int beneath_open_canonical(const char *path, int flags) {
+        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+        return root < 0 ? -errno : beneath_open(root, path + 1, flags, 0);
+}
+
+int beneath_open_parent(const char *path) {
+        _cleanup_free_ char *folder = path_parent(path);
+
+        return folder ? beneath_open_canonical(folder, O_PATH | O_DIRECTORY) : -ENOMEM;
 }
 
 int beneath_open(int root, const char *path, int flags, mode_t mode) {

@@ -15,6 +15,10 @@
  * the same promise.  Safe between clone and exec. */
 int beneath_open(int root, const char *path, int flags, mode_t mode);
 
+/* The same of a canonical path; and the folder (O_PATH) that is around one. */
+int beneath_open_canonical(const char *path, int flags);
+int beneath_open_parent(const char *path);
+
 /* beneath_open(), for whom `crosses` is asked before a mount on the way is entered: what it returns below 0
  * is returned.  Else 0, and *ret is the descriptor or -errno.  `crosses` may be NULL. */
 int beneath_cross(int root, const char *path, int flags, int (*crosses)(void *data, const char *path),

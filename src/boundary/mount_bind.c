@@ -240,9 +240,9 @@ int mount_bind(struct mounting *m, const struct plan_op *op) {
                 return mount_with_stubs(m, op);
         if (op->text && mount_has_versions(m) && !op->is_directory)
                 return mount_private_link(m, op);
-        r = op->is_copied                       ? mount_copy(m, op)
-            : op->text && mount_has_versions(m) ? mount_private_folder(m, op)
-                                                : 0;
+        r = op->is_copied                                             ? mount_copy(m, op)
+            : op->text && (mount_has_versions(m) || op->can_be_empty) ? mount_private_folder(m, op)
+                                                                      : 0;
         if (r != 0)
                 return r < 0 ? r : 0;
         if (op->is_in_rundir && !mount_has_versions(m))

@@ -363,14 +363,18 @@ static int bind_layer(struct mounting *m, const struct plan_op *op, int lower,
 
 int mount_private_folder(struct mounting *m, const struct plan_op *op) {
         _cleanup_place_ struct mount_place at = PLACE_NONE;
-        _cleanup_close_ int lower = -EBADF;
-        int r = mount_point(m, op, &at);
+        _cleanup_close_ int lower = -EBADF, layer = -EBADF;
+        int r = !op->can_be_empty ? 0 : mount_has_versions(m) ? mount_open_versions(m, op) : -ENOENT;
 
+        if (op->can_be_empty && r >= 0)
+                r = layer = beneath_open(r, op->text, O_PATH | O_DIRECTORY, 0);
+        if (r >= 0)
+                r = lower = beneath_open(m->old_root, op->source + 1, O_PATH | O_DIRECTORY, 0);
+        if (r < 0)
+                return op->can_be_empty;
+        r = mount_point(m, op, &at);
         if (r < 0)
                 return r;
-        lower = beneath_open(m->old_root, op->source + 1, O_PATH | O_DIRECTORY, 0);
-        if (lower < 0)
-                return 0;
         r = bind_layer(m, op, lower, &at);
         if (r == 0)
                 r = overlay_try(m, op, &at, lower, !mount_is_in_memory(m));

@@ -112,9 +112,9 @@ struct plan_op {
                        of a folder an overlay with this layer, or, with no place for it, source itself,
                        read-only */
         bool was_asked_for; /* PLAN_OVERLAY: the user named it, nsrun didn't choose it */
-        bool can_be_empty;  /* PLAN_OVERLAY that nsrun chose: its mount point is made, and nothing lies on it
-                             */
-        uint64_t base_dev;  /* PLAN_OVERLAY of a session: stat(2)'s of source at the start */
+        bool can_be_empty; /* PLAN_OVERLAY that nsrun chose: its mount point is made, and nothing lies on it;
+                              PLAN_BIND with a layer: nothing is mounted where that isn't there */
+        uint64_t base_dev; /* PLAN_OVERLAY of a session: stat(2)'s of source at the start */
         uint64_t base_ino;
         uint64_t merged_dev; /* and those of the mounted overlay itself */
         uint64_t merged_ino;

@@ -109,10 +109,9 @@ static int replace_apart(const struct replacing *x) {
 }
 
 int in_place_replace(const char *path, const char *from, size_t n, const char *to, size_t m) {
-        _cleanup_free_ char *folder = path_parent(path),
-                            *lock = str_concat(path_basename(path), ".lock", ""),
+        _cleanup_free_ char *lock = str_concat(path_basename(path), ".lock", ""),
                             *padded = malloc((m > n ? m : n) + 1), *read = malloc(n + 1);
-        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -EBADF;
+        _cleanup_close_ int fd = beneath_open_parent(path);
         struct replacing x = {.name = path_basename(path),
                               .lock = lock,
                               .from = from,
@@ -121,9 +120,8 @@ int in_place_replace(const char *path, const char *from, size_t n, const char *t
                               .m = m,
                               .read = read};
 
-        if (!folder || !lock || !padded || !read)
+        if (!lock || !padded || !read)
                 return -ENOMEM;
-        fd = root < 0 ? -errno : beneath_open(root, folder + 1, O_PATH | O_DIRECTORY, 0);
         if (fd < 0)
                 return fd;
         x.folder = fd;

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -172,19 +173,12 @@ struct keeping_killed {
         void *data;
 };
 
-/* A folder, unless a symlink is on the way now. */
-static int open_canonical(const char *path) {
-        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-        return root < 0 ? -errno : beneath_open(root, path + 1, O_PATH | O_DIRECTORY, 0);
-}
-
 /* Back in the project, if it was below that. */
 static int put_killed_back(const struct keeping_killed *x, const char *away, const char *folder,
                            const char *path, char **ret) {
         const char *project = x->kept_by.project;
         const char *top = project[1] && path_is_beneath(folder, project) ? project : folder;
-        _cleanup_close_ int root = open_canonical(top);
+        _cleanup_close_ int root = beneath_open_canonical(top, O_PATH | O_DIRECTORY);
 
         return killed_put_back(x->away, away, root, top, path_below(path, top), ret);
 }
@@ -193,7 +187,7 @@ static int put_killed_back(const struct keeping_killed *x, const char *away, con
 static int keep_killed_aside(struct keeping_killed *x, const char *what, const char *path,
                              char **ret_place) {
         _cleanup_free_ char *folder = path_parent(path);
-        _cleanup_close_ int parent = folder ? open_canonical(folder) : -ENOMEM;
+        _cleanup_close_ int parent = beneath_open_parent(path);
         const char *away = startswith(what, RUNDIR_AWAY "/"), *name = away ? away : what;
         int from = away ? x->away : parent, r = 0;
         bool is_copy = false;
@@ -241,6 +235,23 @@ static bool is_owner_alive(const char *owner) {
                startswith(name - strlen("/nsrun/"), "/nsrun/") && locked_is_alive(owner);
 }
 
+int killed_make_placeholder(const char *rundir, int folder, const char *name, mode_t mode) {
+        _cleanup_close_ int fd = -EBADF;
+        int r;
+
+        if (mkdirat(folder, name, 0700) < 0)
+                return -errno;
+        fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        r = fd < 0 || fchmod(fd, PROTECT_PLACEHOLDER_MODE | mode) < 0 ||
+                            fsetxattr(fd, PROTECT_PLACEHOLDER_OF, rundir, strlen(rundir), 0) < 0
+                    ? -errno
+                    : 0;
+        /* A file system has its own idea of modes, or no attributes. */
+        return r < 0                                        ? (r == -ENOTSUP ? -EXDEV : r)
+               : protect_is_placeholder(folder, name, NULL) ? 0
+                                                            : -EXDEV;
+}
+
 bool killed_end_placeholder(const char *rundir, int parent, const char *name) {
         char owner[PATH_MAX];
 
@@ -251,12 +262,11 @@ bool killed_end_placeholder(const char *rundir, int parent, const char *name) {
         return true;
 }
 
-static int remove_placeholder(const struct rundir *u, const char *path) {
-        _cleanup_free_ char *folder = path_parent(path);
-        _cleanup_close_ int parent = folder ? open_canonical(folder) : -ENOMEM;
+int killed_remove_placeholder(const char *rundir, const char *path) {
+        _cleanup_close_ int parent = beneath_open_parent(path);
 
         if (parent >= 0)
-                (void)killed_end_placeholder(u->path, parent, path_basename(path));
+                (void)killed_end_placeholder(rundir, parent, path_basename(path));
         return parent == -ENOMEM ? parent : 0;
 }
 
@@ -269,7 +279,7 @@ static int keep_killed(struct keeping_killed *x, const char *what, const char *p
         int r;
 
         if (streq(what, KILLED_PLACEHOLDER))
-                return remove_placeholder(x->u, path);
+                return killed_remove_placeholder(x->u->path, path);
         if (number && str_parse_number(number, false, &n) >= 0) {
                 struct private_folder one = folder;
 

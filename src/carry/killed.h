@@ -40,9 +40,13 @@ int killed_put_back(int away_fd, const char *away, int root, const char *path, c
 #define KILLED_PLACEHOLDER "placeholder/"
 /* The run directory, for the caller to free; NULL: there is no folder in it, or no memory. */
 char *killed_rundir(const struct killed *k);
+/* Makes a placeholder of that run directory's.  -EXDEV: the file system can't have one. */
+int killed_make_placeholder(const char *rundir, int folder, const char *name, mode_t mode);
 /* Whether the entry is a placeholder with nothing in it, which is removed if it is that run directory's (may
  * be NULL) or one's without an owner. */
 bool killed_end_placeholder(const char *rundir, int parent, const char *name);
+/* The same of a canonical path, through no symlink.  -ENOMEM. */
+int killed_remove_placeholder(const char *rundir, const char *path);
 void killed_add(const struct killed *k, const char *what, const char *path);
 /* Keeps all of it aside, of a run directory whose owner is dead; or of a session that ends, what its killed
  * commands have left.  -ENOMEM. */

@@ -4,7 +4,9 @@
 #include "private_folder.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
@@ -13,13 +15,15 @@
 #include "base/path.h"
 #include "disk/remove_tree.h"
 #include "kept/kept_copy.h"
+#include "killed.h"
 
 #define UPPER "upper"
 #define LOOK  "look"
 #define WORK  "work" /* is there, where the layer is an overlay's (boundary/mount_overlay.c) */
 /* Is there, where the upper folder began with the entry of that inode and change time, or was kept as it. */
 #define SEEDED "seeded-%ju-%jd.%ld"
-#define REASON "folder"
+#define PLACED "placed" /* is there, where the host had no such folder */
+#define REASON "folder" /* why it is kept aside, but of that */
 
 static int open_below(int folder, const char *name) {
         return openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -110,19 +114,10 @@ static int open_layer_of(const struct private_folder *f, bool makes) {
         return open_below(f->rundir, name);
 }
 
-/* kept_find(), of a folder that was copied: a file that was kept when the host had none of that name is no
- * part of it. */
-static int find_kept_folder(const struct private_folder *f, struct kept *ret) {
-        int kept = kept_find(f->kept_by->project, f->path, REASON, ret);
-        struct stat st;
-
-        if (kept >= 0 && (ret->is_moved || fstatat(kept, KEPT_ENTRY, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-                          !S_ISDIR(st.st_mode))) {
-                (void)close(kept);
-                kept_clear(ret);
-                return -ENOENT;
-        }
-        return kept;
+/* `layer`: -EBADF where there is none yet. */
+static const char *reason_of(int layer) {
+        return layer >= 0 && faccessat(layer, PLACED, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? KEPT_PROTECTED
+                                                                                      : REASON;
 }
 
 /* 1, 0: there is no entry. */
@@ -159,32 +154,72 @@ static int make_whiteout(int upper, int host, const char *path) {
         return to < 0 || mknodat(to, path, S_IFCHR, makedev(0, 0)) == 0 || errno == EEXIST ? 0 : -errno;
 }
 
-int private_folder_begin(const struct private_folder *f, bool *ret_is_old) {
-        struct kept k = {0};
-        _cleanup_close_ int kept = find_kept_folder(f, &k), layer = -EBADF, upper = -EBADF, host = -EBADF;
+/* The upper folder begins as the entry `kept`; `is_placed`: the host had none. */
+static int fill_layer(const struct private_folder *f, int kept, const struct kept *k, bool is_placed) {
+        _cleanup_close_ int layer = open_layer_of(f, true), upper = -EBADF, host = -EBADF;
         char seed[64];
-        int r;
+        int r = layer < 0 || mkdirat(layer, WORK, 0700) < 0 ||
+                                (is_placed && mkdirat(layer, PLACED, 0700) < 0)
+                        ? -errno
+                        : kept_copy(kept, KEPT_ENTRY, layer, UPPER, 0777);
 
-        if (kept < 0)
-                return kept == -ENOMEM ? kept : 0;
-        if (kept_is_old(&k)) {
-                *ret_is_old = true;
-                kept_clear(&k);
-                return 0;
-        }
-        layer = open_layer_of(f, true);
-        r = layer < 0 || mkdirat(layer, WORK, 0700) < 0 ? -errno
-                                                        : kept_copy(kept, KEPT_ENTRY, layer, UPPER, 0777);
         upper = r < 0 ? r : open_below(layer, UPPER);
         host = r < 0 ? r : open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        STRV_FOREACH (path, k.removed)
+        STRV_FOREACH (path, k->removed)
                 if (r >= 0 && upper >= 0 && host >= 0)
                         r = make_whiteout(upper, host, *path);
-        kept_clear(&k);
         /* Laid over one another, entries may be more than one may have. */
         if (r == -EFBIG)
                 return remove_tree(layer, UPPER);
         return r < 0 || !name_seed(kept, seed) ? r : mkdirat(layer, seed, 0700) < 0 ? -errno : 0;
+}
+
+/* The placeholder appears as one. */
+static int put_placeholder(const struct private_folder *f, const char *rundir, mode_t mode) {
+        _cleanup_close_ int parent = beneath_open_parent(f->path);
+        int r = parent < 0 ? parent : killed_make_placeholder(rundir, f->rundir, LOOK, mode);
+
+        if (r >= 0 &&
+            syscall(SYS_renameat2, f->rundir, LOOK, parent, path_basename(f->path), RENAME_NOREPLACE) < 0)
+                r = -errno;
+        (void)unlinkat(f->rundir, LOOK, AT_REMOVEDIR);
+        return r;
+}
+
+int private_folder_place(const struct private_folder *f, const char *rundir, bool *ret_is_old) {
+        struct kept k = {0};
+        _cleanup_close_ int kept = kept_find_folder(f->kept_by->project, f->path, KEPT_PROTECTED, &k);
+        struct stat st;
+        int r = kept;
+
+        if (r >= 0 && kept_is_old(&k)) {
+                *ret_is_old = true;
+                r = -ENOENT;
+        }
+        if (r >= 0 && fstatat(kept, KEPT_ENTRY, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                r = -errno;
+        if (r >= 0)
+                r = put_placeholder(f, rundir, st.st_mode & 0777);
+        if (r >= 0) {
+                r = fill_layer(f, kept, &k, true);
+                if (r < 0)
+                        (void)killed_remove_placeholder(rundir, f->path);
+        }
+        kept_clear(&k);
+        return r;
+}
+
+int private_folder_begin(const struct private_folder *f, bool *ret_is_old) {
+        struct kept k = {0};
+        _cleanup_close_ int kept = kept_find_folder(f->kept_by->project, f->path, REASON, &k);
+        int r;
+
+        if (kept < 0)
+                return kept == -ENOMEM ? kept : 0;
+        *ret_is_old |= kept_is_old(&k);
+        r = kept_is_old(&k) ? 0 : fill_layer(f, kept, &k, false);
+        kept_clear(&k);
+        return r;
 }
 
 static bool is_kept_already(int kept, const struct kept *k, int layer, const char *name,
@@ -198,11 +233,32 @@ static bool is_kept_already(int kept, const struct kept *k, int layer, const cha
                kept_is_within(kept, KEPT_ENTRY, layer, name);
 }
 
+static int put_upper(const struct private_folder *f, const struct kept *about, int kept, int layer,
+                     const char *name) {
+        struct kept all = *about;
+        int r;
+
+        if (streq(about->reason, REASON))
+                return kept_by_put(f->kept_by, about, layer, name);
+        /* Of these there may be several, each of them a folder that a command has made. */
+        if (!about->adds) {
+                all.earlier = &kept;
+                r = kept_by_put(f->kept_by, &all, layer, name);
+                if (r != -EAGAIN)
+                        return r;
+        }
+        all.earlier = NULL;
+        all.adds = false;
+        all.is_whole = true;
+        return kept_by_put(f->kept_by, &all, layer, name);
+}
+
 /* What is in the upper folder in the end, and differs from the host's; `removed`: likewise. */
 static int keep_upper(const struct private_folder *f, int layer, const char *name, int upper,
                       bool is_too_much, char **removed) {
+        const char *project = f->kept_by->project, *reason = reason_of(layer);
         struct kept k = {0};
-        _cleanup_close_ int kept = find_kept_folder(f, &k);
+        _cleanup_close_ int kept = kept_find_folder(project, f->path, reason, &k);
         bool is_same = !is_too_much && is_kept_already(kept, &k, layer, name, removed), is_seeded;
         unsigned number = k.number;
         char seed[64];
@@ -211,21 +267,22 @@ static int keep_upper(const struct private_folder *f, int layer, const char *nam
         /* Else another run has kept it meanwhile, and it stays. */
         is_seeded = name_seed(kept, seed) && faccessat(layer, seed, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
         kept_clear(&k);
-        if (is_same)
+        if (is_same ||
+            (!is_too_much && streq(reason, KEPT_PROTECTED) && kept_by_has(f->kept_by, f->path, layer, name)))
                 return 0;
         if (!is_too_much && !removed && folder_is_empty(upper))
-                return is_seeded ? kept_drop(f->kept_by->project, number) : 0;
-        r = kept_by_put(f->kept_by,
-                        &(struct kept){.path = (char *)(uintptr_t)f->path,
-                                       .reason = (char *)(uintptr_t)REASON,
-                                       .removed = removed,
-                                       .adds = !is_seeded},
-                        layer, name);
+                return is_seeded ? kept_drop(project, number) : 0;
+        r = put_upper(f,
+                      &(struct kept){.path = (char *)(uintptr_t)f->path,
+                                     .reason = (char *)(uintptr_t)reason,
+                                     .removed = removed,
+                                     .adds = !is_seeded},
+                      kept, layer, name);
         /* What is the command's own alone is so in the end, too. */
         if (r < 0 || (kept >= 0 && !is_seeded))
                 return r < 0 ? r : 1;
         close_fdp(&kept);
-        kept = find_kept_folder(f, &k);
+        kept = kept_find_folder(project, f->path, reason, &k);
         if (name_seed(kept, seed) && is_kept_already(kept, &k, layer, name, removed))
                 (void)mkdirat(layer, seed, 0700);
         kept_clear(&k);

@@ -40,6 +40,8 @@ struct version {
         bool was_replaced;
         char *taken, *words; /* git_config_take()'s, and what is to be said of that */
         bool is_folder;      /* private_folder.h's */
+        bool is_placed;      /* the host hadn't that */
+        bool is_elsewhere;   /* and another sandbox has it */
 };
 
 void versions_clear(struct versions *versions) {
@@ -71,9 +73,8 @@ static int version_write(int folder, const char *name, const char *bytes, size_t
 }
 
 int version_read_host(const char *path, char **ret, size_t *ret_n) {
-        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -EBADF;
+        _cleanup_close_ int fd = beneath_open_canonical(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 
-        fd = root < 0 ? -errno : beneath_open(root, path + 1, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
         return fd < 0 ? fd : read_bytes_fd(fd, SIZE_MOST, ret, ret_n);
 }
 
@@ -218,13 +219,28 @@ void versions_receive(struct versions *versions, const struct launch *l) {
 
 /* ------------------------------------------------------------------------------- on disk */
 
+/* Whether the host has no such folder. */
+static bool is_absent(const struct nsrun_plan *plan, const char *path) {
+        for (size_t i = 0; i < plan->n_ops; i++)
+                if (plan->ops[i].kind == PLAN_BIND && plan->ops[i].can_be_empty &&
+                    streq(plan->ops[i].source, path))
+                        return true;
+        return false;
+}
+
+/* Where that can't be done the command finds none. */
+static int place_folder(struct versions *versions, struct version *f, const struct private_folder *folder) {
+        int r = private_folder_place(folder, versions->rundir, &versions->has_old);
+
+        f->is_folder = f->is_placed = r >= 0;
+        f->is_elsewhere = r == -EEXIST;
+        return r == -ENOMEM ? r : 0;
+}
+
 /* The private folder: a new one, or that of the session's. */
 static int open_versions(struct versions *versions, const struct nsrun_plan *plan) {
-        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        int r;
+        int r = versions->place = beneath_open_canonical(versions->rundir, O_RDONLY | O_DIRECTORY);
 
-        r = versions->place =
-                root < 0 ? -errno : beneath_open(root, versions->rundir + 1, O_RDONLY | O_DIRECTORY, 0);
         if (r >= 0 && !plan->join)
                 r = sys_mkdirat(versions->place, PLAN_PRIVATE_FOLDER, 0700);
         if (r >= 0)
@@ -235,6 +251,10 @@ static int open_versions(struct versions *versions, const struct nsrun_plan *pla
                 struct version *f = &versions->files[k];
                 const struct private_folder folder = {f->path, versions->place, k, versions->kept_by, false};
 
+                if (!plan->join && is_absent(plan, f->path)) {
+                        r = place_folder(versions, f, &folder);
+                        continue;
+                }
                 f->held = open(f->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
                 f->is_folder = f->held >= 0 && fstat(f->held, &f->host) == 0 && S_ISDIR(f->host.st_mode);
                 if (!plan->join)
@@ -294,6 +314,8 @@ void versions_write_down(const struct versions *versions, const struct killed *k
                 (void)snprintf(layer, sizeof(layer), PLAN_PRIVATE_LAYER "%zu", k);
                 if (versions->files[k].is_folder)
                         killed_add(killed, layer, versions->files[k].path);
+                if (versions->files[k].is_placed)
+                        killed_add(killed, KILLED_PLACEHOLDER, versions->files[k].path);
         }
 }
 
@@ -403,7 +425,7 @@ static int say_more(char **to, const char *separator, char *more) {
 }
 
 static int judge_once(const struct versions *versions, struct version *f) {
-        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -EBADF;
+        _cleanup_close_ int fd = beneath_open_canonical(f->path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
         _cleanup_free_ char *now = NULL;
         struct git_config_carry g = {.rundir = versions->rundir,
                                      .path = f->path,
@@ -414,7 +436,6 @@ static int judge_once(const struct versions *versions, struct version *f) {
         struct stat st;
         int r;
 
-        fd = root < 0 ? -errno : beneath_open(root, f->path + 1, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
         if (fd < 0 || fstat(fd, &st) < 0)
                 return fd == -ENOENT ? 0 : fd < 0 ? fd : -errno;
         /* Without a name it has been replaced since it was opened. */
@@ -447,15 +468,11 @@ static int judge_once(const struct versions *versions, struct version *f) {
 /* The sandbox is gone, and so is the host's file: in the moment in which a new one lay open the command may
  * have removed it.  What it was at the start is the user's. */
 static int restore_host(struct version *f) {
-        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), parent = -EBADF, fd = -EBADF;
-        _cleanup_free_ char *folder = path_parent(f->path);
+        _cleanup_close_ int parent = beneath_open_parent(f->path), fd = -EBADF;
         int r;
 
-        if (!folder)
-                return -ENOMEM;
-        parent = root < 0 ? -errno : beneath_open(root, folder + 1, O_RDONLY | O_DIRECTORY, 0);
         if (parent < 0)
-                return 0;
+                return parent == -ENOMEM ? parent : 0;
         fd = openat(parent, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
         r = fd < 0 ? -errno : write_full(fd, f->base, f->n_base);
         if (r >= 0 &&
@@ -539,11 +556,18 @@ int versions_end_folders(struct versions *versions, struct rundir *u,
                 const struct private_folder folder = {versions->files[k].path, versions->place, k,
                                                       versions->kept_by, versions->is_in_memory};
 
+                if (versions->files[k].is_elsewhere)
+                        r = say_of_version(
+                                folder.path,
+                                "what is kept aside of this folder wasn't there: the host has got "
+                                "one, or another sandbox had it",
+                                NULL, found, data);
                 if (!versions->files[k].is_folder)
                         continue;
                 r = private_folder_end(&folder);
-                if (r == -ENOMEM)
-                        return r;
+                if (r == -ENOMEM || (versions->files[k].is_placed &&
+                                     killed_remove_placeholder(versions->rundir, folder.path) < 0))
+                        return -ENOMEM;
                 if (r != 0)
                         r = say_of_version(folder.path,
                                            r > 0 ? "what the command changed in this folder is kept aside"

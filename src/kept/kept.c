@@ -167,6 +167,13 @@ struct kept_list {
         unsigned last; /* the greatest number, be it of a damaged one */
 };
 
+/* What a command has emptied, and nothing else, hides nothing that was kept before. */
+static bool is_kept_folder(int fd, const struct kept *k) {
+        _cleanup_close_ int entry = openat(fd, KEPT_ENTRY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+        return entry >= 0 && !k->is_moved && (k->removed || !folder_is_empty(entry));
+}
+
 static int list_kept_entry(void *data, int folder, const struct dirent *entry) {
         struct kept k = {.number = number_of(entry->d_name)};
         _cleanup_close_ int fd = k.number > 0 ? open_or_make(folder, entry->d_name, false) : -EBADF;
@@ -180,6 +187,7 @@ static int list_kept_entry(void *data, int folder, const struct dirent *entry) {
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
         k.number = number;
+        k.is_folder = is_kept_folder(fd, &k);
         if (ARRAY_GROW(list->items, list->n) < 0) {
                 kept_clear(&k);
                 return -ENOMEM;
@@ -220,8 +228,20 @@ int kept_list(const char *project, struct kept **ret, size_t *ret_n) {
         return 0;
 }
 
-/* The last one of this path and reason, or else that of this number, among a project's. */
-static int find_in(int fd, const char *path, const char *reason, unsigned number, struct kept *ret) {
+/* Which of a project's: the last one of a path and reason, or else that of a number. */
+struct kept_wanted {
+        const char *path, *reason;
+        bool is_folder;
+        unsigned number;
+};
+
+static bool is_wanted(const struct kept_wanted *w, const struct kept *k) {
+        return !w->path ? k->number == w->number
+                        : streq(k->path, w->path) && streq(k->reason, w->reason) &&
+                                  (k->is_folder || !w->is_folder);
+}
+
+static int find_in(int fd, const struct kept_wanted *wanted, struct kept *ret) {
         struct kept_list list = {0};
         int r = list_in(fd, &list);
 
@@ -229,8 +249,7 @@ static int find_in(int fd, const char *path, const char *reason, unsigned number
                 return r;
         r = -ENOENT;
         for (size_t i = list.n; i-- > 0 && r < 0;)
-                if (path ? streq(list.items[i].path, path) && streq(list.items[i].reason, reason)
-                         : list.items[i].number == number) {
+                if (is_wanted(wanted, &list.items[i])) {
                         *ret = list.items[i];
                         list.items[i] = (struct kept){0};
                         r = 0;
@@ -239,12 +258,11 @@ static int find_in(int fd, const char *path, const char *reason, unsigned number
         return r;
 }
 
-static int open_found(const char *project, const char *path, const char *reason, unsigned number,
-                      struct kept *ret) {
+static int open_found(const char *project, const struct kept_wanted *wanted, struct kept *ret) {
         _cleanup_close_ int fd = open_project(project, false);
         struct kept k = {0};
         char name[16];
-        int r = fd < 0 ? fd : find_in(fd, path, reason, number, &k);
+        int r = fd < 0 ? fd : find_in(fd, wanted, &k);
 
         if (r < 0)
                 return r;
@@ -258,11 +276,15 @@ static int open_found(const char *project, const char *path, const char *reason,
 }
 
 int kept_find(const char *project, const char *path, const char *reason, struct kept *ret) {
-        return open_found(project, path, reason, 0, ret);
+        return open_found(project, &(struct kept_wanted){.path = path, .reason = reason}, ret);
+}
+
+int kept_find_folder(const char *project, const char *path, const char *reason, struct kept *ret) {
+        return open_found(project, &(struct kept_wanted){path, reason, true, 0}, ret);
 }
 
 int kept_open(const char *project, unsigned number, struct kept *ret) {
-        return open_found(project, NULL, NULL, number, ret);
+        return open_found(project, &(struct kept_wanted){.number = number}, ret);
 }
 
 static int kept_add_project(void *data, nsrun_unused int folder, const struct dirent *entry) {
@@ -316,6 +338,15 @@ static int write_about(int folder, const struct kept *about, char **removed, boo
         return r < 0 || fsync(fd) == 0 ? r : -errno;
 }
 
+static bool is_that(int fd, unsigned number, int folder) {
+        struct stat a, b;
+        char name[16];
+
+        (void)snprintf(name, sizeof(name), "%u", number);
+        return fstatat(fd, name, &a, AT_SYMLINK_NOFOLLOW) >= 0 && folder >= 0 && fstat(folder, &b) >= 0 &&
+               a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
 /* Whether the draft takes an earlier one's place: what may be the user's own stays, if it is another. */
 static bool is_replaced(int fd, int draft, const struct kept *about, const struct kept *earlier) {
         _cleanup_close_ int old = -EBADF;
@@ -324,6 +355,8 @@ static bool is_replaced(int fd, int draft, const struct kept *about, const struc
 
         if (!streq(earlier->path, about->path) || !streq(earlier->reason, about->reason))
                 return false;
+        if (about->earlier && *about->earlier >= 0)
+                return is_that(fd, earlier->number, *about->earlier);
         (void)snprintf(name, sizeof(name), "%u", earlier->number);
         old = about->is_whole ? open_or_make(fd, name, false) : -EBADF;
         return !about->is_whole ||
@@ -331,13 +364,6 @@ static bool is_replaced(int fd, int draft, const struct kept *about, const struc
                 fstatat(draft, KEPT_ENTRY, &b, AT_SYMLINK_NOFOLLOW) >= 0 && a.st_mode == b.st_mode &&
                 kept_is_within(old, KEPT_ENTRY, draft, KEPT_ENTRY) &&
                 kept_is_within(draft, KEPT_ENTRY, old, KEPT_ENTRY));
-}
-
-static bool is_that(int fd, const char *name, int folder) {
-        struct stat a, b;
-
-        return fstatat(fd, name, &a, AT_SYMLINK_NOFOLLOW) >= 0 && folder >= 0 && fstat(folder, &b) >= 0 &&
-               a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
 /* Gives the draft its number: that of an earlier one which it replaces, or a new one. */
@@ -351,7 +377,7 @@ static int name_draft(int fd, int draft, const struct kept *about, unsigned *ret
 
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < list.n && is_new; i++) {
+        for (size_t i = list.n; i-- > 0 && is_new;) {
                 is_new = !is_replaced(fd, draft, about, &list.items[i]);
                 number = list.items[i].number;
         }
@@ -361,7 +387,7 @@ static int name_draft(int fd, int draft, const struct kept *about, unsigned *ret
         if (is_new && n >= KEPT_MOST)
                 return -ENOSPC;
         (void)snprintf(name, sizeof(name), "%u", number);
-        if (about->earlier && (is_new ? *about->earlier >= 0 : !is_that(fd, name, *about->earlier)))
+        if (about->earlier && is_new != (*about->earlier < 0))
                 return -EAGAIN;
         if (syscall(SYS_renameat2, fd, DRAFT, fd, name, is_new ? RENAME_NOREPLACE : RENAME_EXCHANGE) < 0)
                 return -errno;
@@ -372,7 +398,10 @@ static int name_draft(int fd, int draft, const struct kept *about, unsigned *ret
 /* The draft begins with a copy of the earlier folder, where the new one is to be laid over it. */
 static int begin_draft(int fd, int draft, const struct kept *about) {
         struct kept old = {0};
-        int r = about->adds ? find_in(fd, about->path, about->reason, 0, &old) : -ENOENT;
+        int r = !about->adds
+                        ? -ENOENT
+                        : find_in(fd, &(struct kept_wanted){.path = about->path, .reason = about->reason},
+                                  &old);
         _cleanup_close_ int earlier = -EBADF;
         char name[16];
 
@@ -429,11 +458,9 @@ int kept_put(const char *project, const struct kept *about, int parent, const ch
 
 /* The folder in which a path is; `makes`: and those on the way that are missing, for the user alone. */
 static int open_on_host(const char *path, bool makes) {
-        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), above = -EBADF;
+        _cleanup_close_ int above = -EBADF;
         _cleanup_free_ char *parent = path_parent(path);
-        int r = !parent    ? -ENOMEM
-                : root < 0 ? -errno
-                           : beneath_open(root, parent + 1, O_RDONLY | O_DIRECTORY, 0);
+        int r = parent ? beneath_open_canonical(parent, O_RDONLY | O_DIRECTORY) : -ENOMEM;
 
         if (r != -ENOENT || !makes)
                 return r;

@@ -29,9 +29,10 @@ struct kept {
         bool adds;      /* kept_put()'s */
         bool is_whole;  /* likewise: it may be the user's own; what a copy would leave out, or is too large,
                            is left where it is, and no other one of the path is replaced */
-        const int *earlier; /* likewise, may be NULL: which one it is to replace, kept_find()'s folder or a
-                               negative number: none */
+        const int *earlier; /* likewise, may be NULL: which one it is to replace, kept_find()'s folder, and
+                               no other; or a negative number: none */
         bool is_moved;      /* more than the bounds: no copy, and nobody's to take over but by hand */
+        bool is_folder;     /* a copied folder with something in it, or of which something is removed */
 };
 
 /* The folder of all projects' entries, canonical, which need not exist.  -ENOENT: the environment names
@@ -63,6 +64,8 @@ void kept_free(struct kept *list, size_t n);
 /* The folder of the last entry of a path and reason, open for reading, in which KEPT_ENTRY is; *ret (may be
  * NULL) for kept_clear().  -ENOENT: none is kept. */
 int kept_find(const char *project, const char *path, const char *reason, struct kept *ret);
+/* The same of those that are is_folder. */
+int kept_find_folder(const char *project, const char *path, const char *reason, struct kept *ret);
 /* The same by its number. */
 int kept_open(const char *project, unsigned number, struct kept *ret);
 void kept_clear(struct kept *k);

@@ -227,6 +227,8 @@ static int collect_private(struct entries *e, const struct resolved *s) {
                                       ? str_format(PLAN_PRIVATE_LAYER "%zu", k)
                                       : str_format(PLAN_PRIVATE "/%zu-%s", k, path_basename(cover->source));
                 cover->size = s->files.overlay_size;
+                cover->can_be_empty =
+                        cover->is_directory && strv_contains(s->protection.kept, cover->source);
                 if (!cover->text)
                         return -ENOMEM;
         }
@@ -338,7 +340,7 @@ static int summarise(struct nsrun_plan *plan) {
         for (size_t i = 0; i < plan->n_ops; i++) {
                 struct plan_op *op = &plan->ops[i];
 
-                op->can_be_empty = op->kind == PLAN_OVERLAY && can_be_empty(plan, op);
+                op->can_be_empty |= op->kind == PLAN_OVERLAY && can_be_empty(plan, op);
                 plan->has_overlays |= op->kind == PLAN_OVERLAY;
                 plan->has_stubs |= op->stubs != NULL;
                 if (op->is_in_rundir && !plan->rundir && !(plan->rundir = path_parent(op->source)))

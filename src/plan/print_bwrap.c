@@ -112,6 +112,9 @@ static void print_bwrap_add_op(struct printing *p, const struct plan_op *op) {
                                 print_bwrap_add_tmpfs(p, op);
                         return;
                 }
+                /* What is kept aside of a folder that the host hasn't. */
+                if (op->can_be_empty)
+                        return;
                 ADD(p,
                     op->is_device      ? "--dev-bind"
                     : op->is_read_only ? "--ro-bind"

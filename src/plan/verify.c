@@ -269,6 +269,7 @@ static bool is_well_made(const struct verifying *v, const struct plan_op *op) {
         case PLAN_BIND:
                 return (!is_left_out || (op->is_device && is_in_proc)) &&
                        (!op->text || has_usual_link(v, op)) &&
+                       (!op->can_be_empty || (op->text && op->is_directory)) &&
                        (!op->stubs || (op_is_writable(op) && op->is_directory)) &&
                        (!op->is_copied || (op->is_read_only && op->makes_target && !op->is_directory));
         case PLAN_OVERLAY:

@@ -176,6 +176,24 @@ bool protect_is_among_open(char *const *no_protect, const char *name) {
         return false;
 }
 
+bool protect_is_folder(const char *name) {
+        static const char *const folders[] = {".git/hooks",    ".husky",          ".agents",
+                                              ".amp",          ".augment",        ".claude",
+                                              ".cline",        ".codex",          ".continue",
+                                              ".cursor",       ".devcontainer",   ".factory",
+                                              ".gemini",       ".github/copilot", ".github/extensions",
+                                              ".github/hooks", ".idea",           ".kiro/agents",
+                                              ".kiro/hooks",   ".kiro/settings",  ".opencode",
+                                              ".pi",           ".qoder",          ".qwen",
+                                              ".vscode",       ".windsurf",       ".zed",
+                                              ".yarn/plugins", ".yarn/releases"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+                if (streq(name, folders[i]))
+                        return true;
+        return false;
+}
+
 const char *protect_name_of(char *const *names, const char *path) {
         STRV_FOREACH (entry, names) {
                 size_t n = (size_t)(strstr(*entry, "//") - *entry);
@@ -194,7 +212,7 @@ bool protect_is_placeholder(int root, const char *name, char *owner) {
         ssize_t n;
 
         if (fstatat(root, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-            st.st_mode != (S_IFDIR | PROTECT_PLACEHOLDER_MODE))
+            (st.st_mode & (S_IFMT | PROTECT_PLACEHOLDER_MODE)) != (S_IFDIR | PROTECT_PLACEHOLDER_MODE))
                 return false;
         fd = beneath_open(root, name, O_PATH | O_DIRECTORY, 0);
         n = fd < 0 ? -1 : getxattr(fd_link(fd).path, PROTECT_PLACEHOLDER_OF, text, sizeof(text) - 1);

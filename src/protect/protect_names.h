@@ -3,6 +3,8 @@
  * (git, editors, shells, package managers, other agents). */
 #pragma once
 
+#include <sys/stat.h>
+
 #include "base/macro.h"
 
 /* nsrun's own list, relative to the top of a writable folder; ends with NULL. */
@@ -16,12 +18,15 @@ bool protect_is_above(const char *path);
 size_t protect_folder_of(const char *path);
 /* Whether one of the globs names `name`, a path below a folder, or a folder that it is in. */
 bool protect_is_among_open(char *const *no_protect, const char *name);
+/* Whether such a name is one of those that programs take for a folder: where that is empty it says nothing.
+ */
+bool protect_is_folder(const char *name);
 /* Whether one of "FOLDER//GLOB" names a path: what it is in FOLDER; else NULL. */
 const char *protect_name_of(char *const *names, const char *path);
-/* The mode of what stands for a protected folder that a command has made and the host isn't to see
+/* What the mode has of what stands for a protected folder that a command has made and the host isn't to see
  * (sweep/placeholder.h), and its attribute, the run directory of whose it is; whether `name`, beneath
  * `root`, is such a one, with nothing in it: not there.  `owner`, PATH_MAX bytes (may be NULL): that
  * attribute. */
-#define PROTECT_PLACEHOLDER_MODE 01700
+#define PROTECT_PLACEHOLDER_MODE S_ISVTX
 #define PROTECT_PLACEHOLDER_OF   "user.nsrun.placeholder"
 bool protect_is_placeholder(int root, const char *name, char *owner);

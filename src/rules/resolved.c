@@ -94,6 +94,7 @@ void resolved_clear(struct resolved *s) {
         strv_free(s->protection.names);
         strv_free(s->protection.present);
         strv_free(s->protection.private);
+        strv_free(s->protection.kept);
         strv_free(s->protection.git_dirs);
         strv_free(s->protection.git_links);
         free(s->git.dir);

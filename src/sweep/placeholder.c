@@ -9,7 +9,6 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/beneath.h"
@@ -51,22 +50,16 @@ static int open_from_inside(const struct killed *k, const struct inside *inside,
 static int make_placeholder(const struct killed *k, const struct inside *inside, int source,
                             const char *away, int parent, const char *path) {
         _cleanup_free_ char *folder = path_parent(path), *owner = killed_rundir(k), *beside = NULL;
-        _cleanup_close_ int fd = -EBADF, target = -EBADF;
+        _cleanup_close_ int target = -EBADF;
         struct stat st;
         int r;
 
         beside = folder ? str_concat(folder, "/.aside-", away) : NULL;
         if (!beside || !owner)
                 return -ENOMEM;
-        if (mkdirat(k->away, away, 0700) < 0)
-                return -errno;
-        fd = openat(k->away, away, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0 || fchmod(fd, PROTECT_PLACEHOLDER_MODE) < 0 || fstat(fd, &st) < 0)
-                return -errno;
-        /* A file system has its own idea of modes, or no attributes. */
-        if (fsetxattr(fd, PROTECT_PLACEHOLDER_OF, owner, strlen(owner), 0) < 0 ||
-            !protect_is_placeholder(k->away, away, NULL))
-                return -EXDEV;
+        r = killed_make_placeholder(owner, k->away, away, 0700);
+        if (r < 0 || fstatat(k->away, away, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return r < 0 ? r : -errno;
         killed_add(k, KILLED_PLACEHOLDER, beside);
         killed_add(k, KILLED_PLACEHOLDER, path);
         target = open_from_inside(k, inside, away, parent, beside, &st);

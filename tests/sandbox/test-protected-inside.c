@@ -158,6 +158,90 @@ TEST_WITH(hooks_that_are_made_run_inside, repository_setup, site_teardown) {
         on_host(s, "git log --format=%s; git config core.hooksPath; ls -A", &o);
         expect_in(o.out, "g\nf\n");
         expect_not_in(o.out, "husky");
+        /* And in the next run. */
+        RUN(s, &o, "--", "sh", "-c", "cat .husky/pre-commit; >h; git add h && git commit -qm h 2>&1");
+        expect_out(&o, "echo again >&2\nagain\n");
+        on_host(s, "ls -A", &o);
+        expect_out(&o, ".git\nf\ng\nh\n");
+}
+
+/* What is kept aside of a folder that the host hasn't is there again inside, by each way to run a command;
+ * what becomes of it takes its place, and the host has nothing but an empty folder meanwhile. */
+TEST(a_kept_folder_is_there_again) {
+        static const char
+                first[] = SHOWN "mkdir .vscode; echo a >.vscode/a; shown .vscode; mkdir .vscode/d",
+                script[] = "find .vscode | sort; echo b >.vscode/b; rmdir .vscode/d; >ready; "
+                           "until [ -e go ]; do :; done",
+                beside[] = "(until [ -e ready ]; do :; done; find .vscode >seen; >go) >/dev/null 2>&1 &",
+                look[] = "cat seen; ls -A; cd \"$XDG_STATE_HOME\"/nsrun/kept/*; ls; find 1/entry | sort";
+        const struct site *s = *state;
+        _cleanup_free_ char *plans = NULL,
+                            *note = text_of(
+                                    "what the command changed in this folder is kept aside: %s/.vscode\n",
+                                    s->project);
+        _cleanup_outcome_ struct outcome o = {0}, seen = {0};
+
+        for (unsigned way = 0; way < 3; way++) {
+                _cleanup_free_ char *id = NULL;
+
+                on_host(s, "rm -rf * .[a-z]* \"$XDG_STATE_HOME\"/nsrun/kept", &seen);
+                RUN(s, &o, "--", "sh", "-c", first);
+                expect_in(o.err, "1 kept aside");
+                on_host(s, beside, &seen);
+                if (way == 0)
+                        RUN(s, &o, "--", "sh", "-c", script);
+                if (way == 1)
+                        BASH(s, &o, "--", script);
+                if (way == 2) {
+                        id = START_PLAIN(s);
+                        JOIN_SCRIPT(s, id, &o, script);
+                        JOIN_SCRIPT(s, id, &seen, "ls .vscode");
+                        expect_out(&seen, "a\nb\n");
+                        SESSION(s, &seen, "stop", id);
+                        expect_in(seen.err, note);
+                }
+                expect_status(&o, 0);
+                expect_in(o.out, ".vscode\n.vscode/a\n.vscode/d\n");
+                if (way < 2)
+                        expect_in(way == 0 ? o.err : o.out, note);
+                collect_orphans();
+                on_host(s, look, &seen);
+                expect_out(&seen, ".vscode\ngo\nready\nseen\n1\n1/entry\n1/entry/a\n1/entry/b\n");
+                RUN(s, &o, "--", "sh", "-c", "ls .vscode");
+                expect_out(&o, "a\nb\n");
+                assert_string_equal(o.err, "");
+                RUN(s, &o, "--no-protect", ".vscode", "--", "sh", "-c", "ls -d .vscode || mkdir .vscode");
+                assert_string_equal(o.out, "");
+                expect_in(o.err, "'.vscode': No such file or directory");
+                on_host(s, "rmdir .vscode", &seen);
+        }
+        plans = text_of(
+                "for f in bwrap oci; do %s plan --format=$f -- true | grep -c .vscode; done; %s plan -- true | grep -o .vscode",
+                program(), program());
+        run_outside(s, &seen, plans);
+        expect_out(&seen, "0\n0\n.vscode\n");
+        RUN(s, &o, "--", "sh", "-c", "rm .vscode/*");
+        on_host(s, "ls -A \"$XDG_STATE_HOME\"/nsrun/kept/*", &seen);
+        expect_out(&seen, "");
+}
+
+/* A killed run leaves an empty folder, and what it has made of the kept one. */
+TEST(a_kept_folder_outlives_a_kill) {
+        static const char script[] =
+                "git init -q; %s run -- sh -c '" SHOWN
+                "mkdir .vscode; echo a >.vscode/a; shown .vscode' 2>/dev/null\n"
+                "%s run -- sh -c 'echo b >.vscode/b; echo c >.envrc; while [ -e .envrc ]; do :; done; >ready; exec sleep 1000' & p=$!\n"
+                "until [ -e ready ]; do :; done; kill -9 $p; wait $p; ls -A .vscode\n"
+                "until [ -e \"$XDG_STATE_HOME\"/nsrun/kept/*/1/entry/b ]; do %s run -- true 2>/dev/null; done\n"
+                "%s run -- cat .vscode/a .vscode/b; ls -A";
+        const struct site *s = *state;
+        _cleanup_free_ char *text = text_of(script, program(), program(), program(), program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        on_host(s, text, &o);
+        collect_orphans();
+        expect_out(&o, "a\nb\n.git\nready\n");
 }
 
 TEST(why_it_can_not_be_removed_is_told) {
