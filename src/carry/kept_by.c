@@ -91,9 +91,11 @@ int kept_by_put(struct kept_by *kept_by, const struct kept *what, int parent, co
         struct kept about = *what;
         int r;
 
-        if (dot && streq(dot, KEPT_BY_COPY) && kept_by->last > 0 &&
-            is_in_kept(kept_by, what->path, kept_by->last, false, parent, name))
-                return 1;
+        if (dot && streq(dot, KEPT_BY_COPY)) {
+                if (kept_by->last > 0 && is_in_kept(kept_by, what->path, kept_by->last, false, parent, name))
+                        return 1;
+                about.reason = (char *)(uintptr_t)KEPT_FIRST;
+        }
         about.command = kept_by->command;
         about.run = kept_by->session;
         r = kept_put(kept_by->project, &about, parent, name, &kept_by->last);

@@ -11,8 +11,9 @@
 
 #define KEPT_ENTRY     "entry"
 #define KEPT_PROTECTED "protected" /* a reason: programs on the host would obey it */
-#define KEPT_DAYS      30          /* after these it is dropped */
-#define KEPT_FILES     4096        /* bounds of one entry: files, folders and links, */
+#define KEPT_FIRST     "first" /* a reason: it was so before the command went on with it; no command has it */
+#define KEPT_DAYS      30      /* after these it is dropped */
+#define KEPT_FILES     4096    /* bounds of one entry: files, folders and links, */
 #define KEPT_BYTES     (16U << 20) /* what they hold, */
 #define KEPT_DEPTH     32          /* and levels of folders */
 #define KEPT_MOST      256         /* entries of one project, */

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is kept aside of protected folders that the host hasn't, in the runs that come after. */
+#include "bash.h"
+#include "repository.h"
+#include "session.h"
+
+/* Until the folder is one that the host doesn't have. */
+#define SHOWN   "shown() { until grep -q \" $PWD/$1 \" /proc/self/mountinfo; do :; done; }\n"
+#define CHANGED "what the command changed in this folder is kept aside: %s/.vscode\n"
+#define LACKING \
+        "what is kept aside of this folder wasn't there: the host has got one, or another sandbox had it: %s/.vscode\n"
+
+static void keep_a_folder(const struct site *s) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--", "sh", "-c", SHOWN "mkdir .vscode; echo a >.vscode/a; shown .vscode");
+        expect_status(&o, 0);
+        expect_in(o.err, "1 kept aside");
+}
+
+/* What is kept aside of a folder that the host hasn't is there again inside, by each way to run a command;
+ * what becomes of it takes its place, and the host has nothing but an empty folder meanwhile. */
+TEST(a_kept_folder_is_there_again) {
+        static const char
+                first[] = SHOWN "mkdir .vscode; echo a >.vscode/a; shown .vscode; mkdir .vscode/d",
+                script[] = "find .vscode | sort; echo b >.vscode/b; rmdir .vscode/d; >ready; "
+                           "until [ -e go ]; do :; done",
+                beside[] = "(until [ -e ready ]; do :; done; find .vscode >seen; >go) >/dev/null 2>&1 &",
+                look[] = "cat seen; ls -A; cd \"$XDG_STATE_HOME\"/nsrun/kept/*; ls; find 1/entry | sort";
+        const struct site *s = *state;
+        _cleanup_free_ char *plans = NULL, *note = text_of(CHANGED, s->project);
+        _cleanup_outcome_ struct outcome o = {0}, seen = {0};
+
+        for (unsigned way = 0; way < 3; way++) {
+                _cleanup_free_ char *id = NULL;
+
+                on_host(s, "rm -rf * .[a-z]* \"$XDG_STATE_HOME\"/nsrun/kept", &seen);
+                RUN(s, &o, "--", "sh", "-c", first);
+                expect_in(o.err, "1 kept aside");
+                on_host(s, beside, &seen);
+                if (way == 0)
+                        RUN(s, &o, "--", "sh", "-c", script);
+                if (way == 1)
+                        BASH(s, &o, "--", script);
+                if (way == 2) {
+                        id = START_PLAIN(s);
+                        JOIN_SCRIPT(s, id, &o, script);
+                        JOIN_SCRIPT(s, id, &seen, "ls .vscode");
+                        expect_out(&seen, "a\nb\n");
+                        SESSION(s, &seen, "stop", id);
+                        expect_in(seen.err, note);
+                }
+                expect_status(&o, 0);
+                expect_in(o.out, ".vscode\n.vscode/a\n.vscode/d\n");
+                if (way < 2)
+                        expect_in(way == 0 ? o.err : o.out, note);
+                collect_orphans();
+                on_host(s, look, &seen);
+                expect_out(&seen, ".vscode\ngo\nready\nseen\n1\n1/entry\n1/entry/a\n1/entry/b\n");
+                RUN(s, &o, "--", "sh", "-c", "ls .vscode");
+                expect_out(&o, "a\nb\n");
+                assert_string_equal(o.err, "");
+                RUN(s, &o, "--no-protect", ".vscode", "--", "sh", "-c", "ls -d .vscode || mkdir .vscode");
+                assert_string_equal(o.out, "");
+                expect_in(o.err, "'.vscode': No such file or directory");
+                on_host(s, "rmdir .vscode", &seen);
+        }
+        plans = text_of(
+                "for f in bwrap oci; do %s plan --format=$f -- true | grep -c .vscode; done; %s plan -- true | grep -o .vscode",
+                program(), program());
+        run_outside(s, &seen, plans);
+        expect_out(&seen, "0\n0\n.vscode\n");
+        RUN(s, &o, "--", "sh", "-c", "rm .vscode/*");
+        on_host(s, "ls -A \"$XDG_STATE_HOME\"/nsrun/kept/*", &seen);
+        expect_out(&seen, "");
+}
+
+/* A killed run leaves an empty folder, and what it has made of the kept one. */
+TEST(a_kept_folder_outlives_a_kill) {
+        static const char script[] =
+                "git init -q; %s run -- sh -c '" SHOWN
+                "mkdir .vscode; echo a >.vscode/a; shown .vscode' 2>/dev/null\n"
+                "%s run -- sh -c 'echo b >.vscode/b; echo c >.envrc; while [ -e .envrc ]; do :; done; >ready; exec sleep 1000' & p=$!\n"
+                "until [ -e ready ]; do :; done; kill -9 $p; wait $p; ls -A .vscode\n"
+                "until [ -e \"$XDG_STATE_HOME\"/nsrun/kept/*/1/entry/b ]; do %s run -- true 2>/dev/null; done\n"
+                "%s run -- cat .vscode/a .vscode/b; ls -A";
+        const struct site *s = *state;
+        _cleanup_free_ char *text = text_of(script, program(), program(), program(), program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        on_host(s, text, &o);
+        collect_orphans();
+        expect_out(&o, "a\nb\n.git\nready\n");
+}
+
+/* One sandbox at a time has it; the other is told so, and neither takes anything from the other. */
+TEST(who_comes_second_finds_an_empty_folder_and_is_told) {
+        static const char
+                first[] = "ls .vscode; >ready; until [ -e go ]; do :; done; ls .vscode; >.vscode/b",
+                script[] = "%s run -- sh -c '%s' & p=$!\n"
+                           "until [ -e ready ]; do :; done; %s run -- sh -c 'ls -A .vscode && echo second'\n"
+                           "ls -A .vscode; >go; wait $p; rm go ready; ls -A; %s run -- ls .vscode";
+        const struct site *s = *state;
+        _cleanup_free_ char *text = text_of(script, program(), first, program(), program()),
+                            *changed = text_of(CHANGED, s->project), *lacking = text_of(LACKING, s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        keep_a_folder(s);
+        run_outside(s, &o, text);
+        collect_orphans();
+        expect_out(&o, "a\nsecond\na\na\nb\n");
+        expect_in(o.err, lacking);
+        expect_in(o.err, changed);
+        on_host(s, "ls \"$XDG_STATE_HOME\"/nsrun/kept/*", &o);
+        expect_out(&o, "1\n");
+}
+
+/* Names of files, which an empty folder would break, and of other folders than git's hooks in a git dir. */
+TEST_WITH(a_folder_by_the_name_of_a_file_stays_away, repository_setup, site_teardown) {
+        static const char script[] = SHOWN
+                "for n in .npmrc .git/commondir .git/hooks .vscode; do mkdir $n; >$n/x; shown $n; done";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        on_host(s, "rm -r .git/hooks", &o);
+        RUN(s, &o, "--", "sh", "-c", script);
+        expect_in(o.err, "4 kept aside");
+        RUN(s, &o, "--", "sh", "-c",
+            "ls -d .npmrc .git/commondir .git/hooks/* .vscode/* 2>/dev/null; ls -A");
+        expect_out(&o, ".git/hooks/x\n.vscode/x\n.git\n.vscode\n");
+        assert_string_equal(o.err, "");
+        on_host(s, "ls -d .git/hooks; ls -A", &o);
+        expect_out(&o, ".git\n");
+}
+
+/* What was asked for by name goes before, and the host's own folder. */
+TEST(what_else_is_shown_there_stays_so) {
+        static const char *const hide[] = {".vscode", "/.vs*", "**/.vscode/", "*"};
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        keep_a_folder(s);
+        for (size_t i = 0; i < ARRAY_SIZE(hide); i++) {
+                RUN(s, &o, "--hide", hide[i], "--", "ls", ".vscode");
+                expect_status(&o, 2);
+                expect_in(o.err, "cannot access '.vscode': No such file or directory");
+        }
+        RUN(s, &o, "--hide", ".vscode/a", "--hide", ".vs", "--", "ls", ".vscode");
+        expect_out(&o, "a\n");
+        on_host(s, "mkdir .vscode; >.vscode/own", &o);
+        RUN(s, &o, "--", "ls", ".vscode");
+        expect_out(&o, "own\n");
+        on_host(s, "rm -r .vscode; ls \"$XDG_STATE_HOME\"/nsrun/kept/*", &o);
+        expect_out(&o, "1\n");
+        RUN(s, &o, "--", "ls", ".vscode");
+        expect_out(&o, "a\n");
+        assert_string_equal(o.err, "");
+}
+
+/* What a person does with it meanwhile, and what somebody saves in the empty folder, isn't undone. */
+TEST(what_is_done_on_the_host_meanwhile_stays_done) {
+        static const char command
+                [] = "echo $1 >>.vscode/a; >ready; until [ -e go ]; do :; done",
+         script[] =
+                 "run() { %s run -- sh -c '%s' - $1 & p=$!; until [ -e ready ]; do :; done; }\n"
+                 "run b; %s review --discard 1; >go; wait $p; rm go ready; ls -A\n"
+                 "cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry/a\n"
+                 "run c; echo mine >.vscode/mine; >go; wait $p; rm go ready; ls -A . .vscode; cat .vscode/mine\n"
+                 "cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry/a";
+        const struct site *s = *state;
+        _cleanup_free_ char *text = text_of(script, program(), command, program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        keep_a_folder(s);
+        run_outside(s, &o, text);
+        collect_orphans();
+        expect_in(o.out, "a\nb\n");
+        expect_in(o.out, "a\nb\nc\n");
+}
+
+int main(void) {
+        return run_all_tests();
+}
