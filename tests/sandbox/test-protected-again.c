@@ -137,7 +137,7 @@ TEST_WITH(a_folder_by_the_name_of_a_file_stays_away, repository_setup, site_tear
 
 /* What was asked for by name goes before, and the host's own folder. */
 TEST(what_else_is_shown_there_stays_so) {
-        static const char *const hide[] = {".vscode", "/.vs*", "**/.vscode/", "*"};
+        static const char *const hide[] = {".vscode", "/.vs*", "**/.vscode/", "?vscode"};
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -176,8 +176,7 @@ TEST(what_is_done_on_the_host_meanwhile_stays_done) {
         keep_a_folder(s);
         run_outside(s, &o, text);
         collect_orphans();
-        expect_in(o.out, "a\nb\n");
-        expect_in(o.out, "a\nb\nc\n");
+        expect_out(&o, "X");
 }
 
 int main(void) {
