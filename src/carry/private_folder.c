@@ -20,8 +20,9 @@
 #define UPPER "upper"
 #define LOOK  "look"
 #define WORK  "work" /* is there, where the layer is an overlay's (boundary/mount_overlay.c) */
-/* Is there, where the upper folder began with the entry of that inode and change time, or was kept as it. */
-#define SEEDED "seeded-%ju-%jd.%ld"
+/* A symlink whose text is the number, inode and change time of the entry with which the upper folder began,
+ * or as which it was kept. */
+#define SEED   "seed"
 #define PLACED "placed" /* is there, where the host had no such folder */
 #define REASON "folder" /* why it is kept aside, but of that */
 
@@ -120,15 +121,36 @@ static const char *reason_of(int layer) {
                                                                                       : REASON;
 }
 
-/* 1, 0: there is no entry. */
-static int name_seed(int kept, char to[64]) {
+/* Whether there is an entry. */
+static bool describe_seed(int kept, unsigned number, char to[96]) {
         struct stat st;
 
         if (kept < 0 || fstat(kept, &st) < 0)
-                return 0;
-        (void)snprintf(to, 64, SEEDED, (uintmax_t)st.st_ino, (intmax_t)st.st_ctim.tv_sec,
+                return false;
+        (void)snprintf(to, 96, "%u %ju %jd.%ld", number, (uintmax_t)st.st_ino, (intmax_t)st.st_ctim.tv_sec,
                        st.st_ctim.tv_nsec);
-        return 1;
+        return true;
+}
+
+static int mark_seed(int layer, int kept, unsigned number) {
+        char text[96];
+
+        (void)unlinkat(layer, SEED, 0);
+        return describe_seed(kept, number, text) && symlinkat(text, layer, SEED) < 0 ? -errno : 0;
+}
+
+/* The entry with which the upper folder began, if that is as it was.  -ENOENT. */
+static int find_seed(const struct private_folder *f, int layer, struct kept *ret) {
+        char text[96] = "", now[96];
+        int kept = readlinkat(layer, SEED, text, sizeof(text) - 1) < 0
+                           ? -ENOENT
+                           : kept_open(f->kept_by->project, (unsigned)strtoul(text, NULL, 10), ret);
+
+        if (kept < 0 || (describe_seed(kept, ret->number, now) && streq(now, text)))
+                return kept;
+        (void)close(kept);
+        kept_clear(ret);
+        return -ENOENT;
 }
 
 /* Makes overlayfs take a path for removed. */
@@ -157,7 +179,6 @@ static int make_whiteout(int upper, int host, const char *path) {
 /* The upper folder begins as the entry `kept`; `is_placed`: the host had none. */
 static int fill_layer(const struct private_folder *f, int kept, const struct kept *k, bool is_placed) {
         _cleanup_close_ int layer = open_layer_of(f, true), upper = -EBADF, host = -EBADF;
-        char seed[64];
         int r = layer < 0 || mkdirat(layer, WORK, 0700) < 0 ||
                                 (is_placed && mkdirat(layer, PLACED, 0700) < 0)
                         ? -errno
@@ -171,7 +192,7 @@ static int fill_layer(const struct private_folder *f, int kept, const struct kep
         /* Laid over one another, entries may be more than one may have. */
         if (r == -EFBIG)
                 return remove_tree(layer, UPPER);
-        return r < 0 || !name_seed(kept, seed) ? r : mkdirat(layer, seed, 0700) < 0 ? -errno : 0;
+        return r < 0 ? r : mark_seed(layer, kept, k->number);
 }
 
 /* The placeholder appears as one. */
@@ -258,14 +279,16 @@ static int keep_upper(const struct private_folder *f, int layer, const char *nam
                       bool is_too_much, char **removed) {
         const char *project = f->kept_by->project, *reason = reason_of(layer);
         struct kept k = {0};
-        _cleanup_close_ int kept = kept_find_folder(project, f->path, reason, &k);
-        bool is_same = !is_too_much && is_kept_already(kept, &k, layer, name, removed), is_seeded;
-        unsigned number = k.number;
-        char seed[64];
+        _cleanup_close_ int kept = find_seed(f, layer, &k);
+        /* Else another run has kept it meanwhile, and it stays. */
+        bool is_seeded = kept >= 0, is_same;
+        unsigned number;
         int r;
 
-        /* Else another run has kept it meanwhile, and it stays. */
-        is_seeded = name_seed(kept, seed) && faccessat(layer, seed, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+        if (!is_seeded)
+                kept = kept_find_folder(project, f->path, reason, &k);
+        number = k.number;
+        is_same = !is_too_much && is_kept_already(kept, &k, layer, name, removed);
         kept_clear(&k);
         if (is_same ||
             (!is_too_much && streq(reason, KEPT_PROTECTED) && kept_by_has(f->kept_by, f->path, layer, name)))
@@ -282,9 +305,9 @@ static int keep_upper(const struct private_folder *f, int layer, const char *nam
         if (r < 0 || (kept >= 0 && !is_seeded))
                 return r < 0 ? r : 1;
         close_fdp(&kept);
-        kept = kept_find_folder(project, f->path, reason, &k);
-        if (name_seed(kept, seed) && is_kept_already(kept, &k, layer, name, removed))
-                (void)mkdirat(layer, seed, 0700);
+        kept = kept_open(project, f->kept_by->last, &k);
+        if (is_kept_already(kept, &k, layer, name, removed))
+                (void)mark_seed(layer, kept, k.number);
         kept_clear(&k);
         return 1;
 }
