@@ -3,6 +3,7 @@
  * empty folder would break on the host, are left out. */
 #include "protect_kept.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/beneath.h"
