@@ -24,22 +24,36 @@ struct copying {
 
 static int copy_entry(struct copying *c, int from, const char *name, int to, const char *as);
 
+/* A hole stays one, and counts. */
+static int skip_hole(struct copying *c, int from, int to) {
+        off_t at = lseek(from, 0, SEEK_CUR), data = lseek(from, at, SEEK_DATA);
+
+        if (data < 0)
+                data = lseek(from, errno == ENXIO ? 0 : at, errno == ENXIO ? SEEK_END : SEEK_SET);
+        if (data <= at)
+                return data < 0 ? -errno : 0;
+        if ((uintmax_t)(data - at) > c->bytes)
+                return -EFBIG;
+        c->bytes -= (size_t)(data - at);
+        return lseek(from, data, SEEK_SET) < 0 || lseek(to, data, SEEK_SET) < 0 ? -errno : 0;
+}
+
 static int kept_copy_bytes(struct copying *c, int from, int to) {
         char buffer[16 << 10];
-        size_t n;
+        size_t n = 0;
         int r;
 
-        for (;;) {
-                r = read_full(from, buffer, sizeof(buffer), &n);
-                if (r < 0 || n == 0)
-                        return r;
-                if (n > c->bytes)
-                        return -EFBIG;
-                c->bytes -= n;
-                r = write_full(to, buffer, n);
-                if (r < 0)
-                        return r;
-        }
+        do {
+                r = skip_hole(c, from, to);
+                if (r >= 0)
+                        r = read_full(from, buffer, sizeof(buffer), &n);
+                if (r >= 0 && n > c->bytes)
+                        r = -EFBIG;
+                if (r >= 0)
+                        r = write_full(to, buffer, n);
+                c->bytes -= r < 0 ? 0 : n;
+        } while (r >= 0 && n > 0);
+        return r < 0 || ftruncate(to, lseek(to, 0, SEEK_CUR)) >= 0 ? r : -errno;
 }
 
 /* Opens what may be closed to its owner. */

@@ -151,6 +151,72 @@ static void what_may_be_the_users_is_replaced_by_the_same_alone(void **state) {
         assert_number(5, KEPT_ENTRY "/x/f", "other");
 }
 
+/* Of several of one path that one which was found, and no other. */
+static void one_that_was_found_is_replaced_while_it_is_there(void **state) {
+        struct kept how = {.reason = (char *)(uintptr_t)KEPT_PROTECTED, .is_whole = true}, k = {0};
+        const char *top = *state;
+        int first, none = -ENOENT;
+
+        scratch_file(top, "p/a/f", "first");
+        scratch_file(top, "p/b/f", "last");
+        scratch_folder(top, "p/empty");
+        scratch_file(top, "p/new/f", "new");
+        assert_int_equal(put_as(top, "a", ".vscode", &how), 1);
+        assert_int_equal(put_as(top, "b", ".vscode", &how), 2);
+        assert_int_equal(put_as(top, "empty", ".vscode", &how), 3);
+        first = kept_find_folder("/p", "/p/.vscode", KEPT_PROTECTED, &k);
+        assert_int_equal(k.number, 2);
+        kept_clear(&k);
+        (void)close(first);
+        first = kept_open("/p", 1, NULL);
+        how.is_whole = false;
+        how.earlier = &first;
+        assert_int_equal(put_as(top, "new", ".vscode", &how), 1);
+        assert_number(1, KEPT_ENTRY "/f", "new");
+        assert_number(2, KEPT_ENTRY "/f", "last");
+        assert_int_equal(put_as(top, "a", ".vscode", &how), -EAGAIN);
+        how.earlier = &none;
+        assert_int_equal(put_as(top, "a", ".vscode", &how), -EAGAIN);
+        assert_number(1, KEPT_ENTRY "/f", "new");
+        assert_int_equal(count_kept(), 3);
+        (void)close(first);
+}
+
+/* What isn't on the disk isn't written to it, and counts. */
+static void holes_stay_holes(void **state) {
+        const char *top = *state;
+        _cleanup_close_ int kept = -EBADF;
+        char text[8] = "";
+        struct stat st;
+
+        for (unsigned i = 0; i < 2; i++) {
+                char *path = scratch_path(top, "p/a");
+
+                scratch_file(top, "p/a", "text");
+                assert_int_equal(truncate(path, KEPT_BYTES - 4), 0);
+                if (i == 1) {
+                        kept = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+                        assert_int_equal(write(kept, "end", 4), 4);
+                        close_fdp(&kept);
+                }
+                assert_int_equal(put(top, "a", ".sparse"), 1);
+                kept = kept_find("/p", "/p/.sparse", "test", NULL);
+                assert_int_equal(fstatat(kept, KEPT_ENTRY, &st, AT_SYMLINK_NOFOLLOW), 0);
+                assert_int_equal(st.st_size, KEPT_BYTES - 4 + i * 4);
+                assert_in_range(st.st_blocks, 0, 1024);
+                (void)close(kept);
+                kept = open(path, O_RDONLY | O_CLOEXEC);
+                assert_int_equal(pread(kept, text, 4, 0), 4);
+                assert_string_equal(text, "text");
+                close_fdp(&kept);
+                assert_int_equal(truncate(path, KEPT_BYTES + 1), 0);
+                assert_int_equal(put_as(top, "a", ".whole",
+                                        &(struct kept){.reason = (char *)"test", .is_whole = true}),
+                                 -EFBIG);
+                free(path);
+        }
+}
+
 /* It is moved there whole, or not at all. */
 static void what_is_more_than_the_bounds_is_not_kept_in_part(void **state) {
         const char *top = *state;
@@ -255,6 +321,9 @@ int main(void) {
                                                 remove_state),
                 cmocka_unit_test_setup_teardown(what_may_be_the_users_is_replaced_by_the_same_alone,
                                                 make_state, remove_state),
+                cmocka_unit_test_setup_teardown(one_that_was_found_is_replaced_while_it_is_there, make_state,
+                                                remove_state),
+                cmocka_unit_test_setup_teardown(holes_stay_holes, make_state, remove_state),
                 cmocka_unit_test_setup_teardown(what_is_more_than_the_bounds_is_not_kept_in_part, make_state,
                                                 remove_state),
                 cmocka_unit_test_setup_teardown(names_that_are_too_many_to_be_noted_leave_it_moved,
