@@ -185,7 +185,7 @@ static void one_that_was_found_is_replaced_while_it_is_there(void **state) {
 /* What isn't on the disk isn't written to it, and counts. */
 static void holes_stay_holes(void **state) {
         const char *top = *state;
-        _cleanup_close_ int kept = -EBADF;
+        _cleanup_close_ int kept = -EBADF, entry = -EBADF;
         char text[8] = "";
         struct stat st;
 
@@ -204,10 +204,12 @@ static void holes_stay_holes(void **state) {
                 assert_int_equal(fstatat(kept, KEPT_ENTRY, &st, AT_SYMLINK_NOFOLLOW), 0);
                 assert_int_equal(st.st_size, KEPT_BYTES - 4 + i * 4);
                 assert_in_range(st.st_blocks, 0, 1024);
-                (void)close(kept);
-                kept = open(path, O_RDONLY | O_CLOEXEC);
-                assert_int_equal(pread(kept, text, 4, 0), 4);
+                entry = openat(kept, KEPT_ENTRY, O_RDONLY | O_CLOEXEC);
+                assert_int_equal(pread(entry, text, 4, 0), 4);
                 assert_string_equal(text, "text");
+                assert_int_equal(pread(entry, text, 4, KEPT_BYTES - 4), i * 4);
+                assert_string_equal(text, i == 0 ? "text" : "end");
+                close_fdp(&entry);
                 close_fdp(&kept);
                 assert_int_equal(truncate(path, KEPT_BYTES + 1), 0);
                 assert_int_equal(put_as(top, "a", ".whole",
