@@ -82,6 +82,8 @@ const struct command commands[] = {
         {"review", "[OPTIONS] [KEY...]",
          "show what is kept aside of commands' writing; take it over, or discard it", .tables = OWN(review),
          .run = review_main},
+        {"log", "[OPTIONS]", "print what --log wrote down of runs, and whether somebody changed it",
+         .tables = OWN(log), .run = log_main},
         {"doctor", "[OPTIONS]",
          "try what nsrun needs of this host, and say what is missing and what mends it",
          .tables = POLICY_AND(doctor), .run = doctor_main},
@@ -89,7 +91,7 @@ const struct command commands[] = {
          .tables = COMMON, .run = completion_main},
         {"help", "[SUBCOMMAND|TOPIC]", "show help: a subcommand's, or some of the sandbox's options",
          .words =
-                 "run|shell|plan|learn|bash|resolve|toolchains|agents|net|seccomp|ps|inspect|stop|session|mcp|config|review|doctor|completion|project|filesystem|protection|"
+                 "run|shell|plan|learn|bash|resolve|toolchains|agents|net|seccomp|ps|inspect|stop|session|mcp|config|review|log|doctor|completion|project|filesystem|protection|"
                  "environment|network|desktop|limits|isolation|sessions|options",
          .tables = COMMON, .run = help_main},
 };

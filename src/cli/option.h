@@ -49,10 +49,10 @@ extern const size_t n_common_options;
 /* Options of one subcommand each: their targets are in the files of the same names. */
 extern const struct option_spec run_options[], plan_options[], resolve_options[], toolchains_options[],
         agents_options[], seccomp_options[], session_options[], bash_options[], mcp_options[],
-        doctor_options[], config_options[], learn_options[], ps_options[], review_options[];
+        doctor_options[], config_options[], learn_options[], log_options[], ps_options[], review_options[];
 extern const size_t n_run_options, n_plan_options, n_resolve_options, n_toolchains_options, n_agents_options,
         n_seccomp_options, n_session_options, n_bash_options, n_mcp_options, n_doctor_options,
-        n_config_options, n_learn_options, n_ps_options, n_review_options;
+        n_config_options, n_learn_options, n_log_options, n_ps_options, n_review_options;
 
 int run_main(const struct command *command, char **argv);
 int shell_main(const struct command *command, char **argv);
@@ -72,6 +72,7 @@ int mcp_main(const struct command *command, char **argv);
 int session_main(const struct command *command, char **argv);
 /* Prints what is kept aside of one project. */
 int review_print_of(const char *project, bool is_json, struct nsrun_error *err);
+int log_main(const struct command *command, char **argv);
 int review_main(const struct command *command, char **argv);
 int doctor_main(const struct command *command, char **argv);
 int completion_main(const struct command *command, char **argv);

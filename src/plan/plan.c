@@ -403,6 +403,7 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
         plan->backing = s->files.backing;
         plan->is_strict = p->protects_strictly && !s->plain;
         plan->refuses_degraded = p->refuses_degraded;
+        plan->is_logged = p->is_logged;
         plan->new_session = p->new_session;
         plan->is_session = s->is_session;
         plan->isolates_commands = s->policy->isolates_commands;

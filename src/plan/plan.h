@@ -129,6 +129,7 @@ struct nsrun_plan {
                            '!' before it where an overlay shows it, in which it may not be moved either */
         bool isolates_commands; /* of a session: they can't signal or trace each other */
         bool is_session;        /* makes a session's sandbox: argv is empty, commands join later */
+        bool is_logged;         /* --log */
         bool refuses_degraded;  /* --strict: what can be had in a lesser way alone is a refusal */
         char **degraded; /* what is had in a lesser way, as far as it is known: base/degraded.h's entries */
         char *untold;    /* why more of it may be; NULL: nobody has tried, or all is known */
@@ -203,6 +204,7 @@ struct nsrun_plan {
         M(TEXTS, exposes)          \
         M(BOOL, isolates_commands) \
         M(BOOL, is_session)        \
+        M(BOOL, is_logged)         \
         M(BOOL, refuses_degraded)  \
         M(TEXTS, degraded)         \
         M(UNSTORED_TEXT, untold)   \

@@ -297,6 +297,8 @@ static int plan_print_add_degraded(struct strbuf *b, const struct nsrun_plan *pl
         }
         if (plan->refuses_degraded)
                 add_fact(b, "strict", "what can be had in a lesser way alone is refused");
+        if (plan->is_logged)
+                add_fact(b, "log", "what is run is written down ('nsrun log')");
         if (plan->untold)
                 add_fact(b, "untold", plan->untold);
         return 0;

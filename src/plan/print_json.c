@@ -190,6 +190,7 @@ int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         if (plan->gives)
                 json_add_strings(&d, d.root, "gives_away", plan->gives);
         json_add_bool(&d, d.root, "strict", plan->refuses_degraded);
+        json_add_bool(&d, d.root, "log", plan->is_logged);
         print_json_add_degraded(&d, d.root, plan->degraded);
         if (plan->untold)
                 json_add_string(&d, d.root, "untold", plan->untold);

@@ -488,6 +488,7 @@ const struct config_key config_keys[] = {
         {"new_session", apply_switch, CONFIG_SWITCH, true, NULL},
         {"isolate_commands", apply_switch, CONFIG_SWITCH, true, NULL},
         {"strict", apply_switch, CONFIG_SWITCH, true, NULL},
+        {"log", apply_switch, CONFIG_SWITCH, true, NULL},
 };
 const size_t n_config_keys = ARRAY_SIZE(config_keys);
 

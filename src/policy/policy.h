@@ -223,6 +223,7 @@ struct nsrun_policy {
         char **no_protect;      /* globs of names that are not */
         bool protects_strictly; /* those that don't exist can't be made */
         bool is_wide;           /* learn_view.h */
+        bool is_logged;         /* what is run is written down */
         bool refuses_degraded;  /* what can be had in a lesser way alone is refused */
         char **hide;            /* globs of names that are hidden, as walk_normalise() takes them */
 

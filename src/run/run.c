@@ -17,7 +17,24 @@
 #include "explain/watch.h"
 #include "plan/record.h"
 #include "running/plan_shown.h"
+#include "status_fd.h"
 #include "terminal/asking.h"
+
+/* What was written to the draft is on the disk, or that is said, once. */
+static void take_history(struct run *run, const char *event) {
+        struct nsrun_error note = {0};
+        int r = history_take(&run->history, event);
+
+        if (r >= 0)
+                return;
+        history_close(&run->history);
+        (void)error_set(&note, NSRUN_STAGE_SUPERVISE, r, NULL, "the rest of this run isn't in the log",
+                        NULL);
+        if (run->note)
+                (void)run->note(run->data, &note);
+        else
+                (void)strv_consume(&run->notes, nsrun_error_format(&note));
+}
 
 static int take_note(struct run *run, const struct nsrun_error *note, struct nsrun_error *err) {
         const struct degraded *row = degraded_find(note);
@@ -30,6 +47,8 @@ static int take_note(struct run *run, const struct nsrun_error *note, struct nsr
                 r = run->note(run->data, note);
         else if (r >= 0 && !(row && row->is_no_note))
                 r = strv_consume(&run->notes, nsrun_error_format(note));
+        if (run->history.folder >= 0 && status_note(run->history.draft, note) >= 0)
+                take_history(run, NULL);
         return r == -ENOMEM ? error_oom(err) : r;
 }
 
@@ -213,6 +232,11 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
         return r;
 }
 
+static void log_failure(struct run *run, const struct nsrun_error *err) {
+        if (err && run->history.folder >= 0 && status_failed(run->history.draft, err) >= 0)
+                take_history(run, NULL);
+}
+
 static int begin_all(const struct nsrun_plan *plan, const struct run_params *params, struct run *ret,
                      struct nsrun_error *err) {
         struct launch_params launch_params = params->launch;
@@ -253,7 +277,9 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
          * reaper dies.  Commands that aren't kept apart go on as one user's processes do. */
         if (plan->join && plan->join->isolates_commands && plan->is_scoped)
                 run.session = plan->join->init;
-        r = run_prepare(&run, plan, params->may_move, &launch_params, err);
+        r = history_begin(plan, &run.history, err);
+        if (r >= 0)
+                r = run_prepare(&run, plan, params->may_move, &launch_params, err);
         if (r >= 0 && !params->notes_later)
                 r = run_note_environment(&run, plan, err);
         if (r >= 0 && launch_params.watches &&
@@ -281,6 +307,7 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
         if (r >= 0)
                 r = desktop_finish(plan, &run.desktop, err);
         if (r < 0) {
+                log_failure(&run, err);
                 run_end(&run);
                 return r;
         }
@@ -322,6 +349,7 @@ int run_take_report(struct run *run, struct launch_report *ret, struct nsrun_err
                 if (err && err->stage == NSRUN_STAGE_NONE)
                         *err = report.error;
                 run->has_failed = true;
+                log_failure(run, &report.error);
                 return is_refusal ? -EOPNOTSUPP : -report.error.error;
         }
         if (report.kind == LAUNCH_NOTE) {
@@ -486,6 +514,19 @@ static void tell_session_end(struct run *run) {
         (void)take_note(run, &note, NULL);
 }
 
+/* What of the network was used, what was denied, and how the command ended; `status`: the reaper's. */
+static void log_end(struct run *run, int status) {
+        if (run->history.folder < 0)
+                return;
+        if (network_report(&run->network, run->history.draft, true, NULL) >= 0)
+                take_history(run, NULL);
+        if (run->denials && denials_write(run->denials, run->history.draft, NULL) >= 0)
+                take_history(run, "denied");
+        if (!run->has_failed &&
+            status_exited(run->history.draft, run->has_exited ? run->status : status, false, false) >= 0)
+                take_history(run, NULL);
+}
+
 int run_wait(struct run *run) {
         _cleanup_streams_ int held = closed_streams_hold(NULL);
         int status = 0;
@@ -514,6 +555,7 @@ int run_wait(struct run *run) {
         (void)hidden_end(run->hidden, take_finding, run);
         (void)versions_end(&run->versions, &run->rundir, take_finding, run);
         (void)kept_by_tell(run->kept_by, take_finding, run);
+        log_end(run, status);
         return status;
 }
 
@@ -531,6 +573,7 @@ void run_end(struct run *run) {
         launch_close(&run->launch);
         network_end(&run->network);
         desktop_end(&run->desktop);
+        history_close(&run->history);
         reopened_end(&run->streams);
         close_fdp(&run->listener);
         close_fdp(&run->shown);

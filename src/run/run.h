@@ -10,6 +10,7 @@
 #include "desktop.h"
 #include "explain/denials.h"
 #include "head_moved.h"
+#include "history/history.h"
 #include "launch/reopen.h"
 #include "network.h"
 #include "oom.h"
@@ -61,6 +62,7 @@ struct run {
         struct dropped dropped;
         struct network network;
         struct desktop desktop;
+        struct history history;
         struct reopened streams;
         char **hidden;        /* as hidden_begin() has them */
         uint64_t n_processes; /* the bound on processes by RLIMIT_NPROC; 0: none */
@@ -90,7 +92,7 @@ struct run {
                 .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT,                   \
                 .memory = OOM_WATCH_INIT, .versions = VERSIONS_INIT, .streams = REOPENED_INIT,         \
                 .network = NETWORK_INIT, .desktop = DESKTOP_INIT, .listener = -EBADF, .shown = -EBADF, \
-                .killed = KILLED_INIT, .is_gone = true                                                 \
+                .killed = KILLED_INIT, .history = HISTORY_INIT, .is_gone = true                                                 \
         }
 
 /* Makes what the plan needs on disk and of cgroups, and launches it.  What goes wrong in the child

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See history.h.  Whoever appends holds a lock, and reads the last line's digest under it. */
+#include "history.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/sha256.h"
+#include "base/str.h"
+#include "base/sys.h"
+#include "disk/exposed.h"
+
+#define FOLDER "log"
+#define LOCK   "lock"
+#define CUT    "\"cut\":true}\n"
+
+enum {
+        COMMAND_MOST = 4096, /* bytes of a command that are written down */
+        HEX_SIZE = 2 * SHA256_SIZE + 1,
+};
+
+/* 0: there is none, and none is to be made. */
+static int open_log(bool makes) {
+        _cleanup_close_ int state = exposed_open_base();
+
+        if (state < 0)
+                return state;
+        if (makes && mkdirat(state, FOLDER, 0700) < 0 && errno != EEXIST)
+                return -errno;
+        return sys_open(state, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+}
+
+static void digest_of(const char *bytes, size_t n, char to[HEX_SIZE]) {
+        unsigned char digest[SHA256_SIZE];
+        struct sha256 s;
+
+        sha256_begin(&s);
+        sha256_add(&s, bytes, n);
+        sha256_end(&s, digest);
+        str_hex(digest, sizeof(digest), to);
+}
+
+/* ----------------------------------------------------------------------------- writing */
+
+/* The digest of a file's last line, or "".  A line that a kill has cut gets its end. */
+static int last_digest(int fd, char to[HEX_SIZE], uint64_t *ret_size) {
+        _cleanup_free_ char *tail = malloc(HISTORY_LINE + 1);
+        struct stat st;
+        size_t n;
+        off_t from;
+        int r;
+
+        *to = '\0';
+        if (!tail || fstat(fd, &st) < 0)
+                return tail ? -errno : -ENOMEM;
+        *ret_size = (uint64_t)st.st_size;
+        if (st.st_size == 0)
+                return 0;
+        from = st.st_size > HISTORY_LINE ? st.st_size - HISTORY_LINE : 0;
+        if (lseek(fd, from, SEEK_SET) < 0)
+                return -errno;
+        r = read_full(fd, tail, HISTORY_LINE, &n);
+        if (r < 0)
+                return r;
+        if (n == 0 || tail[n - 1] != '\n') {
+                tail[n++] = '\n';
+                r = write_full(fd, "\n", 1);
+                *ret_size += r >= 0;
+        }
+        for (from = (off_t)n - 1; from > 0 && tail[from - 1] != '\n'; from--)
+                ;
+        digest_of(tail + from, n - (size_t)from, to);
+        return r;
+}
+
+/* The file to append to, and what its last line was. */
+static int open_current(int folder, char last[HEX_SIZE]) {
+        _cleanup_close_ int fd =
+                sys_open(folder, HISTORY_CURRENT, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0600);
+        uint64_t size = 0;
+        int r = fd < 0 ? fd : last_digest(fd, last, &size);
+
+        if (r < 0 || size < HISTORY_SIZE)
+                return r < 0 ? r : TAKE_FD(fd);
+        if (renameat(folder, HISTORY_CURRENT, folder, HISTORY_PREVIOUS) < 0)
+                return -errno;
+        return sys_open(folder, HISTORY_CURRENT, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+}
+
+static int make_line(const char *run, const char *chain, const char *event, const char *object, size_t n,
+                     char **ret) {
+        struct timespec now;
+        char day[32] = "";
+        struct tm parts;
+
+        if (clock_gettime(CLOCK_REALTIME, &now) < 0 || !gmtime_r(&now.tv_sec, &parts) ||
+            strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &parts) == 0)
+                return -EIO;
+        /* What is said of it comes first, so that it is there where the rest is cut. */
+        *ret = str_format("{\"time\":\"%s.%03ldZ\",\"run\":\"%s\",\"chain\":\"%s\",%s%s%s%.*s\n", day,
+                          now.tv_nsec / 1000000, run, chain, event ? "\"event\":\"" : "", event ? event : "",
+                          event ? "\"," : "", (int)n - 1, object + 1);
+        if (*ret && strlen(*ret) > HISTORY_LINE) {
+                free(TAKE_PTR(*ret));
+                *ret = str_format(
+                        "{\"time\":\"%s.%03ldZ\",\"run\":\"%s\",\"chain\":\"%s\",\"event\":\"%s\"," CUT, day,
+                        now.tv_nsec / 1000000, run, chain, event ? event : "long");
+        }
+        return *ret ? 0 : -ENOMEM;
+}
+
+/* Appends lines, each of them an object, under the lock. */
+static int append_lines(int folder, const char *run, const char *event, const char *text, size_t n) {
+        _cleanup_close_ int lock = sys_open(folder, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW, 0600), fd = -EBADF;
+        char last[HEX_SIZE];
+        int r = lock;
+
+        while (r >= 0 && (r = flock(lock, LOCK_EX) < 0 ? -errno : 0) == -EINTR)
+                ;
+        r = r < 0 ? r : (fd = open_current(folder, last));
+        for (const char *end; r >= 0 && n > 0 && (end = memchr(text, '\n', n)); text = end + 1) {
+                _cleanup_free_ char *line = NULL;
+                size_t length = (size_t)(end - text);
+
+                n -= length + 1;
+                if (length < 2 || *text != '{')
+                        continue;
+                r = make_line(run, last, event, text, length, &line);
+                if (r >= 0)
+                        r = write_full(fd, line, strlen(line));
+                if (r >= 0)
+                        digest_of(line, strlen(line), last);
+        }
+        return r;
+}
+
+static void add_command(struct json_document *d, char *const *argv) {
+        struct json_value *words = json_add_array(d, d->root, "command");
+        size_t left = COMMAND_MOST;
+
+        STRV_FOREACH (word, argv) {
+                size_t n = strnlen(*word, left);
+
+                /* No part of a character. */
+                while (n > 0 && ((*word)[n] & 0xc0) == 0x80)
+                        n--;
+                json_add_bytes(d, words, NULL, *word, n);
+                if ((*word)[n])
+                        json_add_bool(d, d->root, "cut", true);
+                left -= n;
+        }
+}
+
+static int log_begin(const struct nsrun_plan *plan, struct history *h) {
+        _cleanup_json_ struct json_document d = json_begin();
+        _cleanup_free_ char *printed = NULL, *line = NULL;
+        unsigned char lot[8];
+        char digest[HEX_SIZE];
+        int r = plan_print_json(plan, &printed, NULL);
+
+        if (r < 0 || getrandom(lot, sizeof(lot), 0) != (ssize_t)sizeof(lot))
+                return r < 0 ? r : -EIO;
+        str_hex(lot, sizeof(lot), h->run);
+        digest_of(printed, strlen(printed), digest);
+        json_add_string(&d, d.root, "event", "begin");
+        add_command(&d, plan->argv);
+        json_add_string(&d, d.root, "cwd", plan->cwd);
+        json_add_string(&d, d.root, "project", plan->project);
+        if (plan->is_session)
+                json_add_bool(&d, d.root, "is_session", true);
+        if (plan->join)
+                json_add_string(&d, d.root, "session", plan->join->folder.id);
+        json_add_string(&d, d.root, "plan", digest);
+        line = json_line(&d);
+        free(TAKE_PTR(printed));
+        printed = line ? str_concat(line, "\n", "") : NULL;
+        return printed ? append_lines(h->folder, h->run, NULL, printed, strlen(printed)) : -ENOMEM;
+}
+
+int history_begin(const struct nsrun_plan *plan, struct history *ret, struct nsrun_error *err) {
+        struct history h = HISTORY_INIT;
+        int r;
+
+        if (!plan->is_logged)
+                return 0;
+        r = h.folder = open_log(true);
+        if (r >= 0)
+                r = h.draft = sys_memfd("history");
+        if (r >= 0)
+                r = log_begin(plan, &h);
+        if (r < 0) {
+                history_close(&h);
+                return r == -ENOMEM
+                               ? error_oom(err)
+                               : error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                           "the run can't be written to the log, as --log asks for",
+                                           "make room for $XDG_STATE_HOME/nsrun/log, or leave --log out");
+        }
+        *ret = h;
+        return 0;
+}
+
+int history_take(struct history *h, const char *event) {
+        _cleanup_free_ char *text = NULL;
+        size_t n = 0;
+        int r;
+
+        if (h->folder < 0)
+                return 0;
+        r = lseek(h->draft, 0, SEEK_SET) < 0 ? -errno : read_bytes_fd(h->draft, SIZE_MAX / 4, &text, &n);
+        if (r >= 0 && n > 0)
+                r = append_lines(h->folder, h->run, event, text, n);
+        if (ftruncate(h->draft, 0) < 0 || lseek(h->draft, 0, SEEK_SET) < 0)
+                return -errno;
+        return r;
+}
+
+void history_close(struct history *h) {
+        close_fdp(&h->folder);
+        close_fdp(&h->draft);
+        *h = HISTORY_INIT;
+}
+
+int history_add(struct json_document *event) {
+        _cleanup_close_ int folder = open_log(false);
+        _cleanup_free_ char *line = NULL, *text = NULL;
+
+        if (folder < 0)
+                return folder == -ENOENT ? 0 : folder;
+        line = json_line(event);
+        text = line ? str_concat(line, "\n", "") : NULL;
+        return text ? append_lines(folder, "", NULL, text, strlen(text)) : -ENOMEM;
+}
+
+/* ----------------------------------------------------------------------------- reading */
+
+struct reading {
+        int (*line)(void *data, const char *text, size_t n, bool is_chained);
+        void *data;
+        char last[HEX_SIZE];
+        bool has_begun; /* of the first line there is nobody knows what was before */
+};
+
+static int read_line(struct reading *reading, const char *text, size_t n) {
+        _cleanup_free_ char *wanted = str_concat("\"chain\":\"", reading->last, "\"");
+        bool is_chained;
+
+        if (!wanted)
+                return -ENOMEM;
+        is_chained = !reading->has_begun || memmem(text, n, wanted, strlen(wanted));
+        digest_of(text, n, reading->last);
+        reading->has_begun = true;
+        return reading->line(reading->data, text, n, is_chained);
+}
+
+static int read_lines(struct reading *reading, const char *text, size_t n) {
+        int r = 0;
+
+        for (const char *end; r >= 0 && n > 0; text = end) {
+                end = memchr(text, '\n', n);
+                end = end ? end + 1 : text + n;
+                r = read_line(reading, text, (size_t)(end - text));
+                n -= (size_t)(end - text);
+        }
+        return r;
+}
+
+static int read_file(int folder, const char *name, char **ret, size_t *ret_n) {
+        _cleanup_close_ int fd = sys_open(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+
+        return fd < 0 ? fd : read_bytes_fd(fd, 2 * (size_t)HISTORY_SIZE, ret, ret_n);
+}
+
+int history_read(int (*line)(void *data, const char *text, size_t n, bool is_chained), void *data) {
+        _cleanup_close_ int folder = open_log(false), lock = -EBADF;
+        _cleanup_free_ char *previous = NULL, *current = NULL;
+        struct reading reading = {.line = line, .data = data};
+        size_t n_previous = 0, n_current = 0;
+        int r = folder;
+
+        if (r >= 0)
+                r = lock = sys_open(folder, LOCK, O_RDONLY | O_NOFOLLOW, 0);
+        while (r >= 0 && (r = flock(lock, LOCK_SH) < 0 ? -errno : 0) == -EINTR)
+                ;
+        if (r >= 0)
+                r = read_file(folder, HISTORY_PREVIOUS, &previous, &n_previous);
+        if (r >= 0 || (r == -ENOENT && lock >= 0))
+                r = read_file(folder, HISTORY_CURRENT, &current, &n_current);
+        /* No run waits for whoever reads. */
+        close_fdp(&lock);
+        if (r >= 0)
+                r = read_lines(&reading, previous, n_previous);
+        return r < 0 ? r : read_lines(&reading, current, n_current);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* --log and `nsrun log`: what was run is written down as it happens, where no command reaches it, and a line
+ * that is missing is seen. */
+#include "bash.h"
+#include "session.h"
+
+#define LOG "\"$XDG_STATE_HOME\"/nsrun/log/"
+
+static void print_log(const struct site *s, struct outcome *o, const char *options) {
+        _cleanup_free_ char *text = text_of("%s log %s", program(), options);
+
+        run_outside(s, o, text);
+}
+
+TEST(a_run_is_written_down_from_begin_to_end) {
+        static const char script[] = "echo out; mkdir .vscode; echo a >.vscode/a; exit 3";
+        const struct site *s = *state;
+        _cleanup_free_ char *begin = text_of("  begin sh -c '%s'; cwd %s\n", script, s->project),
+                            *kept = text_of("puts it back): %s/.vscode\n", s->project);
+        _cleanup_outcome_ struct outcome o = {0}, log = {0};
+
+        print_log(s, &log, "");
+        expect_status(&log, 125);
+        assert_string_equal(log.err, "nsrun: nothing was written down yet; --log, or \"log\": true in the "
+                                     "configuration, does so\n");
+        RUN(s, &o, "--", "true");
+        print_log(s, &log, "");
+        expect_status(&log, 125);
+        RUN(s, &o, "--log", "--", "sh", "-c", script);
+        expect_status(&o, 3);
+        RUN(s, &o, "--log", "--", "/nonexistent");
+        expect_status(&o, 127);
+        print_log(s, &log, "");
+        expect_status(&log, 0);
+        expect_in(log.out, begin);
+        expect_in(log.out, kept);
+        expect_in(log.out, "  exited code 3\n");
+        expect_in(log.out, "  begin /nonexistent; cwd ");
+        expect_in(log.out, "  failed command not found in the sandbox: /nonexistent");
+        print_log(s, &log, "--project / --json");
+        expect_status(&log, 0);
+        expect_out(&log, "");
+}
+
+/* Whoever starts commands otherwise; and the plan is the one that is printed. */
+TEST(commands_of_every_kind_are_written_down) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0}, log = {0};
+        _cleanup_free_ char *id = NULL, *options = NULL, *joined = NULL;
+
+        BASH(s, &o, "--log", "--", "echo of bash; exit 4");
+        id = START(s, "--log");
+        JOIN_SCRIPT(s, id, &o, "echo of a session");
+        SESSION(s, &o, "stop", id);
+        print_log(s, &log, "");
+        expect_in(log.out, "  begin bash -c -- 'echo of bash; exit 4' bash; cwd ");
+        expect_in(log.out, "  exited code 4\n");
+        options = text_of("--session %s", id);
+        joined = text_of("session %s\n", id);
+        print_log(s, &log, options);
+        expect_in(log.out, "echo of a session");
+        expect_in(log.out, joined);
+        expect_not_in(log.out, "of bash");
+        on_host(s,
+                "mkdir -p \"$HOME\"/.config/nsrun; echo '{\"log\":true}' >\"$HOME\"/.config/nsrun/config.json",
+                &o);
+        RUN(s, &o, "--", "echo", "by configuration");
+        print_log(s, &log, "");
+        expect_in(log.out, "  begin echo 'by configuration'; cwd ");
+        on_host(s, "grep -o '\"plan\":\"[0-9a-f]*' " LOG "current | tail -1 | tail -c 65", &log);
+        options[0] = '\0';
+        joined[0] = '\0';
+        free(TAKE_PTR(joined));
+        joined = text_of(
+                "%s plan --project %s --format=json -- echo 'by configuration' | head -c -1 | sha256sum | head -c 64; echo",
+                program(), s->project);
+        run_outside(s, &o, joined);
+        assert_string_equal(o.out, log.out);
+}
+
+/* Each line has the digest of the one before, also where many write at once, one was killed, or a line was
+ * cut. */
+TEST(a_line_that_is_missing_is_seen) {
+        static const char many[] =
+                "for i in 1 2 3 4 5 6 7 8; do %s run --log -- echo $i & done >/dev/null 2>&1; wait\n"
+                "%s run --log -- sh -c '>ready; exec sleep 1000' & p=$!\n"
+                "until [ -e ready ]; do :; done; kill -9 $p; wait $p; rm ready\n"
+                "printf '{\"time\":\"cut' >>" LOG "current; %s run --log -- true",
+                          *const changes[] = {"sed -i 3d", "sed -i '2s/echo/exec/'", "sed -i '1!G;h;$!d'"};
+        const struct site *s = *state;
+        _cleanup_free_ char *text = text_of(many, program(), program(), program());
+        _cleanup_outcome_ struct outcome o = {0}, log = {0};
+
+        run_outside(s, &o, text);
+        collect_orphans();
+        print_log(s, &log, "--json");
+        expect_status(&log, 0);
+        assert_string_equal(log.err, "");
+        on_host(s,
+                "grep -c '\"event\":\"begin\"' " LOG "current; grep -c '\"event\":\"exited\"' " LOG
+                "current; cp " LOG "current " LOG "whole",
+                &o);
+        expect_out(&o, "10\n9\n");
+        for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+                _cleanup_free_ char *change =
+                        text_of("cp " LOG "whole " LOG "current; %s " LOG "current", changes[i]);
+
+                on_host(s, change, &o);
+                print_log(s, &log, "");
+                expect_status(&log, 1);
+                expect_in(log.err,
+                          "nsrun: what comes here was changed, or lines before it were taken out\n");
+        }
+}
+
+/* A file is full with 16 MiB; its last line is in the next one's chain. */
+TEST(a_full_log_is_kept_beside_a_new_one) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0}, log = {0};
+
+        RUN(s, &o, "--log", "--", "true");
+        on_host(s, "head -c 17000000 /dev/zero | tr '\\0' ' ' >>" LOG "current; echo >>" LOG "current", &o);
+        RUN(s, &o, "--log", "--", "echo", "new");
+        RUN(s, &o, "--log", "--", "echo", "newer");
+        on_host(s, "ls " LOG "; wc -l <" LOG "current", &o);
+        expect_out(&o, "current\nlock\nprevious\n4\n");
+        print_log(s, &log, "");
+        expect_in(log.out, "  begin echo newer; cwd ");
+        expect_status(&log, 1); /* the blanks aren't chained, and the rest is */
+        expect_in(log.err, "taken out\n");
+        assert_null(strstr(strstr(log.err, "taken out\n") + 1, "taken out"));
+}
+
+/* No command starts that should be written down and can't be; none reaches the log. */
+TEST_IF(geteuid() != 0, what_can_not_be_written_down_is_not_run, site_setup, site_teardown) {
+        static const char refused[] =
+                "nsrun: the run can't be written to the log, as --log asks for: Permission denied; "
+                "make room for $XDG_STATE_HOME/nsrun/log, or leave --log out\n";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_free_ char *log = text_of("%s/nsrun/log", s->state);
+
+        RUN(s, &o, "--log", "--", "true");
+        expect_status(&o, 0);
+        on_host(s, "chmod 0 " LOG "current", &o);
+        RUN(s, &o, "--log", "--", "sh", "-c", "echo ran >ran");
+        expect_status(&o, 125);
+        assert_string_equal(o.err, refused);
+        on_host(s, "ls; chmod 600 " LOG "current", &o);
+        expect_out(&o, "");
+        RUN(s, &o, "--log", "--rw", log, "--", "true");
+        expect_status(&o, 125);
+        RUN(s, &o, "--log", "--", "ls", log);
+        expect_in(o.err, "No such file or directory");
+}
+
+int main(void) {
+        return run_all_tests();
+}
