@@ -2,6 +2,7 @@
 /* --log and `nsrun log`: what was run is written down as it happens, where no command reaches it, and a line
  * that is missing is seen. */
 #include "bash.h"
+#include "repository.h"
 #include "session.h"
 
 #define LOG "\"$XDG_STATE_HOME\"/nsrun/log/"
