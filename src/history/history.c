@@ -114,6 +114,14 @@ static int make_line(const char *run, const char *chain, const char *event, cons
         return *ret ? 0 : -ENOMEM;
 }
 
+/* A full disk leaves no part of a line. */
+static int append_whole(int fd, const char *line, size_t n) {
+        off_t end = lseek(fd, 0, SEEK_END);
+        int r = end < 0 ? -errno : write_full(fd, line, n);
+
+        return r >= 0 || end < 0 || ftruncate(fd, end) >= 0 ? r : -errno;
+}
+
 /* Appends lines, each of them an object, under the lock. */
 static int append_lines(int folder, const char *run, const char *event, const char *text, size_t n) {
         _cleanup_close_ int lock = sys_open(folder, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW, 0600), fd = -EBADF;
@@ -132,7 +140,7 @@ static int append_lines(int folder, const char *run, const char *event, const ch
                         continue;
                 r = make_line(run, last, event, text, length, &line);
                 if (r >= 0)
-                        r = write_full(fd, line, strlen(line));
+                        r = append_whole(fd, line, strlen(line));
                 if (r >= 0)
                         digest_of(line, strlen(line), last);
         }
@@ -158,7 +166,7 @@ static void add_command(struct json_document *d, char *const *argv) {
 
 static int log_begin(const struct nsrun_plan *plan, struct history *h) {
         _cleanup_json_ struct json_document d = json_begin();
-        _cleanup_free_ char *printed = NULL, *line = NULL;
+        _cleanup_free_ char *printed = NULL, *plan_text = NULL, *line = NULL;
         unsigned char lot[8];
         char digest[HEX_SIZE];
         int r = plan_print_json(plan, &printed, NULL);
@@ -166,7 +174,11 @@ static int log_begin(const struct nsrun_plan *plan, struct history *h) {
         if (r < 0 || getrandom(lot, sizeof(lot), 0) != (ssize_t)sizeof(lot))
                 return r < 0 ? r : -EIO;
         str_hex(lot, sizeof(lot), h->run);
-        digest_of(printed, strlen(printed), digest);
+        /* As `nsrun plan` prints it. */
+        plan_text = str_concat(printed, "\n", "");
+        if (!plan_text)
+                return -ENOMEM;
+        digest_of(plan_text, strlen(plan_text), digest);
         json_add_string(&d, d.root, "event", "begin");
         add_command(&d, plan->argv);
         json_add_string(&d, d.root, "cwd", plan->cwd);

@@ -3,7 +3,8 @@
  * it, "previous".  No command may write there (rules/own_folders.c).
  *
  *     {"time":"2026-11-30T08:30:00.123Z","run":"1f2e…","chain":"SHA-256 of the line before",
- *      "event":"begin","command":["make"],"cwd":"/p","project":"/p","plan":"SHA-256 of its JSON"}
+ *      "event":"begin","command":["make"],"cwd":"/p","project":"/p","plan":"SHA-256 of what nsrun plan
+ * --format=json prints"}
  *
  * and lines of --status-fd ("note", "network", "exited"), denied calls ("denied"), and what a person did
  * outside of any run ("accepted").  A line that was taken out, or changed, breaks the chain. */
