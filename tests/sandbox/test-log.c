@@ -53,6 +53,7 @@ TEST(commands_of_every_kind_are_written_down) {
         id = START(s, "--log");
         JOIN_SCRIPT(s, id, &o, "echo of a session");
         SESSION(s, &o, "stop", id);
+        collect_orphans();
         print_log(s, &log, "");
         expect_in(log.out, "  begin bash -c -- 'echo of bash; exit 4' bash; cwd ");
         expect_in(log.out, "  exited code 4\n");
