@@ -229,7 +229,8 @@ static bool is_absent(const struct nsrun_plan *plan, const char *path) {
 }
 
 /* Where that can't be done the command finds none. */
-static int place_folder(struct versions *versions, struct version *f, const struct private_folder *folder) {
+static int place_kept_folder(struct versions *versions, struct version *f,
+                             const struct private_folder *folder) {
         int r = private_folder_place(folder, versions->rundir, &versions->has_old);
 
         f->is_folder = f->is_placed = r >= 0;
@@ -252,7 +253,7 @@ static int open_versions(struct versions *versions, const struct nsrun_plan *pla
                 const struct private_folder folder = {f->path, versions->place, k, versions->kept_by, false};
 
                 if (!plan->join && is_absent(plan, f->path)) {
-                        r = place_folder(versions, f, &folder);
+                        r = place_kept_folder(versions, f, &folder);
                         continue;
                 }
                 f->held = open(f->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);

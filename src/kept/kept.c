@@ -235,7 +235,7 @@ struct kept_wanted {
         unsigned number;
 };
 
-static bool is_wanted(const struct kept_wanted *w, const struct kept *k) {
+static bool is_wanted_kept(const struct kept_wanted *w, const struct kept *k) {
         return !w->path ? k->number == w->number
                         : streq(k->path, w->path) && streq(k->reason, w->reason) &&
                                   (k->is_folder || !w->is_folder);
@@ -249,7 +249,7 @@ static int find_in(int fd, const struct kept_wanted *wanted, struct kept *ret) {
                 return r;
         r = -ENOENT;
         for (size_t i = list.n; i-- > 0 && r < 0;)
-                if (is_wanted(wanted, &list.items[i])) {
+                if (is_wanted_kept(wanted, &list.items[i])) {
                         *ret = list.items[i];
                         list.items[i] = (struct kept){0};
                         r = 0;

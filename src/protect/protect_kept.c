@@ -35,7 +35,7 @@ static bool is_hidden_by(const char *glob, const char *below) {
 }
 
 /* Whether something else may lie there, `below` a writable folder, that says nothing of what isn't there. */
-static bool is_covered(const struct resolved *s, const char *target, const char *below) {
+static bool is_kept_covered(const struct resolved *s, const char *target, const char *below) {
         for (size_t i = 0; i < s->files.n_tmpfs; i++)
                 if (path_is_beneath(target, s->files.tmpfs[i].path))
                         return true;
@@ -56,7 +56,7 @@ static int add_kept_rule(struct resolved *s, const char *path) {
 
                 if (!below || !*below)
                         continue;
-                if (!target || (!is_covered(s, target, below) &&
+                if (!target || (!is_kept_covered(s, target, below) &&
                                 protect_add_rule(s, POLICY_RO, path, target, true) < 0))
                         return -ENOMEM;
         }
