@@ -124,7 +124,7 @@ static int print_log_line(void *data, const char *text, size_t n, bool is_chaine
         return 0;
 }
 
-static int print_log(struct invocation *i, struct nsrun_error *err) {
+static int print_history(struct invocation *i, struct nsrun_error *err) {
         struct printing_log p = {.options = i->options};
         int r = command_refuse_words(i, "no argument is expected", err);
 
@@ -147,4 +147,4 @@ static int print_log(struct invocation *i, struct nsrun_error *err) {
         return 0;
 }
 
-COMMAND_MAIN(log, &(struct log_options){0}, .run = print_log);
+COMMAND_MAIN(log, &(struct log_options){0}, .run = print_history);

@@ -25,7 +25,7 @@ enum {
 };
 
 /* 0: there is none, and none is to be made. */
-static int open_log(bool makes) {
+static int open_history(bool makes) {
         _cleanup_close_ int state = exposed_open_base();
 
         if (state < 0)
@@ -200,7 +200,7 @@ int history_begin(const struct nsrun_plan *plan, struct history *ret, struct nsr
 
         if (!plan->is_logged)
                 return 0;
-        r = h.folder = open_log(true);
+        r = h.folder = open_history(true);
         if (r >= 0)
                 r = h.draft = sys_memfd("history");
         if (r >= 0)
@@ -239,7 +239,7 @@ void history_close(struct history *h) {
 }
 
 int history_add(struct json_document *event) {
-        _cleanup_close_ int folder = open_log(false);
+        _cleanup_close_ int folder = open_history(false);
         _cleanup_free_ char *line = NULL, *text = NULL;
 
         if (folder < 0)
@@ -258,7 +258,7 @@ struct reading {
         bool has_begun; /* of the first line there is nobody knows what was before */
 };
 
-static int read_line(struct reading *reading, const char *text, size_t n) {
+static int read_history_line(struct reading *reading, const char *text, size_t n) {
         _cleanup_free_ char *wanted = str_concat("\"chain\":\"", reading->last, "\"");
         bool is_chained;
 
@@ -270,26 +270,26 @@ static int read_line(struct reading *reading, const char *text, size_t n) {
         return reading->line(reading->data, text, n, is_chained);
 }
 
-static int read_lines(struct reading *reading, const char *text, size_t n) {
+static int read_history_lines(struct reading *reading, const char *text, size_t n) {
         int r = 0;
 
         for (const char *end; r >= 0 && n > 0; text = end) {
                 end = memchr(text, '\n', n);
                 end = end ? end + 1 : text + n;
-                r = read_line(reading, text, (size_t)(end - text));
+                r = read_history_line(reading, text, (size_t)(end - text));
                 n -= (size_t)(end - text);
         }
         return r;
 }
 
-static int read_file(int folder, const char *name, char **ret, size_t *ret_n) {
+static int read_history_file(int folder, const char *name, char **ret, size_t *ret_n) {
         _cleanup_close_ int fd = sys_open(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 
         return fd < 0 ? fd : read_bytes_fd(fd, 2 * (size_t)HISTORY_SIZE, ret, ret_n);
 }
 
 int history_read(int (*line)(void *data, const char *text, size_t n, bool is_chained), void *data) {
-        _cleanup_close_ int folder = open_log(false), lock = -EBADF;
+        _cleanup_close_ int folder = open_history(false), lock = -EBADF;
         _cleanup_free_ char *previous = NULL, *current = NULL;
         struct reading reading = {.line = line, .data = data};
         size_t n_previous = 0, n_current = 0;
@@ -300,12 +300,12 @@ int history_read(int (*line)(void *data, const char *text, size_t n, bool is_cha
         while (r >= 0 && (r = flock(lock, LOCK_SH) < 0 ? -errno : 0) == -EINTR)
                 ;
         if (r >= 0)
-                r = read_file(folder, HISTORY_PREVIOUS, &previous, &n_previous);
+                r = read_history_file(folder, HISTORY_PREVIOUS, &previous, &n_previous);
         if (r >= 0 || (r == -ENOENT && lock >= 0))
-                r = read_file(folder, HISTORY_CURRENT, &current, &n_current);
+                r = read_history_file(folder, HISTORY_CURRENT, &current, &n_current);
         /* No run waits for whoever reads. */
         close_fdp(&lock);
         if (r >= 0)
-                r = read_lines(&reading, previous, n_previous);
-        return r < 0 ? r : read_lines(&reading, current, n_current);
+                r = read_history_lines(&reading, previous, n_previous);
+        return r < 0 ? r : read_history_lines(&reading, current, n_current);
 }

@@ -92,7 +92,7 @@ struct run {
                 .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT,                   \
                 .memory = OOM_WATCH_INIT, .versions = VERSIONS_INIT, .streams = REOPENED_INIT,         \
                 .network = NETWORK_INIT, .desktop = DESKTOP_INIT, .listener = -EBADF, .shown = -EBADF, \
-                .killed = KILLED_INIT, .history = HISTORY_INIT, .is_gone = true                                                 \
+                .killed = KILLED_INIT, .history = HISTORY_INIT, .is_gone = true                        \
         }
 
 /* Makes what the plan needs on disk and of cgroups, and launches it.  What goes wrong in the child
