@@ -126,7 +126,7 @@ int killed_copy(const struct killed *k, int parent, const char *name, const char
         if (r >= 0)
                 r = name_away(k, path, &away);
         if (r >= 0)
-                r = kept_copy_whole(parent, name, k->away, away, 0777);
+                r = kept_copy(KEPT_COPIED_WHOLE, parent, name, k->away, away, 0777);
         if (r >= 0)
                 *ret = TAKE_PTR(away);
         return r;

@@ -182,7 +182,7 @@ static int fill_layer(const struct private_folder *f, int kept, const struct kep
         int r = layer < 0 || mkdirat(layer, WORK, 0700) < 0 ||
                                 (is_placed && mkdirat(layer, PLACED, 0700) < 0)
                         ? -errno
-                        : kept_copy(kept, KEPT_ENTRY, layer, UPPER, 0777);
+                        : kept_copy(KEPT_COPIED, kept, KEPT_ENTRY, layer, UPPER, 0777);
 
         upper = r < 0 ? r : open_below(layer, UPPER);
         host = r < 0 ? r : open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -347,7 +347,7 @@ int private_folder_look(const struct private_folder *f) {
         int r = layer < 0 ? -errno : remove_tree(layer, LOOK);
 
         if (r >= 0)
-                r = kept_copy(layer, UPPER, layer, LOOK, 0777);
+                r = kept_copy(KEPT_COPIED, layer, UPPER, layer, LOOK, 0777);
         if (r >= 0)
                 r = keep_layer(f, layer, LOOK);
         return r == -ENOENT ? 0 : r;
