@@ -13,6 +13,7 @@
 #include "carry/agent_rest.h"
 #include "carry/git_config.h"
 #include "carry/git_program.h"
+#include "carry/killed.h"
 #include "confirm.h"
 #include "disk/exposed.h"
 #include "disk/remove_tree.h"
@@ -339,17 +340,6 @@ int review_print_of(const char *project, bool is_json, struct nsrun_error *err) 
         return print_review(&(struct review_options){.is_json = is_json}, project, err);
 }
 
-/* Drops the entry that is open as `fd`, and none that has taken its place since a person looked at it. */
-static int drop_accepted(const char *project, unsigned number, int fd) {
-        _cleanup_close_ int now = kept_open(project, number, NULL);
-        struct stat a, b;
-
-        return now < 0 || fstat(now, &a) < 0 || fstat(fd, &b) < 0 || a.st_ino != b.st_ino ||
-                               a.st_dev != b.st_dev
-                       ? 0
-                       : kept_drop(project, number);
-}
-
 static void tell_dropped(nsrun_unused void *data, const struct kept *k) {
         _cleanup_free_ char *visible = str_visible(k->path);
 
@@ -381,6 +371,11 @@ static int refuse_while_running(const char *project, const struct kept *k, struc
         }
         sandboxes_free(list, n);
         return r;
+}
+
+/* Nothing runs there: what a killed run has left for the folder isn't the user's. */
+static int accept_entry(int fd, const struct kept *k, mode_t mode) {
+        return killed_remove_placeholder(NULL, k->path) == -ENOMEM ? -ENOMEM : kept_give(fd, k, mode);
 }
 
 static int review_accept(const char *project, const struct kept *k, int fd, char *const *keys,
@@ -427,11 +422,11 @@ static int review_accept(const char *project, const struct kept *k, int fd, char
         drafts.is_shown = true;
         is_whole = !is_config;
         r = is_config ? git_review_accept(drafts.path, fd, k->path, keys, &is_whole)
-                      : kept_give(fd, k, 0777 & ~mask);
+                      : accept_entry(fd, k, 0777 & ~mask);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_WORKSPACE, r, k->path, "the host's file can't be changed",
                                  "look at it, and try again");
-        return is_whole && drop_accepted(project, k->number, fd) < 0 ? review_fail(-EIO, k->path, err) : 0;
+        return is_whole && kept_drop(project, k->number, fd) < 0 ? review_fail(-EIO, k->path, err) : 0;
 }
 
 #define NO_AGENTS "no agent wrote this here"
@@ -459,7 +454,7 @@ static int review_accept_agents(const char *project, const char *path, struct ns
         r = r < 0 ? review_fail(r, path, err) : review_accept(project, &k, fd, NULL, err);
         /* What can't be shown is looked at in the store. */
         if (r < 0 && r != -EFBIG)
-                (void)kept_drop(project, number);
+                (void)kept_drop(project, number, fd);
         kept_clear(&k);
         return r;
 }
@@ -490,9 +485,9 @@ static int review_do(const struct review_options *o, const char *project, struct
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), word,
                                  "nothing of this number is kept aside", LISTED);
-        r = o->accepted                        ? review_accept(project, &k, fd, o->keys, err)
-            : kept_drop(project, k.number) < 0 ? review_fail(-EIO, k.path, err)
-                                               : 0;
+        r = o->accepted                            ? review_accept(project, &k, fd, o->keys, err)
+            : kept_drop(project, k.number, fd) < 0 ? review_fail(-EIO, k.path, err)
+                                                   : 0;
         kept_clear(&k);
         return r;
 }

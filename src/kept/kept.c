@@ -493,10 +493,13 @@ static int drop_in(int fd, unsigned number) {
         return remove_tree(fd, DRAFT);
 }
 
-int kept_drop(const char *project, unsigned number) {
+int kept_drop(const char *project, unsigned number, int that) {
         _cleanup_close_ int fd = lock_project(project, false);
 
-        return fd == -ENOENT ? 0 : fd < 0 ? fd : drop_in(fd, number);
+        return fd == -ENOENT                             ? 0
+               : fd < 0                                  ? fd
+               : that >= 0 && !is_that(fd, number, that) ? 0
+                                                         : drop_in(fd, number);
 }
 
 int kept_drop_old(const char *project, void (*dropped)(void *data, const struct kept *k), void *data) {
