@@ -211,9 +211,8 @@ bool protect_is_placeholder(int root, const char *name, char *owner) {
         struct stat st;
         ssize_t n;
 
-        if (fstatat(root, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                return errno == ENOENT;
-        if ((st.st_mode & (S_IFMT | PROTECT_PLACEHOLDER_MODE)) != (S_IFDIR | PROTECT_PLACEHOLDER_MODE))
+        if (fstatat(root, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+            (st.st_mode & (S_IFMT | PROTECT_PLACEHOLDER_MODE)) != (S_IFDIR | PROTECT_PLACEHOLDER_MODE))
                 return false;
         fd = beneath_open(root, name, O_PATH | O_DIRECTORY, 0);
         if (fd == -ENOENT)
