@@ -201,10 +201,13 @@ static int fill_layer(const struct private_folder *f, int kept, const struct kep
 /* The placeholder appears as one. */
 static int put_placeholder(const struct private_folder *f, const char *rundir, mode_t mode) {
         _cleanup_close_ int parent = beneath_open_parent(f->path);
+        const char *name = path_basename(f->path);
         int r = parent < 0 ? parent : killed_make_placeholder(rundir, f->rundir, LOOK, mode);
 
-        if (r >= 0 &&
-            syscall(SYS_renameat2, f->rundir, LOOK, parent, path_basename(f->path), RENAME_NOREPLACE) < 0)
+        /* A dead one's goes. */
+        if (r >= 0)
+                (void)killed_end_placeholder(NULL, parent, name);
+        if (r >= 0 && syscall(SYS_renameat2, f->rundir, LOOK, parent, name, RENAME_NOREPLACE) < 0)
                 r = -errno;
         (void)unlinkat(f->rundir, LOOK, AT_REMOVEDIR);
         return r;
