@@ -373,11 +373,17 @@ int mount_private_folder(struct mounting *m, const struct plan_op *op) {
         if (r < 0)
                 return op->can_be_empty;
         r = mount_point(m, op, &at);
-        if (r < 0)
+        if (r < 0 && !op->can_be_empty)
                 return r;
-        r = bind_layer(m, op, lower, &at);
+        if (r >= 0)
+                r = bind_layer(m, op, lower, &at);
         if (r == 0)
                 r = overlay_try(m, op, &at, lower, !mount_is_in_memory(m));
+        /* Whoever has the folder, too, has removed it meanwhile. */
+        if (op->can_be_empty && (r == -ENOENT || r == -ENOTDIR || r == -ELOOP)) {
+                m->error->stage = NSRUN_STAGE_NONE;
+                return 1;
+        }
         return r >= 0 ? 1
                       : report_degraded(m->report_fd, m->b->facts.init.refuses_degraded, DEGRADED_GIT_CONFIG,
                                         op->target, NULL, m->error);

@@ -285,7 +285,7 @@ static int keep_once(struct git_config_carry *g, const char *text) {
         others = find_others(g, before ? before : "", text);
         /* What another run has kept meanwhile isn't this one's to drop. */
         if (others && !*others && !*text)
-                return kept_drop(project, number);
+                return kept_drop(project, number, -1);
         all = others ? str_concat(others, text, "") : NULL;
         if (all && before && streq(before, all))
                 return 1;

@@ -126,7 +126,7 @@ int killed_copy(const struct killed *k, int parent, const char *name, const char
         if (r >= 0)
                 r = name_away(k, path, &away);
         if (r >= 0)
-                r = kept_copy_whole(parent, name, k->away, away, 0777);
+                r = kept_copy(KEPT_COPIED_WHOLE, parent, name, k->away, away, 0777);
         if (r >= 0)
                 *ret = TAKE_PTR(away);
         return r;
@@ -252,22 +252,35 @@ int killed_make_placeholder(const char *rundir, int folder, const char *name, mo
                                                             : -EXDEV;
 }
 
+/* In a sandbox the run directories of those outside can't be seen. */
+static bool sees_all_owners(void) {
+        char map[64];
+
+        return read_kernel_file(AT_FDCWD, "/proc/self/uid_map", map, sizeof(map)) > 0 &&
+               strstr(map, " 4294967295");
+}
+
 bool killed_end_placeholder(const char *rundir, int parent, const char *name) {
-        char owner[PATH_MAX];
+        char owner[PATH_MAX] = "";
 
         if (!protect_is_placeholder(parent, name, owner))
                 return false;
-        if ((rundir && streq(owner, rundir)) || !is_owner_alive(owner))
+        if ((rundir && streq(owner, rundir)) || (*owner && sees_all_owners() && !is_owner_alive(owner)))
                 (void)unlinkat(parent, name, AT_REMOVEDIR);
         return true;
 }
 
 int killed_remove_placeholder(const char *rundir, const char *path) {
         _cleanup_close_ int parent = beneath_open_parent(path);
+        const char *name = path_basename(path);
+        char owner[PATH_MAX] = "";
+        bool is_own;
 
-        if (parent >= 0)
-                (void)killed_end_placeholder(rundir, parent, path_basename(path));
-        return parent == -ENOMEM ? parent : 0;
+        if (parent < 0)
+                return parent == -ENOMEM ? parent : 0;
+        is_own = protect_is_placeholder(parent, name, owner) && rundir && streq(owner, rundir);
+        (void)killed_end_placeholder(rundir, parent, name);
+        return is_own;
 }
 
 static int keep_killed(struct keeping_killed *x, const char *what, const char *path) {
@@ -279,7 +292,7 @@ static int keep_killed(struct keeping_killed *x, const char *what, const char *p
         int r;
 
         if (streq(what, KILLED_PLACEHOLDER))
-                return killed_remove_placeholder(x->u->path, path);
+                return killed_remove_placeholder(x->u->path, path) < 0 ? -ENOMEM : 0;
         if (number && str_parse_number(number, false, &n) >= 0) {
                 struct private_folder one = folder;
 

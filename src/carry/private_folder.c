@@ -23,7 +23,8 @@
 /* A symlink whose text is the number, inode and change time of the entry with which the upper folder began,
  * or as which it was kept. */
 #define SEED   "seed"
-#define PLACED "placed" /* is there, where the host had no such folder */
+#define PLACED "placed" /* is there, where the host had no such folder, */
+#define FIRST  "first"  /* and what the upper folder was when that was last looked at */
 #define REASON "folder" /* why it is kept aside, but of that */
 
 static int open_below(int folder, const char *name) {
@@ -182,7 +183,7 @@ static int fill_layer(const struct private_folder *f, int kept, const struct kep
         int r = layer < 0 || mkdirat(layer, WORK, 0700) < 0 ||
                                 (is_placed && mkdirat(layer, PLACED, 0700) < 0)
                         ? -errno
-                        : kept_copy(kept, KEPT_ENTRY, layer, UPPER, 0777);
+                        : kept_copy(KEPT_COPIED, kept, KEPT_ENTRY, layer, UPPER, 0777);
 
         upper = r < 0 ? r : open_below(layer, UPPER);
         host = r < 0 ? r : open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -192,22 +193,28 @@ static int fill_layer(const struct private_folder *f, int kept, const struct kep
         /* Laid over one another, entries may be more than one may have. */
         if (r == -EFBIG)
                 return remove_tree(layer, UPPER);
+        if (r >= 0 && is_placed)
+                r = kept_copy(KEPT_COPIED, layer, UPPER, layer, FIRST, 0777);
         return r < 0 ? r : mark_seed(layer, kept, k->number);
 }
 
 /* The placeholder appears as one. */
 static int put_placeholder(const struct private_folder *f, const char *rundir, mode_t mode) {
         _cleanup_close_ int parent = beneath_open_parent(f->path);
+        const char *name = path_basename(f->path);
         int r = parent < 0 ? parent : killed_make_placeholder(rundir, f->rundir, LOOK, mode);
 
-        if (r >= 0 &&
-            syscall(SYS_renameat2, f->rundir, LOOK, parent, path_basename(f->path), RENAME_NOREPLACE) < 0)
+        /* A dead one's goes. */
+        if (r >= 0)
+                (void)killed_end_placeholder(NULL, parent, name);
+        if (r >= 0 && syscall(SYS_renameat2, f->rundir, LOOK, parent, name, RENAME_NOREPLACE) < 0)
                 r = -errno;
         (void)unlinkat(f->rundir, LOOK, AT_REMOVEDIR);
         return r;
 }
 
-int private_folder_place(const struct private_folder *f, const char *rundir, bool *ret_is_old) {
+int private_folder_place(const struct private_folder *f, const char *rundir, uint64_t inode,
+                         bool *ret_is_old) {
         struct kept k = {0};
         _cleanup_close_ int kept = kept_find_folder(f->kept_by->project, f->path, KEPT_PROTECTED, &k);
         struct stat st;
@@ -217,6 +224,9 @@ int private_folder_place(const struct private_folder *f, const char *rundir, boo
                 *ret_is_old = true;
                 r = -ENOENT;
         }
+        /* The plan's is of what it has looked at. */
+        if (r >= 0 && (fstat(kept, &st) < 0 || st.st_ino != inode))
+                r = -EEXIST;
         if (r >= 0 && fstatat(kept, KEPT_ENTRY, &st, AT_SYMLINK_NOFOLLOW) < 0)
                 r = -errno;
         if (r >= 0)
@@ -254,24 +264,27 @@ static bool is_kept_already(int kept, const struct kept *k, int layer, const cha
                kept_is_within(kept, KEPT_ENTRY, layer, name);
 }
 
-static int put_upper(const struct private_folder *f, const struct kept *about, int kept, int layer,
-                     const char *name) {
+/* `kept` is the entry that it began with, or what began to be kept meanwhile, which stays. */
+static int put_upper(const struct private_folder *f, const struct kept *about, bool is_seeded, int kept,
+                     int layer, const char *name) {
         struct kept all = *about;
         int r;
 
-        if (streq(about->reason, REASON))
-                return kept_by_put(f->kept_by, about, layer, name);
-        /* Of these there may be several, each of them a folder that a command has made. */
-        if (!about->adds) {
+        if (is_seeded) {
                 all.earlier = &kept;
                 r = kept_by_put(f->kept_by, &all, layer, name);
                 if (r != -EAGAIN)
                         return r;
         }
         all.earlier = NULL;
-        all.adds = false;
-        all.is_whole = true;
+        /* Of what the host hadn't there may be several, each of them a folder that a command has made. */
+        all.is_whole = streq(about->reason, KEPT_PROTECTED);
+        all.adds = !all.is_whole;
         return kept_by_put(f->kept_by, &all, layer, name);
+}
+
+static bool is_as_first(int layer, const char *name) {
+        return kept_is_within(layer, name, layer, FIRST) && kept_is_within(layer, FIRST, layer, name);
 }
 
 /* What is in the upper folder in the end, and differs from the host's; `removed`: likewise. */
@@ -281,33 +294,35 @@ static int keep_upper(const struct private_folder *f, int layer, const char *nam
         struct kept k = {0};
         _cleanup_close_ int kept = find_seed(f, layer, &k);
         /* Else another run has kept it meanwhile, and it stays. */
-        bool is_seeded = kept >= 0, is_same;
+        bool is_seeded = kept >= 0, is_placed = streq(reason, KEPT_PROTECTED), is_same;
         unsigned number;
         int r;
 
         if (!is_seeded)
                 kept = kept_find_folder(project, f->path, reason, &k);
         number = k.number;
-        is_same = !is_too_much && is_kept_already(kept, &k, layer, name, removed);
+        is_same = !is_too_much &&
+                  (is_placed ? is_as_first(layer, name) : is_kept_already(kept, &k, layer, name, removed));
         kept_clear(&k);
-        if (is_same ||
-            (!is_too_much && streq(reason, KEPT_PROTECTED) && kept_by_has(f->kept_by, f->path, layer, name)))
+        if (is_same)
                 return 0;
         if (!is_too_much && !removed && folder_is_empty(upper))
-                return is_seeded ? kept_drop(project, number) : 0;
+                return is_seeded ? kept_drop(project, number, kept) : 0;
         r = put_upper(f,
                       &(struct kept){.path = (char *)(uintptr_t)f->path,
                                      .reason = (char *)(uintptr_t)reason,
-                                     .removed = removed,
-                                     .adds = !is_seeded},
-                      kept, layer, name);
+                                     .removed = removed},
+                      is_seeded, kept, layer, name);
         /* What is the command's own alone is so in the end, too. */
-        if (r < 0 || (kept >= 0 && !is_seeded))
+        if (r < 0 || (kept >= 0 && !is_seeded && !is_placed))
                 return r < 0 ? r : 1;
         close_fdp(&kept);
         kept = kept_open(project, f->kept_by->last, &k);
-        if (is_kept_already(kept, &k, layer, name, removed))
+        if (is_kept_already(kept, &k, layer, name, removed)) {
                 (void)mark_seed(layer, kept, k.number);
+                if (is_placed && remove_tree(layer, FIRST) >= 0)
+                        (void)kept_copy(KEPT_COPIED, layer, name, layer, FIRST, 0777);
+        }
         kept_clear(&k);
         return 1;
 }
@@ -347,7 +362,7 @@ int private_folder_look(const struct private_folder *f) {
         int r = layer < 0 ? -errno : remove_tree(layer, LOOK);
 
         if (r >= 0)
-                r = kept_copy(layer, UPPER, layer, LOOK, 0777);
+                r = kept_copy(KEPT_COPIED, layer, UPPER, layer, LOOK, 0777);
         if (r >= 0)
                 r = keep_layer(f, layer, LOOK);
         return r == -ENOENT ? 0 : r;

@@ -16,10 +16,11 @@ struct private_folder {
 /* Fills the upper folder with what is kept, if that was copied as a folder; *ret_is_old: that was too old.
  * -errno. */
 int private_folder_begin(const struct private_folder *f, bool *ret_is_old);
-/* The same of one that the host hasn't, and of which something is kept aside: puts a placeholder of that run
- * directory's there, for the overlay to lie on.  -ENOENT: nothing is kept; -EEXIST: there is something by
- * now, or another sandbox has it; -errno. */
-int private_folder_place(const struct private_folder *f, const char *rundir, bool *ret_is_old);
+/* The same of one that the host hasn't, and of which the entry of that inode is kept aside: puts a
+ * placeholder of that run directory's there, for the overlay to lie on.  -ENOENT: nothing is kept; -EEXIST:
+ * something else is kept or is there by now, or another sandbox has it; -errno. */
+int private_folder_place(const struct private_folder *f, const char *rundir, uint64_t inode,
+                         bool *ret_is_old);
 /* The sandbox is gone: 1: something new is kept; 0: nothing; -errno: what the command wrote is lost. */
 int private_folder_end(const struct private_folder *f);
 /* The same while it is there, of a copy; what the command removed is told in the end. */

@@ -41,7 +41,7 @@ struct version {
         char *taken, *words; /* git_config_take()'s, and what is to be said of that */
         bool is_folder;      /* private_folder.h's */
         bool is_placed;      /* the host hadn't that */
-        bool is_elsewhere;   /* and another sandbox has it */
+        int not_placed;      /* or why it can't be there: -errno */
 };
 
 void versions_clear(struct versions *versions) {
@@ -219,28 +219,29 @@ void versions_receive(struct versions *versions, const struct launch *l) {
 
 /* ------------------------------------------------------------------------------- on disk */
 
-/* Whether the host has no such folder. */
-static bool is_absent(const struct nsrun_plan *plan, const char *path) {
+/* The operation of a folder that the host hasn't; NULL: it is none. */
+static const struct plan_op *op_of_absent(const struct nsrun_plan *plan, const char *path) {
         for (size_t i = 0; i < plan->n_ops; i++)
                 if (plan->ops[i].kind == PLAN_BIND && plan->ops[i].can_be_empty &&
                     streq(plan->ops[i].source, path))
-                        return true;
-        return false;
+                        return &plan->ops[i];
+        return NULL;
 }
 
 /* Where that can't be done the command finds none. */
-static int place_kept_folder(struct versions *versions, struct version *f,
+static int place_kept_folder(struct versions *versions, struct version *f, const struct plan_op *op,
                              const struct private_folder *folder) {
-        int r = private_folder_place(folder, versions->rundir, &versions->has_old);
+        int r = private_folder_place(folder, versions->rundir, op->inode, &versions->has_old);
 
         f->is_folder = f->is_placed = r >= 0;
-        f->is_elsewhere = r == -EEXIST;
+        f->not_placed = r < 0 && r != -ENOENT ? r : 0;
         return r == -ENOMEM ? r : 0;
 }
 
 /* The private folder: a new one, or that of the session's. */
 static int open_versions(struct versions *versions, const struct nsrun_plan *plan) {
         int r = versions->place = beneath_open_canonical(versions->rundir, O_RDONLY | O_DIRECTORY);
+        const struct plan_op *absent;
 
         if (r >= 0 && !plan->join)
                 r = sys_mkdirat(versions->place, PLAN_PRIVATE_FOLDER, 0700);
@@ -252,8 +253,9 @@ static int open_versions(struct versions *versions, const struct nsrun_plan *pla
                 struct version *f = &versions->files[k];
                 const struct private_folder folder = {f->path, versions->place, k, versions->kept_by, false};
 
-                if (!plan->join && is_absent(plan, f->path)) {
-                        r = place_kept_folder(versions, f, &folder);
+                absent = plan->join ? NULL : op_of_absent(plan, f->path);
+                if (absent) {
+                        r = place_kept_folder(versions, f, absent, &folder);
                         continue;
                 }
                 f->held = open(f->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -545,9 +547,23 @@ static void say_dropped(void *data, const struct kept *k) {
                              d->data);
 }
 
+static int say_not_placed(const struct version *f, int (*found)(void *data, const struct nsrun_error *note),
+                          void *data) {
+        struct nsrun_error note = {0};
+
+        (void)error_set(&note, NSRUN_STAGE_SUPERVISE, f->not_placed == -EEXIST ? 0 : f->not_placed, f->path,
+                        f->not_placed == -EEXIST
+                                ? "what is kept aside of this folder wasn't there: the host has got one, or "
+                                  "another sandbox had it"
+                                : "what is kept aside of this folder wasn't there: the run directory's file "
+                                  "system, or this one, can't do it",
+                        NULL);
+        return found(data, &note);
+}
+
 int versions_end_folders(struct versions *versions, struct rundir *u,
                          int (*found)(void *data, const struct nsrun_error *note), void *data) {
-        int r = versions_judge(versions, u, true, NULL);
+        int r = versions_judge(versions, u, true, NULL), was_there;
 
         for (size_t k = 0; k < versions->n && r >= 0; k++)
                 if (versions->files[k].words)
@@ -557,18 +573,22 @@ int versions_end_folders(struct versions *versions, struct rundir *u,
                 const struct private_folder folder = {versions->files[k].path, versions->place, k,
                                                       versions->kept_by, versions->is_in_memory};
 
-                if (versions->files[k].is_elsewhere)
-                        r = say_of_version(
-                                folder.path,
-                                "what is kept aside of this folder wasn't there: the host has got "
-                                "one, or another sandbox had it",
-                                NULL, found, data);
+                if (versions->files[k].not_placed < 0)
+                        r = say_not_placed(&versions->files[k], found, data);
                 if (!versions->files[k].is_folder)
                         continue;
                 r = private_folder_end(&folder);
-                if (r == -ENOMEM || (versions->files[k].is_placed &&
-                                     killed_remove_placeholder(versions->rundir, folder.path) < 0))
+                was_there = !versions->files[k].is_placed
+                                    ? 1
+                                    : killed_remove_placeholder(versions->rundir, folder.path);
+                if (r == -ENOMEM || was_there == -ENOMEM)
                         return -ENOMEM;
+                if (was_there == 0)
+                        (void)say_of_version(
+                                folder.path,
+                                "the host has removed or filled the empty folder that stood for "
+                                "this one, which the command may have lost with it",
+                                NULL, found, data);
                 if (r != 0)
                         r = say_of_version(folder.path,
                                            r > 0 ? "what the command changed in this folder is kept aside"

@@ -409,19 +409,18 @@ static int begin_draft(int fd, int draft, const struct kept *about) {
         if (r >= 0 && !old.is_moved)
                 earlier = open_or_make(fd, name, false);
         kept_clear(&old);
-        return earlier < 0 ? 0 : kept_copy(earlier, KEPT_ENTRY, draft, KEPT_ENTRY, 0777);
+        return earlier < 0 ? 0 : kept_copy(KEPT_COPIED, earlier, KEPT_ENTRY, draft, KEPT_ENTRY, 0777);
 }
 
 static int fill_draft(int fd, int draft, const struct kept *about, int parent, const char *name) {
-        int (*const copy)(int from, const char *name, int to, const char *as, mode_t mode) =
-                about->is_whole ? kept_copy_whole : kept_copy;
+        const enum kept_copied how = about->is_whole ? KEPT_COPIED_WHOLE : KEPT_COPIED;
         int r = begin_draft(fd, draft, about);
 
         if (r >= 0)
-                r = copy(parent, name, draft, KEPT_ENTRY, 0777);
+                r = kept_copy(how, parent, name, draft, KEPT_ENTRY, 0777);
         if (r == -EISDIR || r == -ENOTDIR || r == -ELOOP) {
                 r = remove_tree(draft, KEPT_ENTRY);
-                r = r < 0 ? r : copy(parent, name, draft, KEPT_ENTRY, 0777);
+                r = r < 0 ? r : kept_copy(how, parent, name, draft, KEPT_ENTRY, 0777);
         }
         if (r >= 0)
                 r = write_about(draft, about, about->removed, false);
@@ -431,7 +430,7 @@ static int fill_draft(int fd, int draft, const struct kept *about, int parent, c
                 if (renameat(parent, name, draft, KEPT_ENTRY) >= 0)
                         r = 0;
                 else if (errno == EXDEV)
-                        r = kept_copy_large(parent, name, draft, KEPT_ENTRY, 0777);
+                        r = kept_copy(KEPT_COPIED_LARGE, parent, name, draft, KEPT_ENTRY, 0777);
         }
         return r;
 }
@@ -471,7 +470,8 @@ static int open_on_host(const char *path, bool makes) {
 int kept_give(int fd, const struct kept *kept, mode_t mode) {
         _cleanup_close_ int parent = open_on_host(kept->path, true);
         /* What can't be put there takes nothing away. */
-        int r = parent < 0 ? parent : kept_copy(fd, KEPT_ENTRY, parent, path_basename(kept->path), mode);
+        int r = parent < 0 ? parent
+                           : kept_copy(KEPT_COPIED, fd, KEPT_ENTRY, parent, path_basename(kept->path), mode);
 
         STRV_FOREACH (name, kept->removed) {
                 _cleanup_free_ char *path = str_concat(kept->path, "/", *name);
@@ -493,10 +493,13 @@ static int drop_in(int fd, unsigned number) {
         return remove_tree(fd, DRAFT);
 }
 
-int kept_drop(const char *project, unsigned number) {
+int kept_drop(const char *project, unsigned number, int that) {
         _cleanup_close_ int fd = lock_project(project, false);
 
-        return fd == -ENOENT ? 0 : fd < 0 ? fd : drop_in(fd, number);
+        return fd == -ENOENT                             ? 0
+               : fd < 0                                  ? fd
+               : that >= 0 && !is_that(fd, number, that) ? 0
+                                                         : drop_in(fd, number);
 }
 
 int kept_drop_old(const char *project, void (*dropped)(void *data, const struct kept *k), void *data) {

@@ -73,8 +73,8 @@ void kept_clear(struct kept *k);
 
 /* Whether it has been there for more than KEPT_DAYS. */
 bool kept_is_old(const struct kept *k);
-/* Removes one; 0 also where there is none. */
-int kept_drop(const char *project, unsigned number);
+/* Removes one, `that` which was found, or any of the number (-1); 0 also where there is none. */
+int kept_drop(const char *project, unsigned number, int that);
 /* Removes those that are older than KEPT_DAYS; `dropped` (may be NULL) is called for each. */
 int kept_drop_old(const char *project, void (*dropped)(void *data, const struct kept *k), void *data);
 

@@ -17,9 +17,9 @@
 struct copying {
         unsigned files;
         size_t bytes;
-        unsigned depth;
-        bool is_whole; /* nothing may be left out */
-        mode_t mode;   /* what anything may have of the bits that it has */
+        unsigned depth, top; /* the top's own depth */
+        bool is_whole;       /* nothing may be left out */
+        mode_t mode;         /* what anything may have of the bits that it has */
 };
 
 static int copy_entry(struct copying *c, int from, const char *name, int to, const char *as);
@@ -95,7 +95,7 @@ static int copy_file(struct copying *c, int from, const char *name, int to, cons
         if (fstat(source, &st) < 0)
                 return -errno;
         times[1] = st.st_mtim;
-        if (!S_ISREG(st.st_mode) || (c->is_whole && c->depth < KEPT_DEPTH && st.st_nlink > 1))
+        if (!S_ISREG(st.st_mode) || (c->is_whole && c->depth < c->top && st.st_nlink > 1))
                 return -EINVAL;
         (void)unlinkat(to, DRAFT, 0);
         copy = openat(to, DRAFT, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -103,7 +103,7 @@ static int copy_file(struct copying *c, int from, const char *name, int to, cons
                 return -errno;
         r = kept_copy_bytes(c, source, copy);
         if (r >= 0 && (fchmod(copy, mode_of_copy(c, to, as, st.st_mode)) < 0 || futimens(copy, times) < 0 ||
-                       (c->depth == KEPT_DEPTH && fsync(copy) < 0) || renameat(to, DRAFT, to, as) < 0))
+                       (c->depth == c->top && fsync(copy) < 0) || renameat(to, DRAFT, to, as) < 0))
                 r = -errno;
         if (r < 0)
                 (void)unlinkat(to, DRAFT, 0);
@@ -178,42 +178,16 @@ static int copy_entry(struct copying *c, int from, const char *name, int to, con
                                      : kept_copy_link(from, name, to, as);
 }
 
-int kept_copy(int from, const char *name, int to, const char *as, mode_t mode) {
-        struct copying c = {.files = KEPT_FILES, .bytes = KEPT_BYTES, .depth = KEPT_DEPTH, .mode = mode};
+int kept_copy(enum kept_copied how, int from, const char *name, int to, const char *as, mode_t mode) {
+        static const struct copying bounds[] = {
+                [KEPT_COPIED] = {KEPT_FILES, KEPT_BYTES, KEPT_DEPTH, KEPT_DEPTH, false, 0},
+                [KEPT_COPIED_WHOLE] = {KEPT_FILES, KEPT_BYTES, KEPT_DEPTH, KEPT_DEPTH, true, 0},
+                [KEPT_COPIED_LARGE] = {1U << 16, 1U << 30, KEPT_DEPTH, KEPT_DEPTH, false, 0},
+                [KEPT_COPIED_SMALL] = {32, 256U << 10, 6, 6, true, 0},
+        };
+        struct copying c = bounds[how];
 
-        return copy_entry(&c, from, name, to, as);
-}
-
-#define SMALL_FILES 32
-#define SMALL_BYTES (256U << 10)
-#define SMALL_DEPTH 6
-
-int kept_copy_small(int from, const char *name, int to, const char *as, mode_t mode) {
-        struct copying c = {.files = SMALL_FILES,
-                            .bytes = SMALL_BYTES,
-                            .depth = SMALL_DEPTH,
-                            .mode = mode,
-                            .is_whole = true};
-
-        return copy_entry(&c, from, name, to, as);
-}
-
-#define LARGE_FILES (1U << 16)
-#define LARGE_BYTES (1U << 30)
-
-int kept_copy_large(int from, const char *name, int to, const char *as, mode_t mode) {
-        struct copying c = {.files = LARGE_FILES, .bytes = LARGE_BYTES, .depth = KEPT_DEPTH, .mode = mode};
-
-        return copy_entry(&c, from, name, to, as);
-}
-
-int kept_copy_whole(int from, const char *name, int to, const char *as, mode_t mode) {
-        struct copying c = {.files = KEPT_FILES,
-                            .bytes = KEPT_BYTES,
-                            .depth = KEPT_DEPTH,
-                            .mode = mode,
-                            .is_whole = true};
-
+        c.mode = mode;
         return copy_entry(&c, from, name, to, as);
 }
 

@@ -11,13 +11,13 @@
  * the bits of `mode` that it had, "rw" for its owner, and a file that replaces one no more for others than
  * that has. kept_put()'s promises and errors, -EISDIR, -ENOTDIR and -ELOOP: there is something of another
  * kind.  A file keeps the time of its last change.  After a failure a part may be there. */
-int kept_copy(int from, const char *name, int to, const char *as, mode_t mode);
-/* The same of all that is there.  -EINVAL: it has what is no file, folder or symlink, or a hard link. */
-int kept_copy_whole(int from, const char *name, int to, const char *as, mode_t mode);
-/* Of much more, where a rename(2) can't do. */
-int kept_copy_large(int from, const char *name, int to, const char *as, mode_t mode);
-/* That of a few small files, which takes no time. */
-int kept_copy_small(int from, const char *name, int to, const char *as, mode_t mode);
+enum kept_copied {
+        KEPT_COPIED,
+        KEPT_COPIED_WHOLE, /* -EINVAL: it has what is no file, folder or symlink, or a hard link */
+        KEPT_COPIED_LARGE, /* much more, where a rename(2) can't do */
+        KEPT_COPIED_SMALL, /* whole; a few small files, which takes no time */
+};
+int kept_copy(enum kept_copied how, int from, const char *name, int to, const char *as, mode_t mode);
 
 /* Whether an entry of the folder `from`, with all in it, is in the entry `as` of `with` too, within the
  * bounds: by contents and by what the owner may.  Devices are nothing. */

@@ -222,14 +222,19 @@ static int add_present_name(const struct protecting *p, const char *name, const 
                             str_format("%s//%s%s%s", p->path, name, n > 0 ? "//" : "", text));
 }
 
+/* Or it was one, and has gone with its sandbox. */
+static bool is_placeholder_by_now(const struct protecting *p, const char *name) {
+        return protect_is_placeholder(p->fd, name, NULL) ||
+               (faccessat(p->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT);
+}
+
 static int protect_found(void *data, const char *name, const struct stat *st) {
         struct protecting *p = data;
         struct resolved *s = p->resolved;
         _cleanup_free_ char *source = NULL;
         int r = 0;
 
-        if (protect_is_left_open(p, name) ||
-            (S_ISDIR(st->st_mode) && protect_is_placeholder(p->fd, name, NULL)))
+        if (protect_is_left_open(p, name) || (S_ISDIR(st->st_mode) && is_placeholder_by_now(p, name)))
                 return 0;
         source = str_concat(p->path, "/", name);
         if (!source || add_present_name(p, name, st) < 0)

@@ -7,77 +7,152 @@
 #include <sys/stat.h>
 
 #include "base/beneath.h"
+#include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "host/walk.h"
 #include "kept/kept.h"
 #include "protect_find.h"
 #include "protect_names.h"
 #include "protect_rules.h"
 
-/* Whether a glob of --hide may name one of the path's parts. */
-static bool is_hidden_by(const char *glob, const char *below) {
-        _cleanup_free_ char *normal = NULL, *rest = strdup(below);
-        size_t n, start;
+/* Globs of --hide, of which the last part counts alone: what they say of a path that isn't there. */
+struct kept_hiding {
+        char **globs; /* as walk_normalise() has them, without the slash at the end */
+        bool is_hidden;
+};
 
-        if (!rest || walk_normalise(glob, &normal) < 0)
-                return true;
-        n = strlen(normal) - (normal[strlen(normal) - 1] == '/');
-        for (start = n; start > 0 && normal[start - 1] != '/'; start--)
-                ;
+static int add_hiding(const struct resolved *s, struct kept_hiding *ret) {
+        STRV_FOREACH (glob, s->policy->hide) {
+                char *normal = NULL;
+                int r = walk_normalise(*glob, &normal);
+                size_t n = r < 0 ? 0 : strlen(normal);
+
+                if (n > 0 && normal[n - 1] == '/')
+                        normal[n - 1] = '\0';
+                r = r < 0 ? r : strv_add(&ret->globs, path_basename(normal));
+                free(normal);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static bool is_part_hidden(const struct kept_hiding *h, const char *part) {
+        STRV_FOREACH (glob, h->globs)
+                if (walk_part_matches(*glob, strlen(*glob), part))
+                        return true;
+        return false;
+}
+
+static int look_at_kept(void *data, int folder, const struct dirent *entry) {
+        struct kept_hiding *h = data;
+        _cleanup_close_ int fd = -EBADF;
+
+        h->is_hidden |= is_part_hidden(h, entry->d_name);
+        if (!h->is_hidden)
+                fd = openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        return fd >= 0 ? folder_each(fd, look_at_kept, h) : 0;
+}
+
+/* Whether --hide may name the path, `below` a writable folder, or something that is kept of it. */
+static bool is_kept_hidden(const struct resolved *s, const struct kept *k, const char *below) {
+        struct kept_hiding h = {0};
+        _cleanup_free_ char *rest = strdup(below);
+        _cleanup_close_ int fd = -EBADF, entry = -EBADF;
+
+        if (!s->policy->hide && rest)
+                return false;
+        h.is_hidden = !rest || add_hiding(s, &h) < 0;
         for (char *part = rest, *end; part; part = end) {
                 end = strchr(part, '/');
                 if (end)
                         *end++ = '\0';
-                if (walk_part_matches(normal + start, n - start, part))
-                        return true;
+                h.is_hidden |= is_part_hidden(&h, part);
         }
-        return false;
+        fd = kept_open(s->project, k->number, NULL);
+        entry = fd < 0 ? -EBADF : openat(fd, KEPT_ENTRY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (entry < 0 || folder_each(entry, look_at_kept, &h) < 0)
+                h.is_hidden = true;
+        strv_free(h.globs);
+        return h.is_hidden;
 }
 
-/* Whether something else may lie there, `below` a writable folder, that says nothing of what isn't there. */
-static bool is_kept_covered(const struct resolved *s, const char *target, const char *below) {
+static bool is_on_tmpfs(const struct resolved *s, const char *target) {
         for (size_t i = 0; i < s->files.n_tmpfs; i++)
                 if (path_is_beneath(target, s->files.tmpfs[i].path))
                         return true;
-        STRV_FOREACH (glob, s->policy->hide)
-                if (is_hidden_by(*glob, below))
-                        return true;
         return false;
 }
 
-/* Adds a rule at the first place that shows where the folder would be: a layer is one overlay's. */
-static int add_kept_rule(struct resolved *s, const char *path) {
+/* Adds a rule at one place that shows where the folder would be, its own if it can be: a layer is one
+ * overlay's.  1, 0: there is none. */
+static int add_kept_rule(struct resolved *s, const struct kept *k, bool *ret_is_hidden) {
         size_t n = s->files.n_rules;
 
-        for (size_t i = 0; i < n && s->files.n_rules == n; i++) {
-                const struct resolved_rule *rule = &s->files.rules[i];
-                const char *below = rule->access == POLICY_RW ? path_below(path, rule->source) : NULL;
+        for (size_t i = 0; i < 2 * n && s->files.n_rules == n; i++) {
+                const struct resolved_rule *rule = &s->files.rules[i % n];
+                const char *below = rule->access == POLICY_RW ? path_below(k->path, rule->source) : NULL;
                 _cleanup_free_ char *target = below && *below ? path_join(rule->target, below) : NULL;
 
-                if (!below || !*below)
+                if (!below || !*below || (i < n && !streq(rule->source, rule->target)))
                         continue;
-                if (!target || (!is_kept_covered(s, target, below) &&
-                                protect_add_rule(s, POLICY_RO, path, target, true) < 0))
+                if (!target)
+                        return -ENOMEM;
+                if (is_on_tmpfs(s, target))
+                        continue;
+                *ret_is_hidden = is_kept_hidden(s, k, below);
+                if (*ret_is_hidden)
+                        return 0;
+                if (protect_add_rule(s, POLICY_RO, k->path, target, true) < 0)
                         return -ENOMEM;
         }
         return s->files.n_rules > n;
 }
 
-/* A folder that the host hasn't, of which something is kept aside: the command has its version of it
- * (carry/private_folder.h). */
-static int protect_kept(struct resolved *s, const char *path) {
-        const char *name = path_basename(path), *known = protect_name_of(s->protection.names, path);
-        _cleanup_close_ int parent = known && protect_is_folder(known) ? beneath_open_parent(path) : -ENOENT;
+/* Says what of it the command doesn't find. */
+static int say_of_kept(struct resolved *s, const char *what, const char *path, const char *why) {
+        _cleanup_free_ char *visible = str_visible(path);
+
+        return visible ? strv_consume(&s->git.lacks, str_format("%s%s%s", what, visible, why)) : -ENOMEM;
+}
+
+/* A folder that the host hasn't, and of which this is the last that is kept aside, `has_others` for those
+ * that are older: the command has its version of it (carry/private_folder.h). */
+static int protect_kept(struct resolved *s, const struct kept *k, bool has_others) {
+        const char *name = path_basename(k->path), *known = protect_name_of(s->protection.names, k->path);
+        _cleanup_close_ int parent = known && protect_is_folder(known) ? beneath_open_parent(k->path)
+                                                                       : -ENOENT,
+                            fd = -EBADF;
+        bool is_hidden = false;
         struct stat st;
         int r;
 
         if (parent < 0 || (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
                            !protect_is_placeholder(parent, name, NULL)))
                 return parent == -ENOMEM ? parent : 0;
-        r = add_kept_rule(s, path);
-        if (r > 0 && (strv_add(&s->protection.private, path) < 0 || strv_add(&s->protection.kept, path) < 0))
+        if (k->is_moved)
+                return say_of_kept(s, "what is kept aside of ", k->path,
+                                   " is too large to be there ('nsrun review')");
+        fd = kept_open(s->project, k->number, NULL);
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return fd == -ENOMEM ? fd : 0;
+        r = add_kept_rule(s, k, &is_hidden);
+        if (is_hidden)
+                return say_of_kept(s, "what is kept aside of ", k->path,
+                                   " isn't there: --hide names it, or some of it");
+        if (r > 0 &&
+            (strv_add(&s->protection.private, k->path) < 0 ||
+             strv_consume(&s->protection.kept, str_format("%ju:%s", (uintmax_t)st.st_ino, k->path)) < 0))
                 return -ENOMEM;
-        return r;
+        return r > 0 && has_others ? say_of_kept(s, "more is kept aside of ", k->path,
+                                                 " than the last, which is there ('nsrun review')")
+                                   : r;
+}
+
+/* Whether one is kept of a folder as it was made. */
+static bool is_made_folder(const struct kept *k) {
+        return (k->is_folder || k->is_moved) && streq(k->reason, KEPT_PROTECTED) && !kept_is_old(k);
 }
 
 int protect_add_kept(struct resolved *s) {
@@ -86,11 +161,20 @@ int protect_add_kept(struct resolved *s) {
         int r = s->project && s->own[OWN_RUNDIRS] && kept_has(s->project) ? kept_list(s->project, &list, &n)
                                                                           : 0;
 
-        for (size_t i = 0; i < n && r >= 0; i++)
-                if (list[i].is_folder && streq(list[i].reason, KEPT_PROTECTED) && !kept_is_old(&list[i]) &&
-                    strv_length(s->protection.private) < PROTECT_PRIVATE_MOST &&
+        for (size_t i = n; i-- > 0 && r >= 0;) {
+                bool is_last = is_made_folder(&list[i]), has_others = false;
+
+                for (size_t j = 0; j < n && is_last; j++) {
+                        bool is_other =
+                                j != i && streq(list[j].path, list[i].path) && is_made_folder(&list[j]);
+
+                        is_last = !is_other || j < i;
+                        has_others |= is_other;
+                }
+                if (is_last && strv_length(s->protection.private) < PROTECT_PRIVATE_MOST &&
                     !strv_contains(s->protection.private, list[i].path))
-                        r = protect_kept(s, list[i].path);
+                        r = protect_kept(s, &list[i], has_others);
+        }
         kept_free(list, n);
         return r == -ENOMEM ? r : 0;
 }

@@ -215,8 +215,10 @@ bool protect_is_placeholder(int root, const char *name, char *owner) {
             (st.st_mode & (S_IFMT | PROTECT_PLACEHOLDER_MODE)) != (S_IFDIR | PROTECT_PLACEHOLDER_MODE))
                 return false;
         fd = beneath_open(root, name, O_PATH | O_DIRECTORY, 0);
+        if (fd == -ENOENT)
+                return true;
         n = fd < 0 ? -1 : getxattr(fd_link(fd).path, PROTECT_PLACEHOLDER_OF, text, sizeof(text) - 1);
         if (n > 0 && owner)
                 *(char *)mempcpy(owner, text, (size_t)n) = '\0';
-        return n > 0 && folder_is_empty(fd);
+        return n > 0 && (folder_is_empty(fd) || (fstat(fd, &st) >= 0 && st.st_nlink == 0));
 }

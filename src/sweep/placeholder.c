@@ -75,7 +75,7 @@ static int exchange_with_away(const struct killed *k, const char *away, int pare
  * or would keep others waiting: the command doesn't go on with it. */
 static int copy_first(const struct killed *k, int parent, const char *name, const char *away) {
         _cleanup_free_ char *half = str_concat("../", away, KEPT_BY_COPY);
-        int r = half ? kept_copy_small(parent, name, k->away, half, 0777) : -ENOMEM;
+        int r = half ? kept_copy(KEPT_COPIED_SMALL, parent, name, k->away, half, 0777) : -ENOMEM;
 
         if (r < 0 && half)
                 (void)remove_tree(k->away, half);

@@ -139,6 +139,9 @@ TEST_WITH(a_folder_by_the_name_of_a_file_stays_away, repository_setup, site_tear
 TEST(what_else_is_shown_there_stays_so) {
         static const char *const hide[] = {".vscode", "/.vs*", "**/.vscode/", "?vscode"};
         const struct site *s = *state;
+        _cleanup_free_ char *hidden = text_of(
+                "nsrun: note: what is kept aside of %s/.vscode isn't there: --hide names it, or some of it\n",
+                s->project);
         _cleanup_outcome_ struct outcome o = {0};
 
         keep_a_folder(s);
@@ -147,8 +150,11 @@ TEST(what_else_is_shown_there_stays_so) {
                 expect_status(&o, 2);
                 expect_in(o.err, "cannot access '.vscode': No such file or directory");
         }
-        RUN(s, &o, "--hide", ".vscode/a", "--hide", ".vs", "--", "ls", ".vscode");
+        RUN(s, &o, "--hide", ".vscode/b", "--hide", ".vs", "--", "ls", ".vscode");
         expect_out(&o, "a\n");
+        RUN(s, &o, "--hide", "sub/**/a", "--", "ls", ".vscode");
+        expect_status(&o, 2);
+        expect_in(o.err, hidden);
         on_host(s, "mkdir .vscode; >.vscode/own", &o);
         RUN(s, &o, "--", "ls", ".vscode");
         expect_out(&o, "own\n");
@@ -159,17 +165,111 @@ TEST(what_else_is_shown_there_stays_so) {
         assert_string_equal(o.err, "");
 }
 
+/* A sandbox in a sandbox can't see whose it is, and takes nothing from who lives. */
+TEST_IF(geteuid() != 0, a_sandbox_in_a_sandbox_leaves_it, site_setup, site_teardown) {
+        static const char command
+                [] = ">ready; until [ -e go ]; do :; done; ls .vscode",
+         script[] =
+                 "%s run -- sh -c '%s' & p=$!; until [ -e ready ]; do :; done\n"
+                 "%s run --seccomp=nested --ro %s --unsetenv XDG_CACHE_HOME --unsetenv XDG_RUNTIME_DIR "
+                 "--unsetenv XDG_STATE_HOME -- %s run -- ls -A .vscode && >go; wait $p; rm ready go; ls -A";
+        const struct site *s = *state;
+        _cleanup_free_ char *text = text_of(script, program(), command, program(), program(), program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        keep_a_folder(s);
+        run_outside(s, &o, text);
+        collect_orphans();
+        expect_out(&o, "a\n");
+}
+
+/* Each starts, whatever goes with another's end. */
+TEST(many_at_once_start) {
+        static const char script[] =
+                "for k in 1 2 3 4; do (for n in 1 2 3 4 5 6 7 8; do %s run -- true || echo failed; done) & done "
+                "2>err; wait; rm err; ls -A";
+        const struct site *s = *state;
+        _cleanup_free_ char *text = text_of(script, program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--", "sh", "-c",
+            SHOWN "for n in .vscode .husky .idea .zed; do mkdir $n; echo a >$n/a; shown $n; done");
+        expect_in(o.err, "4 kept aside");
+        run_outside(s, &o, text);
+        collect_orphans();
+        expect_out(&o, "");
+}
+
+/* Of a folder that the host has, two that end at once have both theirs. */
+TEST(two_that_change_the_hosts_folder_lose_nothing) {
+        static const char script[] =
+                "mkdir .vscode; >.vscode/own; %s run -- sh -c '>.vscode/0'\n"
+                "for i in 1 2 3 4 5 6; do for k in a b; do %s run -- sh -c 'until [ -e go ]; do :; done; >.vscode/$0' $k$i & done\n"
+                ">go; wait; rm go; done 2>err; %s run -- ls .vscode | wc -w";
+        const struct site *s = *state;
+        _cleanup_free_ char *text = text_of(script, program(), program(), program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_outside(s, &o, text);
+        collect_orphans();
+        expect_out(&o, "14\n");
+}
+
+/* A dead one's empty folder is in nobody's way; what else isn't there is told. */
+TEST(what_is_not_there_is_told) {
+        const struct site *s = *state;
+        _cleanup_free_ char
+                *more = text_of("nsrun: note: more is kept aside of %s/.vscode than the last, which is "
+                                "there ('nsrun review')\n",
+                                s->project),
+                *large = text_of("nsrun: note: what is kept aside of %s/.vscode is too large to be there "
+                                 "('nsrun review')\n",
+                                 s->project),
+                *gone = text_of("nsrun: note: the host has removed or filled the empty folder that stood "
+                                "for this one, which the command may have lost with it: %s/.vscode\n",
+                                s->project),
+                *removes = text_of("%s run -- sh -c '>ready; until [ -e go ]; do :; done' & p=$!; until [ "
+                                   "-e ready ]; do :; done; rmdir .vscode; >go; wait $p; rm ready go",
+                                   program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        keep_a_folder(s);
+        on_host(s,
+                "mkdir .vscode; python3 -c 'import os; os.setxattr(\".vscode\", \"user.nsrun.placeholder\", "
+                "b\"/nowhere/nsrun/workspace-abcdef\"); os.chmod(\".vscode\", 0o1700)'",
+                &o);
+        RUN(s, &o, "--", "ls", ".vscode");
+        expect_out(&o, "a\n");
+        assert_string_equal(o.err, "");
+        run_outside(s, &o, removes);
+        collect_orphans();
+        expect_in(o.err, gone);
+        RUN(s, &o, "--hide", ".vscode", "--", "sh", "-c",
+            SHOWN "mkdir .vscode; echo b >.vscode/b; shown .vscode");
+        RUN(s, &o, "--", "ls", ".vscode");
+        expect_out(&o, "b\n");
+        assert_string_equal(o.err, more);
+        RUN(s, &o, "--", "sh", "-c", "head -c 17000000 /dev/zero >.vscode/b");
+        RUN(s, &o, "--", "ls", ".vscode");
+        expect_status(&o, 2);
+        expect_in(o.err, large);
+}
+
 /* What a person does with it meanwhile, and what somebody saves in the empty folder, isn't undone. */
 TEST(what_is_done_on_the_host_meanwhile_stays_done) {
-        static const char
-                command[] = "echo $1 >>.vscode/a; >ready; until [ -e go ]; do :; done",
-                script[] = "run() { %s run -- sh -c '%s' - $1 & p=$!; until [ -e ready ]; do :; done; }\n"
-                           "run b; %s review --discard 1; >go; wait $p; rm go ready; ls -A\n"
-                           "cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry/a\n"
-                           "run c; echo mine >.vscode/mine; >go; wait $p; rm go ready; ls -A\n"
-                           "cd \"$XDG_STATE_HOME\"/nsrun/kept/*; cat */entry/a; ls */entry/*";
+        static const char command
+                [] = "echo $1 >>.vscode/a; >ready; until [ -e go ]; do :; done",
+         script[] =
+                 "run() { %s run -- sh -c '%s' - $1 & p=$!; until [ -e ready ]; do :; done; }\n"
+                 "run b; %s review --discard 1; >go; wait $p; rm go ready; ls -A\n"
+                 "%s run -- sh -c 'ls .vscode >ready; until [ -e go ]; do :; done' & p=$!\n"
+                 "until [ -s ready ]; do :; done; cp -r \"$XDG_STATE_HOME\"/nsrun/kept kept; %s review --discard 1\n"
+                 ">go; wait $p; ls \"$XDG_STATE_HOME\"/nsrun/kept/*; cp -r kept/. \"$XDG_STATE_HOME\"/nsrun/kept; rm -r go ready kept\n"
+                 "cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry/a\n"
+                 "run c; echo mine >.vscode/mine; >go; wait $p; rm go ready; ls -A\n"
+                 "cd \"$XDG_STATE_HOME\"/nsrun/kept/*; cat */entry/a; ls */entry/*";
         const struct site *s = *state;
-        _cleanup_free_ char *text = text_of(script, program(), command, program());
+        _cleanup_free_ char *text = text_of(script, program(), command, program(), program(), program());
         _cleanup_outcome_ struct outcome o = {0};
 
         keep_a_folder(s);

@@ -119,10 +119,10 @@ static void a_later_one_of_the_same_path_takes_its_place(void **state) {
         assert_kept("/p/.envrc", KEPT_ENTRY, "second");
         assert_kept("/p/.other", KEPT_ENTRY, "first");
         assert_int_equal(count_kept(), 2);
-        assert_int_equal(kept_drop("/p", 1), 0);
+        assert_int_equal(kept_drop("/p", 1, -1), 0);
         assert_int_equal(kept_find("/p", "/p/.envrc", "test", NULL), -ENOENT);
         assert_int_equal(count_kept(), 1);
-        assert_int_equal(kept_drop("/p", 1), 0);
+        assert_int_equal(kept_drop("/p", 1, -1), 0);
 }
 
 /* Nor is one that was kept for another reason. */
