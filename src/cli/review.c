@@ -382,177 +382,167 @@ static void log_accepted(const char *project, const struct kept *k) {
         json_add_string(&d, d.root, "project", project);
         if (history_add(&d) < 0)
                 (void)fprintf(stderr, "nsrun: note: this isn't in the log\n");
-        /* Nothing runs there: what a killed run has left for the folder isn't the user's. */
-        static int accept_entry(int fd, const struct kept *k, mode_t mode) {
-                return killed_remove_placeholder(NULL, k->path) == -ENOMEM ? -ENOMEM
-                                                                           : kept_give(fd, k, mode);
-        }
+}
 
-        static int review_accept(const char *project, const struct kept *k, int fd, char *const *keys,
-                                 struct nsrun_error *err) {
-                bool is_config = streq(k->reason, GIT_CONFIG_REASON), is_whole;
-                struct reviewing v = {.keys = keys};
-                _cleanup_rundir_ struct rundir drafts = RUNDIR_INIT;
-                mode_t mask = umask(0);
-                int r = refuse_while_running(project, k, err);
+/* Nothing runs there: what a killed run has left for the folder isn't the user's. */
+static int accept_entry(int fd, const struct kept *k, mode_t mode) {
+        return killed_remove_placeholder(NULL, k->path) == -ENOMEM ? -ENOMEM : kept_give(fd, k, mode);
+}
 
-                (void)umask(mask);
-                if (r < 0)
-                        return r;
-                if (k->is_moved)
-                        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EFBIG), k->path,
-                                         "this is too large for a look at all of it",
-                                         "move it by hand from where 'nsrun review' says it is");
-                r = keys && !is_config ? -ENOKEY : review_one(&v, project, k, fd, false);
-                if (r == -ENOKEY)
-                        r = error_set(err, NSRUN_STAGE_USAGE, UNSAID(r), k->path,
-                                      "no change of a key that was named is kept aside of it",
-                                      "'nsrun review' shows those that are");
-                else if (r >= 0 && v.uncompared)
-                        r = error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EFBIG), v.uncompared,
-                                      "what can't be shown isn't put on the host",
-                                      "look at it there, and copy it by hand");
-                else if (r < 0)
-                        r = review_fail(r, k->path, err);
-                free(v.uncompared);
-                if (r < 0)
-                        return r;
-                (void)fflush(stdout);
-                r = confirm_on_terminal("Put this on the host? [y/N] ");
-                if (r < 0)
-                        return error_set(
-                                err, NSRUN_STAGE_USAGE, UNSAID(r), NULL,
-                                "nobody can be asked: a person takes over what is kept aside, at a terminal",
-                                NULL);
-                if (r == 0)
-                        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ECANCELED), k->path,
-                                         "nothing was changed", NULL);
-                r = rundir_make(&drafts, err);
-                if (r < 0)
-                        return r;
-                drafts.is_shown = true;
-                is_whole = !is_config;
-                r = is_config ? git_review_accept(drafts.path, fd, k->path, keys, &is_whole)
-                              : accept_entry(fd, k, 0777 & ~mask);
-                if (r < 0)
-                        return error_set(err, NSRUN_STAGE_WORKSPACE, r, k->path,
-                                         "the host's file can't be changed", "look at it, and try again");
-                log_accepted(project, k);
-                return is_whole && drop_accepted(project, k->number, fd) < 0
-                               ? review_fail(-EIO, k->path, err)
-                               : 0;
-                return is_whole && kept_drop(project, k->number, fd) < 0 ? review_fail(-EIO, k->path, err)
-                                                                         : 0;
-        }
+static int review_accept(const char *project, const struct kept *k, int fd, char *const *keys,
+                         struct nsrun_error *err) {
+        bool is_config = streq(k->reason, GIT_CONFIG_REASON), is_whole;
+        struct reviewing v = {.keys = keys};
+        _cleanup_rundir_ struct rundir drafts = RUNDIR_INIT;
+        mode_t mask = umask(0);
+        int r = refuse_while_running(project, k, err);
+
+        (void)umask(mask);
+        if (r < 0)
+                return r;
+        if (k->is_moved)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EFBIG), k->path,
+                                 "this is too large for a look at all of it",
+                                 "move it by hand from where 'nsrun review' says it is");
+        r = keys && !is_config ? -ENOKEY : review_one(&v, project, k, fd, false);
+        if (r == -ENOKEY)
+                r = error_set(err, NSRUN_STAGE_USAGE, UNSAID(r), k->path,
+                              "no change of a key that was named is kept aside of it",
+                              "'nsrun review' shows those that are");
+        else if (r >= 0 && v.uncompared)
+                r = error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EFBIG), v.uncompared,
+                              "what can't be shown isn't put on the host",
+                              "look at it there, and copy it by hand");
+        else if (r < 0)
+                r = review_fail(r, k->path, err);
+        free(v.uncompared);
+        if (r < 0)
+                return r;
+        (void)fflush(stdout);
+        r = confirm_on_terminal("Put this on the host? [y/N] ");
+        if (r < 0)
+                return error_set(
+                        err, NSRUN_STAGE_USAGE, UNSAID(r), NULL,
+                        "nobody can be asked: a person takes over what is kept aside, at a terminal", NULL);
+        if (r == 0)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ECANCELED), k->path, "nothing was changed",
+                                 NULL);
+        r = rundir_make(&drafts, err);
+        if (r < 0)
+                return r;
+        drafts.is_shown = true;
+        is_whole = !is_config;
+        r = is_config ? git_review_accept(drafts.path, fd, k->path, keys, &is_whole)
+                      : accept_entry(fd, k, 0777 & ~mask);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_WORKSPACE, r, k->path, "the host's file can't be changed",
+                                 "look at it, and try again");
+        log_accepted(project, k);
+        return is_whole && kept_drop(project, k->number, fd) < 0 ? review_fail(-EIO, k->path, err) : 0;
+}
 
 #define NO_AGENTS "no agent wrote this here"
 #define LISTED    "'nsrun review' lists what is kept aside"
 
-        /* Keeps aside a copy of what an agent wrote at a path, which can't change any more, and asks about
-         * that. */
-        static int review_accept_agents(const char *project, const char *path, struct nsrun_error *err) {
-                const struct kept about = {.path = (char *)(uintptr_t)path,
-                                           .reason = "agent",
-                                           .command = "",
-                                           .run = "",
-                                           .is_whole = true};
-                const char *name = NULL;
-                _cleanup_close_ int folder = rest_open(project, path, &name), fd = -EBADF;
-                struct kept k = {0};
-                unsigned number = 0;
-                int r = folder < 0 ? folder : kept_put(project, &about, folder, name, &number);
+/* Keeps aside a copy of what an agent wrote at a path, which can't change any more, and asks about that. */
+static int review_accept_agents(const char *project, const char *path, struct nsrun_error *err) {
+        const struct kept about = {.path = (char *)(uintptr_t)path,
+                                   .reason = "agent",
+                                   .command = "",
+                                   .run = "",
+                                   .is_whole = true};
+        const char *name = NULL;
+        _cleanup_close_ int folder = rest_open(project, path, &name), fd = -EBADF;
+        struct kept k = {0};
+        unsigned number = 0;
+        int r = folder < 0 ? folder : kept_put(project, &about, folder, name, &number);
 
-                if (r == -ENOENT)
-                        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(r), path, NO_AGENTS, LISTED);
-                if (r < 0)
-                        return error_set(err, NSRUN_STAGE_USAGE, r, path, "not all of this can be shown",
-                                         "name what is in it");
-                r = fd = kept_open(project, number, &k);
-                r = r < 0 ? review_fail(r, path, err) : review_accept(project, &k, fd, NULL, err);
-                /* What can't be shown is looked at in the store. */
-                if (r < 0 && r != -EFBIG)
-                        (void)kept_drop(project, number, fd);
-                kept_clear(&k);
+        if (r == -ENOENT)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(r), path, NO_AGENTS, LISTED);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_USAGE, r, path, "not all of this can be shown",
+                                 "name what is in it");
+        r = fd = kept_open(project, number, &k);
+        r = r < 0 ? review_fail(r, path, err) : review_accept(project, &k, fd, NULL, err);
+        /* What can't be shown is looked at in the store. */
+        if (r < 0 && r != -EFBIG)
+                (void)kept_drop(project, number, fd);
+        kept_clear(&k);
+        return r;
+}
+
+static int review_discard_agents(const char *project, const char *path, struct nsrun_error *err) {
+        const char *name = NULL;
+        _cleanup_close_ int folder = rest_open(project, path, &name);
+        int r = folder < 0                                               ? folder
+                : faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 ? -errno
+                                                                         : remove_tree(folder, name);
+
+        return r == -ENOENT ? error_set(err, NSRUN_STAGE_USAGE, UNSAID(r), path, NO_AGENTS, LISTED)
+               : r < 0      ? review_fail(r, path, err)
+                            : 0;
+}
+
+static int review_do(const struct review_options *o, const char *project, struct nsrun_error *err) {
+        const char *word = o->accepted ? o->accepted : o->discarded;
+        _cleanup_close_ int fd = -EBADF;
+        struct kept k = {0};
+        uint64_t n = 0;
+        int r = str_parse_number(word, false, &n);
+
+        if (*word == '/')
+                return o->accepted ? review_accept_agents(project, word, err)
+                                   : review_discard_agents(project, word, err);
+        r = fd = r < 0 || n > INT32_MAX ? -ENOENT : kept_open(project, (unsigned)n, &k);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), word,
+                                 "nothing of this number is kept aside", LISTED);
+        r = o->accepted                            ? review_accept(project, &k, fd, o->keys, err)
+            : kept_drop(project, k.number, fd) < 0 ? review_fail(-EIO, k.path, err)
+                                                   : 0;
+        kept_clear(&k);
+        return r;
+}
+
+static int refuse_silent_own(struct nsrun_error *err) {
+        int (*const find[])(char **ret, struct nsrun_error *err) = {rundir_find_base, exposed_find_base};
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(find) && r >= 0; i++) {
+                _cleanup_free_ char *own = NULL;
+
+                if (find[i](&own, NULL) >= 0)
+                        r = responds_in_time(AT_FDCWD, own, NULL, err);
+        }
+        return r;
+}
+
+static int review(struct invocation *i, struct nsrun_error *err) {
+        struct review_options *o = i->options;
+        _cleanup_free_ char *start = NULL, *project = NULL, *home = NULL;
+        int r = o->accepted && *o->accepted != '/' ? 0
+                                                   : command_refuse_words(i, "no argument is expected", err);
+
+        o->keys = *i->words ? i->words : NULL;
+        if (r >= 0 && o->accepted && o->discarded)
+                return option_usage_error(i->command, "--discard", "it doesn't go with --accept", err);
+        if (r >= 0)
+                r = owner_become(o->project, false, err);
+        if (r >= 0)
+                r = refuse_silent_own(err);
+        if (r < 0)
                 return r;
-        }
+        r = path_canonical(o->project ? o->project : ".", &start, NULL);
+        if (r < 0)
+                return error_looked_at(err, NSRUN_STAGE_USAGE, r, o->project ? o->project : ".",
+                                       "there is no such folder", NULL);
+        if (getenv("HOME"))
+                (void)path_canonical(getenv("HOME"), &home, NULL);
+        r = o->project ? ((project = strdup(start)) ? 0 : -ENOMEM) : project_find(start, home, &project);
+        if (r < 0)
+                return error_oom(err);
+        (void)kept_drop_old(project, tell_dropped, NULL);
+        return o->accepted || o->discarded ? review_do(o, project, err) : print_review(o, project, err);
+}
 
-        static int review_discard_agents(const char *project, const char *path, struct nsrun_error *err) {
-                const char *name = NULL;
-                _cleanup_close_ int folder = rest_open(project, path, &name);
-                int r = folder < 0                                               ? folder
-                        : faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 ? -errno
-                                                                                 : remove_tree(folder, name);
-
-                return r == -ENOENT ? error_set(err, NSRUN_STAGE_USAGE, UNSAID(r), path, NO_AGENTS, LISTED)
-                       : r < 0      ? review_fail(r, path, err)
-                                    : 0;
-        }
-
-        static int review_do(const struct review_options *o, const char *project, struct nsrun_error *err) {
-                const char *word = o->accepted ? o->accepted : o->discarded;
-                _cleanup_close_ int fd = -EBADF;
-                struct kept k = {0};
-                uint64_t n = 0;
-                int r = str_parse_number(word, false, &n);
-
-                if (*word == '/')
-                        return o->accepted ? review_accept_agents(project, word, err)
-                                           : review_discard_agents(project, word, err);
-                r = fd = r < 0 || n > INT32_MAX ? -ENOENT : kept_open(project, (unsigned)n, &k);
-                if (r < 0)
-                        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), word,
-                                         "nothing of this number is kept aside", LISTED);
-                r = o->accepted                            ? review_accept(project, &k, fd, o->keys, err)
-                    : kept_drop(project, k.number, fd) < 0 ? review_fail(-EIO, k.path, err)
-                                                           : 0;
-                kept_clear(&k);
-                return r;
-        }
-
-        static int refuse_silent_own(struct nsrun_error * err) {
-                int (*const find[])(char **ret, struct nsrun_error *err) = {rundir_find_base,
-                                                                            exposed_find_base};
-                int r = 0;
-
-                for (size_t i = 0; i < ARRAY_SIZE(find) && r >= 0; i++) {
-                        _cleanup_free_ char *own = NULL;
-
-                        if (find[i](&own, NULL) >= 0)
-                                r = responds_in_time(AT_FDCWD, own, NULL, err);
-                }
-                return r;
-        }
-
-        static int review(struct invocation * i, struct nsrun_error * err) {
-                struct review_options *o = i->options;
-                _cleanup_free_ char *start = NULL, *project = NULL, *home = NULL;
-                int r = o->accepted && *o->accepted != '/'
-                                ? 0
-                                : command_refuse_words(i, "no argument is expected", err);
-
-                o->keys = *i->words ? i->words : NULL;
-                if (r >= 0 && o->accepted && o->discarded)
-                        return option_usage_error(i->command, "--discard", "it doesn't go with --accept",
-                                                  err);
-                if (r >= 0)
-                        r = owner_become(o->project, false, err);
-                if (r >= 0)
-                        r = refuse_silent_own(err);
-                if (r < 0)
-                        return r;
-                r = path_canonical(o->project ? o->project : ".", &start, NULL);
-                if (r < 0)
-                        return error_looked_at(err, NSRUN_STAGE_USAGE, r, o->project ? o->project : ".",
-                                               "there is no such folder", NULL);
-                if (getenv("HOME"))
-                        (void)path_canonical(getenv("HOME"), &home, NULL);
-                r = o->project ? ((project = strdup(start)) ? 0 : -ENOMEM)
-                               : project_find(start, home, &project);
-                if (r < 0)
-                        return error_oom(err);
-                (void)kept_drop_old(project, tell_dropped, NULL);
-                return o->accepted || o->discarded ? review_do(o, project, err)
-                                                   : print_review(o, project, err);
-        }
-
-        COMMAND_MAIN(review, &(struct review_options){0}, .run = review);
+COMMAND_MAIN(review, &(struct review_options){0}, .run = review);
