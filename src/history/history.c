@@ -164,7 +164,7 @@ static void add_command(struct json_document *d, char *const *argv) {
         }
 }
 
-static int log_begin(const struct nsrun_plan *plan, struct history *h) {
+static int log_begin(const struct nsrun_plan *plan, const char *session, struct history *h) {
         _cleanup_json_ struct json_document d = json_begin();
         _cleanup_free_ char *printed = NULL, *plan_text = NULL, *line = NULL;
         unsigned char lot[8];
@@ -183,10 +183,10 @@ static int log_begin(const struct nsrun_plan *plan, struct history *h) {
         add_command(&d, plan->argv);
         json_add_string(&d, d.root, "cwd", plan->cwd);
         json_add_string(&d, d.root, "project", plan->project);
-        if (plan->is_session)
-                json_add_bool(&d, d.root, "is_session", true);
-        if (plan->join)
-                json_add_string(&d, d.root, "session", plan->join->folder.id);
+        if (plan->join || session)
+                json_add_string(&d, d.root, "session", plan->join ? plan->join->folder.id : session);
+        if (plan->plain)
+                json_add_bool(&d, d.root, "sandbox", false);
         json_add_string(&d, d.root, "plan", digest);
         line = json_line(&d);
         free(TAKE_PTR(printed));
@@ -194,7 +194,8 @@ static int log_begin(const struct nsrun_plan *plan, struct history *h) {
         return printed ? append_lines(h->folder, h->run, NULL, printed, strlen(printed)) : -ENOMEM;
 }
 
-int history_begin(const struct nsrun_plan *plan, struct history *ret, struct nsrun_error *err) {
+int history_begin(const struct nsrun_plan *plan, const char *session, struct history *ret,
+                  struct nsrun_error *err) {
         struct history h = HISTORY_INIT;
         int r;
 
@@ -204,7 +205,7 @@ int history_begin(const struct nsrun_plan *plan, struct history *ret, struct nsr
         if (r >= 0)
                 r = h.draft = sys_memfd("history");
         if (r >= 0)
-                r = log_begin(plan, &h);
+                r = log_begin(plan, session, &h);
         if (r < 0) {
                 history_close(&h);
                 return r == -ENOMEM

@@ -29,9 +29,10 @@ struct history {
                 .folder = -EBADF, .draft = -EBADF \
         }
 
-/* Writes the beginning of a run down, if its plan says so: no command starts that can't be.  -errno with
- * *err filled. */
-int history_begin(const struct nsrun_plan *plan, struct history *ret, struct nsrun_error *err);
+/* Writes the beginning of a run down, if its plan says so; `session`: the id of the session whose sandbox it
+ * is, or NULL: no command starts that can't be.  -errno with *err filled. */
+int history_begin(const struct nsrun_plan *plan, const char *session, struct history *ret,
+                  struct nsrun_error *err);
 /* Moves all lines of the draft to the log; `event` (may be NULL): what those are that don't say it.  0 where
  * nothing is logged; -errno: something isn't written down. */
 int history_take(struct history *h, const char *event);

@@ -277,7 +277,7 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
          * reaper dies.  Commands that aren't kept apart go on as one user's processes do. */
         if (plan->join && plan->join->isolates_commands && plan->is_scoped)
                 run.session = plan->join->init;
-        r = history_begin(plan, &run.history, err);
+        r = history_begin(plan, params->session, &run.history, err);
         if (r >= 0)
                 r = run_prepare(&run, plan, params->may_move, &launch_params, err);
         if (r >= 0 && !params->notes_later)

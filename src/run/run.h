@@ -33,6 +33,7 @@ struct run_params {
         const struct nsrun_plan
                 *watched_by;  /* by which plan a watched call is of interest; NULL: the run's own */
         bool reads_prints;    /* what a watched command prints on its standard error is kept (printed.h) */
+        const char *session;  /* which session's sandbox it is; NULL: none's */
         bool notes_later;     /* the caller makes run_note_environment()'s notes, where it wants them */
         bool can_ask;         /* asking.h's questions about names are read and answered, */
         bool can_ask_of_keys; /* and its questions about keys, and those about links */

@@ -187,6 +187,7 @@ static int start_sandbox(struct monitor *k) {
                                                      .init_path = program_init()},
                                           .journal_dir = k->folder.dir_fd,
                                           .has_journal_dir = true,
+                                          .session = k->folder.id,
                                           .may_move = true,
                                           .note = answer_note,
                                           .ends = tell_why,

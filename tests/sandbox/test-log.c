@@ -60,6 +60,9 @@ TEST(commands_of_every_kind_are_written_down) {
         options = text_of("--session %s", id);
         joined = text_of("session %s\n", id);
         print_log(s, &log, options);
+        expect_in(log.out, "  begin; cwd ");
+        expect_in(log.out, "  exited ");
+        print_log(s, &log, options);
         expect_in(log.out, "echo of a session");
         expect_in(log.out, joined);
         expect_not_in(log.out, "of bash");
