@@ -304,7 +304,6 @@ int command_start(const struct nsrun_plan *plan, const struct run_params *params
         own.launch.lingers = true;
         own.watches_all_memory = true;
         own.notes_later = true;
-        own.launch.wants_denials |= plan->is_logged;
         r = run_begin(plan, &own, &c.run, err);
         close_captured(stdio);
         if (r < 0) {

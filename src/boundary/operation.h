@@ -142,8 +142,7 @@ struct plan_op {
         bool is_optional;  /* PLAN_COVER of a raw plan: covers only what the command could write to */
         bool is_ephemeral; /* PLAN_OVERLAY of a raw plan: its upper folder lies on a tmpfs made for it */
         bool is_hiding;    /* PLAN_TMPFS, PLAN_HIDE: skipped if it would hide nothing of the host */
-        uint64_t inode;    /* PLAN_HIDE: stat(2)'s of what it hides, where that is shown as it is; else 0.
-                              PLAN_BIND that can be empty: of the folder in kept/ that it begins with */
+        uint64_t inode;    /* PLAN_HIDE: stat(2)'s of what it hides, where that is shown as it is; else 0 */
         unsigned long mount_flags; /* MS_* of PLAN_FILESYSTEM */
         uint64_t attributes;       /* MOUNT_ATTR_* of a raw plan's PLAN_BIND, besides what every bind has */
         unsigned long propagation; /* MS_*, PLAN_BIND of a raw plan; 0: its root's */

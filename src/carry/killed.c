@@ -21,6 +21,10 @@
 #include "private_folder.h"
 #include "protect/protect_names.h"
 
+enum {
+        PLACEHOLDER_DAYS = 7,
+};
+
 /* At once, so that no kill leaves half of it; a session's commands write, too. */
 static int write_texts(int fd, const char *const texts[], size_t n) {
         _cleanup_strbuf_ struct strbuf b = {0};
@@ -226,24 +230,44 @@ static int keep_killed_aside(struct keeping_killed *x, const char *what, const c
         return *ret_place ? r : -ENOMEM;
 }
 
-/* A run directory's path, as the attribute has it, which a command may have written. */
-static bool is_owner_alive(const char *owner) {
-        const char *name = path_basename(owner);
+/* "NAMESPACE PATH": whose run directory it is, in which mount namespace its owner sees that. */
+static uint64_t own_mount_namespace(void) {
+        struct stat st;
 
-        return path_is_absolute(owner) && rundir_is_name(name) &&
-               name - owner >= (ptrdiff_t)strlen("/nsrun/") &&
-               startswith(name - strlen("/nsrun/"), "/nsrun/") && locked_is_alive(owner);
+        return stat("/proc/self/ns/mnt", &st) < 0 ? 0 : st.st_ino;
+}
+
+static bool is_owned_by(const char *owner, const char *rundir) {
+        const char *path = strchr(owner, ' ');
+
+        return path && streq(path + 1, rundir);
+}
+
+/* Whether nobody lives who has it; a command may have written what is said of that.  Of another mount
+ * namespace's nobody here knows: it goes as old folders without a lock do. */
+static bool is_given_up(const char *owner, const struct stat *st) {
+        const char *path = strchr(owner, ' '), *name = path ? path_basename(++path) : "";
+
+        if (!path || !path_is_absolute(path) || !rundir_is_name(name) ||
+            name - path < (ptrdiff_t)strlen("/nsrun/") || !startswith(name - strlen("/nsrun/"), "/nsrun/"))
+                return true;
+        return strtoull(owner, NULL, 10) == own_mount_namespace()
+                       ? !locked_is_alive(path)
+                       : time(NULL) - st->st_ctim.tv_sec > PLACEHOLDER_DAYS * (time_t)86400;
 }
 
 int killed_make_placeholder(const char *rundir, int folder, const char *name, mode_t mode) {
+        _cleanup_free_ char *owner = str_format("%ju %s", (uintmax_t)own_mount_namespace(), rundir);
         _cleanup_close_ int fd = -EBADF;
         int r;
 
+        if (!owner)
+                return -ENOMEM;
         if (mkdirat(folder, name, 0700) < 0)
                 return -errno;
         fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         r = fd < 0 || fchmod(fd, PROTECT_PLACEHOLDER_MODE | mode) < 0 ||
-                            fsetxattr(fd, PROTECT_PLACEHOLDER_OF, rundir, strlen(rundir), 0) < 0
+                            fsetxattr(fd, PROTECT_PLACEHOLDER_OF, owner, strlen(owner), 0) < 0
                     ? -errno
                     : 0;
         /* A file system has its own idea of modes, or no attributes. */
@@ -252,20 +276,14 @@ int killed_make_placeholder(const char *rundir, int folder, const char *name, mo
                                                             : -EXDEV;
 }
 
-/* In a sandbox the run directories of those outside can't be seen. */
-static bool sees_all_owners(void) {
-        char map[64];
-
-        return read_kernel_file(AT_FDCWD, "/proc/self/uid_map", map, sizeof(map)) > 0 &&
-               strstr(map, " 4294967295");
-}
-
 bool killed_end_placeholder(const char *rundir, int parent, const char *name) {
         char owner[PATH_MAX] = "";
+        struct stat st;
 
         if (!protect_is_placeholder(parent, name, owner))
                 return false;
-        if ((rundir && streq(owner, rundir)) || (*owner && sees_all_owners() && !is_owner_alive(owner)))
+        if ((rundir && is_owned_by(owner, rundir)) ||
+            (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) >= 0 && is_given_up(owner, &st)))
                 (void)unlinkat(parent, name, AT_REMOVEDIR);
         return true;
 }
@@ -278,7 +296,7 @@ int killed_remove_placeholder(const char *rundir, const char *path) {
 
         if (parent < 0)
                 return parent == -ENOMEM ? parent : 0;
-        is_own = protect_is_placeholder(parent, name, owner) && rundir && streq(owner, rundir);
+        is_own = protect_is_placeholder(parent, name, owner) && rundir && is_owned_by(owner, rundir);
         (void)killed_end_placeholder(rundir, parent, name);
         return is_own;
 }

@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "disk/remove_tree.h"
 #include "kept/kept_copy.h"
+#include "kept_hidden.h"
 #include "killed.h"
 
 #define UPPER "upper"
@@ -213,8 +214,7 @@ static int put_placeholder(const struct private_folder *f, const char *rundir, m
         return r;
 }
 
-int private_folder_place(const struct private_folder *f, const char *rundir, uint64_t inode,
-                         bool *ret_is_old) {
+int private_folder_place(const struct private_folder *f, const char *rundir, bool *ret_is_old) {
         struct kept k = {0};
         _cleanup_close_ int kept = kept_find_folder(f->kept_by->project, f->path, KEPT_PROTECTED, &k);
         struct stat st;
@@ -224,9 +224,8 @@ int private_folder_place(const struct private_folder *f, const char *rundir, uin
                 *ret_is_old = true;
                 r = -ENOENT;
         }
-        /* The plan's is of what it has looked at. */
-        if (r >= 0 && (fstat(kept, &st) < 0 || st.st_ino != inode))
-                r = -EEXIST;
+        if (r >= 0 && kept_has_hidden(f->plan, f->path, kept, k.removed))
+                r = -ESTALE;
         if (r >= 0 && fstatat(kept, KEPT_ENTRY, &st, AT_SYMLINK_NOFOLLOW) < 0)
                 r = -errno;
         if (r >= 0)
@@ -248,7 +247,9 @@ int private_folder_begin(const struct private_folder *f, bool *ret_is_old) {
         if (kept < 0)
                 return kept == -ENOMEM ? kept : 0;
         *ret_is_old |= kept_is_old(&k);
-        r = kept_is_old(&k) ? 0 : fill_layer(f, kept, &k, false);
+        r = kept_is_old(&k)                                      ? 0
+            : kept_has_hidden(f->plan, f->path, kept, k.removed) ? -ESTALE
+                                                                 : fill_layer(f, kept, &k, false);
         kept_clear(&k);
         return r;
 }

@@ -10,17 +10,17 @@ struct private_folder {
         int rundir;       /* where its layer is, PLAN_PRIVATE_LAYER and the number */
         size_t number;
         struct kept_by *kept_by;
-        bool began_empty; /* nothing was kept when the run began */
+        bool began_empty;              /* nothing was kept when the run began */
+        const struct nsrun_plan *plan; /* at the beginning: what --hide names isn't given */
 };
 
 /* Fills the upper folder with what is kept, if that was copied as a folder; *ret_is_old: that was too old.
- * -errno. */
+ * -ESTALE: --hide names some of it; -errno. */
 int private_folder_begin(const struct private_folder *f, bool *ret_is_old);
-/* The same of one that the host hasn't, and of which the entry of that inode is kept aside: puts a
- * placeholder of that run directory's there, for the overlay to lie on.  -ENOENT: nothing is kept; -EEXIST:
- * something else is kept or is there by now, or another sandbox has it; -errno. */
-int private_folder_place(const struct private_folder *f, const char *rundir, uint64_t inode,
-                         bool *ret_is_old);
+/* The same of one that the host hasn't: puts a placeholder of that run directory's there, for the overlay to
+ * lie on.  -ENOENT: nothing is kept; -EEXIST: something is there by now, or another sandbox has it; -ESTALE.
+ */
+int private_folder_place(const struct private_folder *f, const char *rundir, bool *ret_is_old);
 /* The sandbox is gone: 1: something new is kept; 0: nothing; -errno: what the command wrote is lost. */
 int private_folder_end(const struct private_folder *f);
 /* The same while it is there, of a copy; what the command removed is told in the end. */

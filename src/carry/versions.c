@@ -219,29 +219,32 @@ void versions_receive(struct versions *versions, const struct launch *l) {
 
 /* ------------------------------------------------------------------------------- on disk */
 
-/* The operation of a folder that the host hasn't; NULL: it is none. */
-static const struct plan_op *op_of_absent(const struct nsrun_plan *plan, const char *path) {
+/* Whether the host has no such folder. */
+static bool is_absent(const struct nsrun_plan *plan, const char *path) {
         for (size_t i = 0; i < plan->n_ops; i++)
                 if (plan->ops[i].kind == PLAN_BIND && plan->ops[i].can_be_empty &&
                     streq(plan->ops[i].source, path))
-                        return &plan->ops[i];
-        return NULL;
+                        return true;
+        return false;
 }
 
-/* Where that can't be done the command finds none. */
-static int place_kept_folder(struct versions *versions, struct version *f, const struct plan_op *op,
-                             const struct private_folder *folder) {
-        int r = private_folder_place(folder, versions->rundir, op->inode, &versions->has_old);
+/* What is kept of a folder, and whether that can be there. */
+static int begin_folder(struct versions *versions, struct version *f, const struct private_folder *folder) {
+        bool is_new = is_absent(folder->plan, f->path);
+        int r = is_new ? private_folder_place(folder, versions->rundir, &versions->has_old)
+                       : private_folder_begin(folder, &versions->has_old);
 
-        f->is_folder = f->is_placed = r >= 0;
-        f->not_placed = r < 0 && r != -ENOENT ? r : 0;
-        return r == -ENOMEM ? r : 0;
+        if (is_new)
+                f->is_folder = f->is_placed = r >= 0;
+        if (r >= 0 || r == -ENOMEM || (!is_new && r != -ESTALE))
+                return r;
+        f->not_placed = r == -ENOENT ? 0 : r;
+        return 0;
 }
 
 /* The private folder: a new one, or that of the session's. */
 static int open_versions(struct versions *versions, const struct nsrun_plan *plan) {
         int r = versions->place = beneath_open_canonical(versions->rundir, O_RDONLY | O_DIRECTORY);
-        const struct plan_op *absent;
 
         if (r >= 0 && !plan->join)
                 r = sys_mkdirat(versions->place, PLAN_PRIVATE_FOLDER, 0700);
@@ -251,19 +254,15 @@ static int open_versions(struct versions *versions, const struct nsrun_plan *pla
         versions->has_kept = !plan->join && kept_has(versions->kept_by->project);
         for (size_t k = 0; k < versions->n && r >= 0; k++) {
                 struct version *f = &versions->files[k];
-                const struct private_folder folder = {f->path, versions->place, k, versions->kept_by, false};
+                const struct private_folder folder = {f->path,           versions->place, k,
+                                                      versions->kept_by, false,           plan};
 
-                absent = plan->join ? NULL : op_of_absent(plan, f->path);
-                if (absent) {
-                        r = place_kept_folder(versions, f, absent, &folder);
-                        continue;
-                }
                 f->held = open(f->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
                 f->is_folder = f->held >= 0 && fstat(f->held, &f->host) == 0 && S_ISDIR(f->host.st_mode);
-                if (!plan->join)
-                        r = !f->is_folder        ? make_version(versions, f, k)
-                            : versions->has_kept ? private_folder_begin(&folder, &versions->has_old)
-                                                 : 0;
+                if (!plan->join && (f->is_folder || f->held < 0))
+                        r = versions->has_kept ? begin_folder(versions, f, &folder) : 0;
+                else if (!plan->join)
+                        r = make_version(versions, f, k);
         }
         return r < 0 ? r : 0;
 }
@@ -551,8 +550,10 @@ static int say_not_placed(const struct version *f, int (*found)(void *data, cons
                           void *data) {
         struct nsrun_error note = {0};
 
-        (void)error_set(&note, NSRUN_STAGE_SUPERVISE, f->not_placed == -EEXIST ? 0 : f->not_placed, f->path,
-                        f->not_placed == -EEXIST
+        (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, f->path,
+                        f->not_placed == -ESTALE
+                                ? "what is kept aside of this folder wasn't there: --hide names some of it"
+                        : f->not_placed == -EEXIST
                                 ? "what is kept aside of this folder wasn't there: the host has got one, or "
                                   "another sandbox had it"
                                 : "what is kept aside of this folder wasn't there: the run directory's file "
@@ -570,8 +571,8 @@ int versions_end_folders(struct versions *versions, struct rundir *u,
                         r = say_of_version(versions->files[k].path, versions->files[k].words, NULL, found,
                                            data);
         for (size_t k = 0; k < versions->n && versions->place >= 0 && r >= 0; k++) {
-                const struct private_folder folder = {versions->files[k].path, versions->place, k,
-                                                      versions->kept_by, versions->is_in_memory};
+                const struct private_folder folder = {versions->files[k].path, versions->place,        k,
+                                                      versions->kept_by,       versions->is_in_memory, NULL};
 
                 if (versions->files[k].not_placed < 0)
                         r = say_not_placed(&versions->files[k], found, data);
@@ -607,7 +608,7 @@ int versions_look(const struct nsrun_plan *plan, const char *path) {
         int r = rundir < 0 ? 0 : kept_by_new(plan, &kept_by);
 
         STRV_FOREACH (private, plan->private) {
-                const struct private_folder folder = {*private, rundir, k++, kept_by, false};
+                const struct private_folder folder = {*private, rundir, k++, kept_by, false, NULL};
 
                 if (r >= 0 && kept_by && lstat(*private, &st) == 0 && S_ISDIR(st.st_mode))
                         r = private_folder_look(&folder);

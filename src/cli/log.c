@@ -55,6 +55,8 @@ static void print_log_rest(const struct json_value *o) {
 
         if (json_get(o, "command")) {
                 print_log_words(json_get(o, "command"));
+                if (json_is_true(json_get(o, "cut")))
+                        (void)printf(" ...");
                 separator = "; ";
         }
         for (size_t i = 0; i < ARRAY_SIZE(members); i++) {

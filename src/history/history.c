@@ -3,6 +3,7 @@
 #include "history.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -20,8 +21,9 @@
 #define CUT    "\"cut\":true}\n"
 
 enum {
-        COMMAND_MOST = 4096, /* bytes of a command that are written down */
+        COMMAND_MOST = 8192, /* bytes of a command that are written down */
         HEX_SIZE = 2 * SHA256_SIZE + 1,
+        LOCK_TRIES = 500, /* of 10 ms: whoever has it appends some lines */
 };
 
 /* 0: there is none, and none is to be made. */
@@ -33,6 +35,21 @@ static int open_history(bool makes) {
         if (makes && mkdirat(state, FOLDER, 0700) < 0 && errno != EEXIST)
                 return -errno;
         return sys_open(state, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+}
+
+/* -EBUSY: somebody has the lock, and goes on having it. */
+static int lock_log(int folder, int how) {
+        _cleanup_close_ int fd = sys_open(folder, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
+        int r = fd;
+
+        for (unsigned i = 0; r >= 0 && flock(fd, how | LOCK_NB) < 0; i++) {
+                if (errno != EWOULDBLOCK && errno != EINTR)
+                        return -errno;
+                if (i == LOCK_TRIES)
+                        return -EBUSY;
+                (void)poll(NULL, 0, 10);
+        }
+        return r < 0 ? r : TAKE_FD(fd);
 }
 
 static void digest_of(const char *bytes, size_t n, char to[HEX_SIZE]) {
@@ -124,13 +141,10 @@ static int append_whole(int fd, const char *line, size_t n) {
 
 /* Appends lines, each of them an object, under the lock. */
 static int append_lines(int folder, const char *run, const char *event, const char *text, size_t n) {
-        _cleanup_close_ int lock = sys_open(folder, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW, 0600), fd = -EBADF;
+        _cleanup_close_ int lock = lock_log(folder, LOCK_EX), fd = -EBADF;
         char last[HEX_SIZE];
-        int r = lock;
+        int r = lock < 0 ? lock : (fd = open_current(folder, last));
 
-        while (r >= 0 && (r = flock(lock, LOCK_EX) < 0 ? -errno : 0) == -EINTR)
-                ;
-        r = r < 0 ? r : (fd = open_current(folder, last));
         for (const char *end; r >= 0 && n > 0 && (end = memchr(text, '\n', n)); text = end + 1) {
                 _cleanup_free_ char *line = NULL;
                 size_t length = (size_t)(end - text);
@@ -157,10 +171,12 @@ static void add_command(struct json_document *d, char *const *argv) {
                 /* No part of a character. */
                 while (n > 0 && ((*word)[n] & 0xc0) == 0x80)
                         n--;
-                json_add_bytes(d, words, NULL, *word, n);
-                if ((*word)[n])
+                if (left > 0)
+                        json_add_bytes(d, words, NULL, *word, n);
+                if ((*word)[n] || left == 0)
                         json_add_bool(d, d->root, "cut", true);
-                left -= n;
+                /* An empty one takes room, too. */
+                left -= (*word)[n] || n == left ? left : n + 1;
         }
 }
 
@@ -208,11 +224,10 @@ int history_begin(const struct nsrun_plan *plan, const char *session, struct his
                 r = log_begin(plan, session, &h);
         if (r < 0) {
                 history_close(&h);
-                return r == -ENOMEM
-                               ? error_oom(err)
-                               : error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
-                                           "the run can't be written to the log, as --log asks for",
-                                           "make room for $XDG_STATE_HOME/nsrun/log, or leave --log out");
+                return r == -ENOMEM ? error_oom(err)
+                                    : error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                                "the run can't be written to the log, as --log asks for",
+                                                "look at $XDG_STATE_HOME/nsrun/log, or leave --log out");
         }
         *ret = h;
         return 0;
@@ -294,16 +309,18 @@ int history_read(int (*line)(void *data, const char *text, size_t n, bool is_cha
         _cleanup_free_ char *previous = NULL, *current = NULL;
         struct reading reading = {.line = line, .data = data};
         size_t n_previous = 0, n_current = 0;
+        bool has_previous;
         int r = folder;
 
         if (r >= 0)
-                r = lock = sys_open(folder, LOCK, O_RDONLY | O_NOFOLLOW, 0);
-        while (r >= 0 && (r = flock(lock, LOCK_SH) < 0 ? -errno : 0) == -EINTR)
-                ;
+                r = lock = lock_log(folder, LOCK_SH);
         if (r >= 0)
                 r = read_history_file(folder, HISTORY_PREVIOUS, &previous, &n_previous);
+        has_previous = r >= 0;
         if (r >= 0 || (r == -ENOENT && lock >= 0))
                 r = read_history_file(folder, HISTORY_CURRENT, &current, &n_current);
+        if (r == -ENOENT && has_previous)
+                r = 0;
         /* No run waits for whoever reads. */
         close_fdp(&lock);
         if (r >= 0)

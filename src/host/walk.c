@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "gitignore.h"
 
 struct tails {
         const char **items;
@@ -134,6 +135,21 @@ bool walk_matches(char *const *globs, const char *name, bool is_directory) {
         STRV_FOREACH (glob, globs)
                 (void)step(*glob, name, is_directory ? TYPE_FOLDER : TYPE_OTHER, NULL, &named);
         return named == NAMED;
+}
+
+bool walk_covers(const char *glob, const char *path) {
+        char part[PATH_MAX];
+        size_t n = strlen(glob);
+
+        n -= n > 0 && glob[n - 1] == '/';
+        for (const char *end = path; end;) {
+                end = strchr(end + (end != path), '/');
+                (void)snprintf(part, sizeof(part), "%.*s", end ? (int)(end - path) : (int)strlen(path),
+                               path);
+                if (gitignore_glob(glob, n, part, false))
+                        return true;
+        }
+        return false;
 }
 
 /* ---------------------------------------------------------------------- the walk */

@@ -54,5 +54,8 @@ enum {
 int walk_names(const struct walk *walk, int folder);
 /* Whether the first `n` bytes of `part`, a part of a glob, name `name`. */
 bool walk_part_matches(const char *part, size_t n, const char *name);
+/* Whether a glob, which may be for folders alone, names a path below the folder, or a folder that it is in:
+ * something needn't be there. */
+bool walk_covers(const char *glob, const char *path);
 /* Whether one of the globs names an entry `name` at the top of a folder. */
 bool walk_matches(char *const *globs, const char *name, bool is_directory);

@@ -395,26 +395,60 @@ static int name_draft(int fd, int draft, const struct kept *about, unsigned *ret
         return fsync(fd) < 0 ? -errno : is_new ? 0 : remove_tree(fd, DRAFT);
 }
 
-/* The draft begins with a copy of the earlier folder, where the new one is to be laid over it. */
-static int begin_draft(int fd, int draft, const struct kept *about) {
-        struct kept old = {0};
-        int r = !about->adds
-                        ? -ENOENT
-                        : find_in(fd, &(struct kept_wanted){.path = about->path, .reason = about->reason},
-                                  &old);
-        _cleanup_close_ int earlier = -EBADF;
-        char name[16];
+/* A folder that a command may have made; -EBADF: it is none. */
+static int open_kept_folder(int folder, const char *name) {
+        int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-        (void)snprintf(name, sizeof(name), "%u", old.number);
-        if (r >= 0 && !old.is_moved)
-                earlier = open_or_make(fd, name, false);
+        return fd < 0 ? -EBADF : fd;
+}
+
+static bool has_path(int top, const char *path) {
+        _cleanup_close_ int fd = top < 0 ? top : beneath_open(top, path, O_PATH | O_NOFOLLOW, 0);
+
+        return fd >= 0;
+}
+
+static int take_away(int top, const char *path) {
+        const char *name = path_basename(path);
+        _cleanup_free_ char *folder = strndup(path, name > path ? (size_t)(name - path - 1) : 0);
+        _cleanup_close_ int fd = !folder ? -ENOMEM : beneath_open(top, folder, O_RDONLY | O_DIRECTORY, 0);
+
+        return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP ? 0 : fd < 0 ? fd : remove_tree(fd, name);
+}
+
+/* The draft begins with a copy of the earlier folder, where the new one is to be laid over it: without what
+ * that takes away.  *ret_removed: what either does, and the other doesn't bring. */
+static int begin_draft(int fd, int draft, const struct kept *about, int parent, const char *name,
+                       char ***ret_removed) {
+        struct kept old = {0};
+        _cleanup_close_ int earlier = -EBADF, entry = -EBADF, top = -EBADF;
+        char number[16];
+        int r = strv_copy(about->removed, ret_removed);
+
+        if (r < 0 || !about->adds ||
+            find_in(fd, &(struct kept_wanted){.path = about->path, .reason = about->reason}, &old) < 0)
+                return r;
+        (void)snprintf(number, sizeof(number), "%u", old.number);
+        if (!old.is_moved)
+                earlier = open_or_make(fd, number, false);
+        if (earlier >= 0)
+                r = kept_copy(KEPT_COPIED, earlier, KEPT_ENTRY, draft, KEPT_ENTRY, 0777);
+        entry = r < 0 || earlier < 0 ? -EBADF : open_kept_folder(draft, KEPT_ENTRY);
+        STRV_FOREACH (path, about->removed)
+                if (r >= 0 && entry >= 0)
+                        r = take_away(entry, *path);
+        top = open_kept_folder(parent, name);
+        STRV_FOREACH (path, old.removed)
+                if (r >= 0 && !has_path(top, *path) && !strv_contains(*ret_removed, *path))
+                        r = strv_add(ret_removed, *path);
         kept_clear(&old);
-        return earlier < 0 ? 0 : kept_copy(KEPT_COPIED, earlier, KEPT_ENTRY, draft, KEPT_ENTRY, 0777);
+        return r;
 }
 
 static int fill_draft(int fd, int draft, const struct kept *about, int parent, const char *name) {
         const enum kept_copied how = about->is_whole ? KEPT_COPIED_WHOLE : KEPT_COPIED;
-        int r = begin_draft(fd, draft, about);
+        _cleanup_strv_ char **removed = NULL;
+        int r = begin_draft(fd, draft, about, parent, name, &removed);
 
         if (r >= 0)
                 r = kept_copy(how, parent, name, draft, KEPT_ENTRY, 0777);
@@ -423,7 +457,7 @@ static int fill_draft(int fd, int draft, const struct kept *about, int parent, c
                 r = r < 0 ? r : kept_copy(how, parent, name, draft, KEPT_ENTRY, 0777);
         }
         if (r >= 0)
-                r = write_about(draft, about, about->removed, false);
+                r = write_about(draft, about, removed, false);
         if (r == -EFBIG && !about->is_whole && remove_tree(draft, KEPT_ENTRY) >= 0 &&
             write_about(draft, about, NULL, true) >= 0) {
                 /* It may be in memory. */
@@ -468,7 +502,8 @@ static int open_on_host(const char *path, bool makes) {
 }
 
 int kept_give(int fd, const struct kept *kept, mode_t mode) {
-        _cleanup_close_ int parent = open_on_host(kept->path, true);
+        _cleanup_close_ int parent = open_on_host(kept->path, true),
+                            entry = open_kept_folder(fd, KEPT_ENTRY);
         /* What can't be put there takes nothing away. */
         int r = parent < 0 ? parent
                            : kept_copy(KEPT_COPIED, fd, KEPT_ENTRY, parent, path_basename(kept->path), mode);
@@ -477,7 +512,7 @@ int kept_give(int fd, const struct kept *kept, mode_t mode) {
                 _cleanup_free_ char *path = str_concat(kept->path, "/", *name);
                 _cleanup_close_ int folder = path ? open_on_host(path, false) : -ENOMEM;
 
-                if (r >= 0 && folder != -ENOENT)
+                if (r >= 0 && !has_path(entry, *name) && folder != -ENOENT)
                         r = folder < 0 ? folder : remove_tree(folder, path_basename(path));
         }
         return r;

@@ -227,11 +227,8 @@ static int collect_private(struct entries *e, const struct resolved *s) {
                                       ? str_format(PLAN_PRIVATE_LAYER "%zu", k)
                                       : str_format(PLAN_PRIVATE "/%zu-%s", k, path_basename(cover->source));
                 cover->size = s->files.overlay_size;
-                STRV_FOREACH (kept, s->protection.kept)
-                        if (streq(strchr(*kept, ':') + 1, cover->source)) {
-                                cover->can_be_empty = true;
-                                cover->inode = strtoull(*kept, NULL, 10);
-                        }
+                cover->can_be_empty =
+                        cover->is_directory && strv_contains(s->protection.kept, cover->source);
                 if (!cover->text)
                         return -ENOMEM;
         }

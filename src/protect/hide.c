@@ -12,6 +12,7 @@
 #include "base/responds.h"
 #include "host/walk.h"
 #include "learn_view.h"
+#include "protect_names.h"
 
 enum {
         HIDDEN_MAX = 10000,
@@ -154,6 +155,9 @@ static int hide_found(void *data, const struct walk_entry *e) {
         /* Another user's, which the command can't enter either. */
         if (e->is_closed && e->st.st_uid != h->resolved->uid &&
             faccessat(e->folder, e->name, X_OK, AT_EACCESS) < 0)
+                return 0;
+        /* Nothing, and it goes when another sandbox ends. */
+        if (S_ISDIR(e->st.st_mode) && protect_is_placeholder(e->folder, e->name, NULL))
                 return 0;
         path = path_join(h->folder, e->path);
         if (!path)

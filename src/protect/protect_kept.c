@@ -16,66 +16,16 @@
 #include "protect_names.h"
 #include "protect_rules.h"
 
-/* Globs of --hide, of which the last part counts alone: what they say of a path that isn't there. */
-struct kept_hiding {
-        char **globs; /* as walk_normalise() has them, without the slash at the end */
-        bool is_hidden;
-};
-
-static int add_hiding(const struct resolved *s, struct kept_hiding *ret) {
+/* Whether --hide may name the path, `below` a writable folder; of what is kept of it carry/ asks. */
+static bool is_kept_hidden(const struct resolved *s, const char *path, const char *below) {
         STRV_FOREACH (glob, s->policy->hide) {
-                char *normal = NULL;
-                int r = walk_normalise(*glob, &normal);
-                size_t n = r < 0 ? 0 : strlen(normal);
+                _cleanup_free_ char *normal = NULL;
 
-                if (n > 0 && normal[n - 1] == '/')
-                        normal[n - 1] = '\0';
-                r = r < 0 ? r : strv_add(&ret->globs, path_basename(normal));
-                free(normal);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
-static bool is_part_hidden(const struct kept_hiding *h, const char *part) {
-        STRV_FOREACH (glob, h->globs)
-                if (walk_part_matches(*glob, strlen(*glob), part))
+                if (path_is_beneath(path, *glob) || walk_normalise(*glob, &normal) < 0 ||
+                    walk_covers(normal, below))
                         return true;
-        return false;
-}
-
-static int look_at_kept(void *data, int folder, const struct dirent *entry) {
-        struct kept_hiding *h = data;
-        _cleanup_close_ int fd = -EBADF;
-
-        h->is_hidden |= is_part_hidden(h, entry->d_name);
-        if (!h->is_hidden)
-                fd = openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        return fd >= 0 ? folder_each(fd, look_at_kept, h) : 0;
-}
-
-/* Whether --hide may name the path, `below` a writable folder, or something that is kept of it. */
-static bool is_kept_hidden(const struct resolved *s, const struct kept *k, const char *below) {
-        struct kept_hiding h = {0};
-        _cleanup_free_ char *rest = strdup(below);
-        _cleanup_close_ int fd = -EBADF, entry = -EBADF;
-
-        if (!s->policy->hide && rest)
-                return false;
-        h.is_hidden = !rest || add_hiding(s, &h) < 0;
-        for (char *part = rest, *end; part; part = end) {
-                end = strchr(part, '/');
-                if (end)
-                        *end++ = '\0';
-                h.is_hidden |= is_part_hidden(&h, part);
         }
-        fd = kept_open(s->project, k->number, NULL);
-        entry = fd < 0 ? -EBADF : openat(fd, KEPT_ENTRY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (entry < 0 || folder_each(entry, look_at_kept, &h) < 0)
-                h.is_hidden = true;
-        strv_free(h.globs);
-        return h.is_hidden;
+        return false;
 }
 
 static bool is_on_tmpfs(const struct resolved *s, const char *target) {
@@ -101,7 +51,7 @@ static int add_kept_rule(struct resolved *s, const struct kept *k, bool *ret_is_
                         return -ENOMEM;
                 if (is_on_tmpfs(s, target))
                         continue;
-                *ret_is_hidden = is_kept_hidden(s, k, below);
+                *ret_is_hidden = is_kept_hidden(s, k->path, below);
                 if (*ret_is_hidden)
                         return 0;
                 if (protect_add_rule(s, POLICY_RO, k->path, target, true) < 0)
@@ -121,9 +71,8 @@ static int say_of_kept(struct resolved *s, const char *what, const char *path, c
  * that are older: the command has its version of it (carry/private_folder.h). */
 static int protect_kept(struct resolved *s, const struct kept *k, bool has_others) {
         const char *name = path_basename(k->path), *known = protect_name_of(s->protection.names, k->path);
-        _cleanup_close_ int parent = known && protect_is_folder(known) ? beneath_open_parent(k->path)
-                                                                       : -ENOENT,
-                            fd = -EBADF;
+        _cleanup_close_ int parent =
+                known && protect_is_folder(known) ? beneath_open_parent(k->path) : -ENOENT;
         bool is_hidden = false;
         struct stat st;
         int r;
@@ -134,16 +83,11 @@ static int protect_kept(struct resolved *s, const struct kept *k, bool has_other
         if (k->is_moved)
                 return say_of_kept(s, "what is kept aside of ", k->path,
                                    " is too large to be there ('nsrun review')");
-        fd = kept_open(s->project, k->number, NULL);
-        if (fd < 0 || fstat(fd, &st) < 0)
-                return fd == -ENOMEM ? fd : 0;
         r = add_kept_rule(s, k, &is_hidden);
         if (is_hidden)
-                return say_of_kept(s, "what is kept aside of ", k->path,
-                                   " isn't there: --hide names it, or some of it");
+                return say_of_kept(s, "what is kept aside of ", k->path, " isn't there: --hide names it");
         if (r > 0 &&
-            (strv_add(&s->protection.private, k->path) < 0 ||
-             strv_consume(&s->protection.kept, str_format("%ju:%s", (uintmax_t)st.st_ino, k->path)) < 0))
+            (strv_add(&s->protection.private, k->path) < 0 || strv_add(&s->protection.kept, k->path) < 0))
                 return -ENOMEM;
         return r > 0 && has_others ? say_of_kept(s, "more is kept aside of ", k->path,
                                                  " than the last, which is there ('nsrun review')")

@@ -24,7 +24,7 @@ bool protect_is_folder(const char *name);
 /* Whether one of "FOLDER//GLOB" names a path: what it is in FOLDER; else NULL. */
 const char *protect_name_of(char *const *names, const char *path);
 /* What the mode has of what stands for a protected folder that a command has made and the host isn't to see
- * (sweep/placeholder.h), and its attribute, the run directory of whose it is; whether `name`, beneath
+ * (sweep/placeholder.h), and its attribute, whose it is, as carry/killed.h has it; whether `name`, beneath
  * `root`, is such a one, with nothing in it, or gone by now: not there.  `owner`, PATH_MAX bytes (may be
  * NULL): that attribute. */
 #define PROTECT_PLACEHOLDER_MODE S_ISVTX

@@ -101,7 +101,7 @@ struct resolved_protection {
         char **present;     /* "FOLDER//NAME": of these names those that are there; of a symlink
                                "FOLDER//NAME//TEXT" */
         char **private;     /* canonical: of these files the command gets a version of its own */
-        char **kept;        /* those of them that the host hasn't, "INODE:PATH": of what is kept aside */
+        char **kept;        /* those of them that the host hasn't, folders that are kept aside */
         char **git_dirs;    /* git dirs in which the command may write, canonical */
         char **git_links;   /* "PATH -> TEXT": the symlinks in them */
         bool links_are_cut; /* that list is not complete */

@@ -475,8 +475,7 @@ int supervise(struct nsrun_plan *plan, const struct supervise_params *params, in
                            .n_pass_fds = params->n_pass_fds,
                            .terminal_fd = s.pty ? find_own_terminal(s.pty) : s.terminal_fd,
                            .wants_started = params->status_fd >= 0 || s.pty,
-                           .wants_denials = params->report_fd >= 0 || params->explains || params->watched ||
-                                            plan->is_logged,
+                           .wants_denials = params->report_fd >= 0 || params->explains || params->watched,
                            .watches = params->explains || params->watched,
                            .dies_with_thread = true,
                            .command_line = params->command_line,

@@ -23,22 +23,6 @@ int workspace_hide_names(struct workspace *w, const char *glob, struct nsrun_err
         return r < 0 ? error_oom(err) : 0;
 }
 
-/* Whether a glob, which may be for folders alone, matches `path` or a folder that it is in. */
-static bool covers(const char *glob, const char *path) {
-        char part[PATH_MAX];
-        size_t n = strlen(glob);
-
-        n -= n > 0 && glob[n - 1] == '/';
-        for (const char *end = path; end;) {
-                end = strchr(end + (end != path), '/');
-                (void)snprintf(part, sizeof(part), "%.*s", end ? (int)(end - path) : (int)strlen(path),
-                               path);
-                if (gitignore_glob(glob, n, part, false))
-                        return true;
-        }
-        return false;
-}
-
 /* The length of a glob's or a path's first part. */
 static size_t part_length(const char *text) {
         return strcspn(text, "/");
@@ -96,7 +80,7 @@ bool workspace_hides(const struct workspace *w, const char *host) {
         STRV_FOREACH (glob, w->hide)
                 if (path_is_absolute(*glob) && path_is_beneath(host, *glob))
                         return true;
-        return any(w, host, covers);
+        return any(w, host, walk_covers);
 }
 
 bool workspace_holds_hidden(const struct workspace *w, const char *host) {

@@ -147,7 +147,7 @@ TEST(a_full_log_is_kept_beside_a_new_one) {
 TEST_IF(geteuid() != 0, what_can_not_be_written_down_is_not_run, site_setup, site_teardown) {
         static const char refused[] =
                 "nsrun: the run can't be written to the log, as --log asks for: Permission denied; "
-                "make room for $XDG_STATE_HOME/nsrun/log, or leave --log out\n";
+                "look at $XDG_STATE_HOME/nsrun/log, or leave --log out\n";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *log = text_of("%s/nsrun/log", s->state);

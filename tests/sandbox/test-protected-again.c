@@ -215,6 +215,54 @@ TEST(two_that_change_the_hosts_folder_lose_nothing) {
         expect_out(&o, "14\n");
 }
 
+/* What one has removed and another one changes or makes meanwhile is kept as both leave it. */
+TEST(what_two_do_with_the_hosts_folder_is_one) {
+        static const char script[] =
+                "mkdir .vscode; echo x >.vscode/x; echo y >.vscode/y\n"
+                "%s run -- sh -c 'until [ -e go ]; do :; done; rm .vscode/x .vscode/y' & p=$!\n"
+                "%s run -- sh -c 'echo A >.vscode/x; echo n >.vscode/n'; >go; wait $p; rm go\n"
+                "%s run -- sh -c 'ls .vscode'\n"
+                "%s run -- sh -c 'until [ -e go ]; do :; done; echo B >.vscode/x' & p=$!\n"
+                "%s run -- sh -c 'rm .vscode/n'; >go; wait $p; rm go; %s run -- sh -c 'head .vscode/*'";
+        const struct site *s = *state;
+        const char *const p = program();
+        _cleanup_free_ char *text = text_of(script, p, p, p, p, p, p);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_outside(s, &o, text);
+        collect_orphans();
+        expect_out(&o, "n\nB\n");
+        on_host(s, "head .vscode/*", &o);
+        expect_out(&o, "==> .vscode/x <==\nx\n\n==> .vscode/y <==\ny\n");
+}
+
+/* Nor is anything of what --hide names given where the host has the folder. */
+TEST(what_is_hidden_is_not_there_again) {
+        static const char *const hide[] = {".vscode/tok", "tok", "*.pem", ".vscode/d", ".vscode/d/*"},
+                                 *const keeps[] = {".vscode/other", "build/*", "/nowhere/.vscode"};
+        const struct site *s = *state;
+        _cleanup_free_ char *hidden = text_of(
+                "nsrun: note: what is kept aside of this folder wasn't there: --hide names some of it: %s/.vscode\n",
+                s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, "mkdir .vscode; echo s >.vscode/s.pem", &o);
+        RUN(s, &o, "--", "sh", "-c", "cd .vscode; echo c >s.pem; echo t >tok; mkdir d; echo d >d/f");
+        for (size_t i = 0; i < ARRAY_SIZE(hide); i++) {
+                RUN(s, &o, "--hide", hide[i], "--", "sh", "-c", "cat .vscode/tok .vscode/d/f");
+                expect_status(&o, 1);
+                assert_string_equal(o.out, "");
+                expect_in(o.err, hidden);
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(keeps); i++) {
+                RUN(s, &o, "--hide", keeps[i], "--", "sh", "-c", "cat .vscode/tok .vscode/d/f");
+                expect_out(&o, "t\nd\n");
+                assert_string_equal(o.err, "");
+        }
+        on_host(s, "ls \"$XDG_STATE_HOME\"/nsrun/kept/*", &o);
+        expect_out(&o, "1\n");
+}
+
 /* A dead one's empty folder is in nobody's way; what else isn't there is told. */
 TEST(what_is_not_there_is_told) {
         const struct site *s = *state;
