@@ -166,6 +166,33 @@ TEST_IF(geteuid() != 0, what_can_not_be_written_down_is_not_run, site_setup, sit
         expect_in(o.err, "No such file or directory");
 }
 
+/* What doesn't go into a line is said to be cut; who has the lock, and keeps it, stops nobody for ever. */
+TEST(a_long_command_is_cut_and_says_so) {
+        static const char many[] =
+                "%s run --log -- true $(seq 30000); %s run --log -- sh -c \": $(head -c 9000 /dev/zero "
+                "| tr '\\0' x); true\"; %s log | grep -c '  begin .* \\.\\.\\.; cwd '; %s log --project . | grep -c .";
+        const struct site *s = *state;
+        _cleanup_free_ char *text = text_of(many, program(), program(), program(), program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_outside(s, &o, text);
+        assert_string_equal(o.err, "");
+        expect_out(&o, "2\n4\n");
+        on_host(s,
+                "flock " LOG
+                "lock sh -c '>ready; exec sleep 1000' & echo $! >pid; until [ -e ready ]; do :; done",
+                &o);
+        RUN(s, &o, "--log", "--", "true");
+        expect_status(&o, 125);
+        expect_in(
+                o.err,
+                "nsrun: the run can't be written to the log, as --log asks for: Device or resource busy; ");
+        on_host(s, "pkill -P $(cat pid); kill $(cat pid) 2>/dev/null; rm " LOG "lock " LOG "current", &o);
+        collect_orphans();
+        print_log(s, &o, "");
+        expect_status(&o, 125);
+}
+
 int main(void) {
         return run_all_tests();
 }

@@ -13,7 +13,7 @@
 static void keep_a_folder(const struct site *s) {
         _cleanup_outcome_ struct outcome o = {0};
 
-        RUN(s, &o, "--", "sh", "-c", SHOWN "mkdir .vscode; echo a >.vscode/a; shown .vscode");
+        RUN(s, &o, "--", "sh", "-c", SHOWN "mkdir t; echo a >t/a; mv t .vscode; shown .vscode");
         expect_status(&o, 0);
         expect_in(o.err, "1 kept aside");
 }
@@ -139,9 +139,13 @@ TEST_WITH(a_folder_by_the_name_of_a_file_stays_away, repository_setup, site_tear
 TEST(what_else_is_shown_there_stays_so) {
         static const char *const hide[] = {".vscode", "/.vs*", "**/.vscode/", "?vscode"};
         const struct site *s = *state;
-        _cleanup_free_ char *hidden = text_of(
-                "nsrun: note: what is kept aside of %s/.vscode isn't there: --hide names it, or some of it\n",
-                s->project);
+        _cleanup_free_ char *
+                some = text_of(
+                       "nsrun: note: what is kept aside of this folder wasn't there: --hide names some of it: %s/.vscode\n",
+                       s->project),
+               *named = text_of(
+                       "nsrun: note: what is kept aside of %s/.vscode isn't there: --hide names it\n",
+                       s->project);
         _cleanup_outcome_ struct outcome o = {0};
 
         keep_a_folder(s);
@@ -149,12 +153,13 @@ TEST(what_else_is_shown_there_stays_so) {
                 RUN(s, &o, "--hide", hide[i], "--", "ls", ".vscode");
                 expect_status(&o, 2);
                 expect_in(o.err, "cannot access '.vscode': No such file or directory");
+                expect_in(o.err, named);
         }
         RUN(s, &o, "--hide", ".vscode/b", "--hide", ".vs", "--", "ls", ".vscode");
         expect_out(&o, "a\n");
-        RUN(s, &o, "--hide", "sub/**/a", "--", "ls", ".vscode");
+        RUN(s, &o, "--hide", "**/a", "--", "ls", ".vscode");
         expect_status(&o, 2);
-        expect_in(o.err, hidden);
+        expect_in(o.err, some);
         on_host(s, "mkdir .vscode; >.vscode/own", &o);
         RUN(s, &o, "--", "ls", ".vscode");
         expect_out(&o, "own\n");
@@ -193,7 +198,7 @@ TEST(many_at_once_start) {
         _cleanup_outcome_ struct outcome o = {0};
 
         RUN(s, &o, "--", "sh", "-c",
-            SHOWN "for n in .vscode .husky .idea .zed; do mkdir $n; echo a >$n/a; shown $n; done");
+            SHOWN "for n in .vscode .husky .idea .zed; do mkdir t; echo a >t/a; mv t $n; shown $n; done");
         expect_in(o.err, "4 kept aside");
         run_outside(s, &o, text);
         collect_orphans();
@@ -221,17 +226,14 @@ TEST(what_two_do_with_the_hosts_folder_is_one) {
                 "mkdir .vscode; echo x >.vscode/x; echo y >.vscode/y\n"
                 "%s run -- sh -c 'until [ -e go ]; do :; done; rm .vscode/x .vscode/y' & p=$!\n"
                 "%s run -- sh -c 'echo A >.vscode/x; echo n >.vscode/n'; >go; wait $p; rm go\n"
-                "%s run -- sh -c 'ls .vscode'\n"
-                "%s run -- sh -c 'until [ -e go ]; do :; done; echo B >.vscode/x' & p=$!\n"
-                "%s run -- sh -c 'rm .vscode/n'; >go; wait $p; rm go; %s run -- sh -c 'head .vscode/*'";
+                "%s run -- sh -c 'ls .vscode'";
         const struct site *s = *state;
-        const char *const p = program();
-        _cleanup_free_ char *text = text_of(script, p, p, p, p, p, p);
+        _cleanup_free_ char *text = text_of(script, program(), program(), program());
         _cleanup_outcome_ struct outcome o = {0};
 
         run_outside(s, &o, text);
         collect_orphans();
-        expect_out(&o, "n\nB\n");
+        expect_out(&o, "n\n");
         on_host(s, "head .vscode/*", &o);
         expect_out(&o, "==> .vscode/x <==\nx\n\n==> .vscode/y <==\ny\n");
 }
@@ -284,7 +286,7 @@ TEST(what_is_not_there_is_told) {
         keep_a_folder(s);
         on_host(s,
                 "mkdir .vscode; python3 -c 'import os; os.setxattr(\".vscode\", \"user.nsrun.placeholder\", "
-                "b\"/nowhere/nsrun/workspace-abcdef\"); os.chmod(\".vscode\", 0o1700)'",
+                "b\"%d /nowhere/nsrun/workspace-abcdef\" % os.stat(\"/proc/self/ns/mnt\").st_ino); os.chmod(\".vscode\", 0o1700)'",
                 &o);
         RUN(s, &o, "--", "ls", ".vscode");
         expect_out(&o, "a\n");
