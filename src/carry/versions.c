@@ -229,7 +229,8 @@ static bool is_absent(const struct nsrun_plan *plan, const char *path) {
 }
 
 /* What is kept of a folder, and whether that can be there. */
-static int begin_folder(struct versions *versions, struct version *f, const struct private_folder *folder) {
+static int begin_version_folder(struct versions *versions, struct version *f,
+                                const struct private_folder *folder) {
         bool is_new = is_absent(folder->plan, f->path);
         int r = is_new ? private_folder_place(folder, versions->rundir, &versions->has_old)
                        : private_folder_begin(folder, &versions->has_old);
@@ -260,7 +261,7 @@ static int open_versions(struct versions *versions, const struct nsrun_plan *pla
                 f->held = open(f->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
                 f->is_folder = f->held >= 0 && fstat(f->held, &f->host) == 0 && S_ISDIR(f->host.st_mode);
                 if (!plan->join && (f->is_folder || f->held < 0))
-                        r = versions->has_kept ? begin_folder(versions, f, &folder) : 0;
+                        r = versions->has_kept ? begin_version_folder(versions, f, &folder) : 0;
                 else if (!plan->join)
                         r = make_version(versions, f, k);
         }

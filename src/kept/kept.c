@@ -408,7 +408,7 @@ static bool has_path(int top, const char *path) {
         return fd >= 0;
 }
 
-static int take_away(int top, const char *path) {
+static int take_from_entry(int top, const char *path) {
         const char *name = path_basename(path);
         _cleanup_free_ char *folder = strndup(path, name > path ? (size_t)(name - path - 1) : 0);
         _cleanup_close_ int fd = !folder ? -ENOMEM : beneath_open(top, folder, O_RDONLY | O_DIRECTORY, 0);
@@ -436,7 +436,7 @@ static int begin_draft(int fd, int draft, const struct kept *about, int parent, 
         entry = r < 0 || earlier < 0 ? -EBADF : open_kept_folder(draft, KEPT_ENTRY);
         STRV_FOREACH (path, about->removed)
                 if (r >= 0 && entry >= 0)
-                        r = take_away(entry, *path);
+                        r = take_from_entry(entry, *path);
         top = open_kept_folder(parent, name);
         STRV_FOREACH (path, old.removed)
                 if (r >= 0 && !has_path(top, *path) && !strv_contains(*ret_removed, *path))

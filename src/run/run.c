@@ -514,19 +514,6 @@ static void tell_session_end(struct run *run) {
         (void)take_note(run, &note, NULL);
 }
 
-/* What of the network was used, what was denied, and how the command ended; `status`: the reaper's. */
-static void log_end(struct run *run, int status) {
-        if (run->history.folder < 0)
-                return;
-        if (network_report(&run->network, run->history.draft, true, NULL) >= 0)
-                take_history(run, NULL);
-        if (run->denials && denials_write(run->denials, run->history.draft, NULL) >= 0)
-                take_history(run, "denied");
-        if (!run->has_failed &&
-            status_exited(run->history.draft, run->has_exited ? run->status : status, false, false) >= 0)
-                take_history(run, NULL);
-}
-
 int run_wait(struct run *run) {
         _cleanup_streams_ int held = closed_streams_hold(NULL);
         int status = 0;
@@ -555,7 +542,7 @@ int run_wait(struct run *run) {
         (void)hidden_end(run->hidden, take_finding, run);
         (void)versions_end(&run->versions, &run->rundir, take_finding, run);
         (void)kept_by_tell(run->kept_by, take_finding, run);
-        log_end(run, status);
+        run->reaped = status;
         return status;
 }
 
@@ -566,10 +553,25 @@ void run_kill(struct run *run) {
         (void)run_wait(run);
 }
 
+/* What of the network was used, what was denied, and how the command ended. */
+static void log_end(struct run *run) {
+        if (run->history.folder < 0)
+                return;
+        if (network_report(&run->network, run->history.draft, true, NULL) >= 0)
+                take_history(run, NULL);
+        if (run->denials && denials_write(run->denials, run->history.draft, NULL) >= 0)
+                take_history(run, "denied");
+        if (!run->has_failed &&
+            status_exited(run->history.draft, run->has_exited ? run->status : run->reaped, false, false) >=
+                    0)
+                take_history(run, NULL);
+}
+
 void run_end(struct run *run) {
         _cleanup_streams_ int held = closed_streams_hold(NULL);
 
         run_kill(run);
+        log_end(run);
         launch_close(&run->launch);
         network_end(&run->network);
         desktop_end(&run->desktop);

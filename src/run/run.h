@@ -86,6 +86,7 @@ struct run {
         bool is_alone;                 /* and nothing is alive in the sandbox but its pid 1 */
         bool is_gone;                  /* the sandbox is gone, or in a session the command's reaper */
         int status;                    /* the command's, as wait(2) has it */
+        int reaped;                    /* and that of pid 1 or the reaper */
 };
 
 #define RUN_INIT                                                                                       \
