@@ -288,6 +288,16 @@ bool killed_end_placeholder(const char *rundir, int parent, const char *name) {
         return true;
 }
 
+bool killed_is_anothers(const struct killed *k, int folder, const char *name) {
+        char owner[PATH_MAX] = "";
+        _cleanup_close_ int fd = protect_open_placeholder(folder, name, owner);
+        _cleanup_free_ char *rundir = killed_rundir(k);
+        struct stat st;
+
+        return fd >= 0 && fstat(fd, &st) >= 0 && !(rundir && is_owned_by(owner, rundir)) &&
+               !is_given_up(owner, &st);
+}
+
 int killed_remove_placeholder(const char *rundir, const char *path) {
         _cleanup_close_ int parent = beneath_open_parent(path);
         const char *name = path_basename(path);

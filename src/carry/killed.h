@@ -45,7 +45,11 @@ int killed_make_placeholder(const char *rundir, int folder, const char *name, mo
 /* Whether the entry is a placeholder with nothing in it, which is removed if it is that run directory's (may
  * be NULL) or one's without an owner. */
 bool killed_end_placeholder(const char *rundir, int parent, const char *name);
-/* The same of a canonical path, through no symlink.  1: it was that run directory's; 0; -ENOMEM. */
+/* Whether it is a placeholder of a sandbox that lives, or may, and is not this one's (k may be NULL),
+ * whatever is in it. */
+bool killed_is_anothers(const struct killed *k, int folder, const char *name);
+/* killed_end_placeholder() of a canonical path, through no symlink.  1: it was that run directory's; 0;
+ * -ENOMEM. */
 int killed_remove_placeholder(const char *rundir, const char *path);
 void killed_add(const struct killed *k, const char *what, const char *path);
 /* Keeps all of it aside, of a run directory whose owner is dead; or of a session that ends, what its killed

@@ -205,7 +205,7 @@ const char *protect_name_of(char *const *names, const char *path) {
         return NULL;
 }
 
-bool protect_is_placeholder(int root, const char *name, char *owner) {
+int protect_open_placeholder(int root, const char *name, char *owner) {
         char text[PATH_MAX];
         _cleanup_close_ int fd = -EBADF;
         struct stat st;
@@ -213,12 +213,18 @@ bool protect_is_placeholder(int root, const char *name, char *owner) {
 
         if (fstatat(root, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
             (st.st_mode & (S_IFMT | PROTECT_PLACEHOLDER_MODE)) != (S_IFDIR | PROTECT_PLACEHOLDER_MODE))
-                return false;
+                return -EINVAL;
         fd = beneath_open(root, name, O_PATH | O_DIRECTORY, 0);
-        if (fd == -ENOENT)
-                return true;
         n = fd < 0 ? -1 : getxattr(fd_link(fd).path, PROTECT_PLACEHOLDER_OF, text, sizeof(text) - 1);
         if (n > 0 && owner)
                 *(char *)mempcpy(owner, text, (size_t)n) = '\0';
-        return n > 0 && (folder_is_empty(fd) || (fstat(fd, &st) >= 0 && st.st_nlink == 0));
+        return n > 0 || fd == -ENOENT ? TAKE_FD(fd) : -EINVAL;
+}
+
+bool protect_is_placeholder(int root, const char *name, char *owner) {
+        _cleanup_close_ int fd = protect_open_placeholder(root, name, owner);
+        struct stat st;
+
+        return fd == -ENOENT ||
+               (fd >= 0 && (folder_is_empty(fd) || (fstat(fd, &st) >= 0 && st.st_nlink == 0)));
 }

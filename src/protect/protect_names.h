@@ -30,3 +30,5 @@ const char *protect_name_of(char *const *names, const char *path);
 #define PROTECT_PLACEHOLDER_MODE S_ISVTX
 #define PROTECT_PLACEHOLDER_OF   "user.nsrun.placeholder"
 bool protect_is_placeholder(int root, const char *name, char *owner);
+/* The same (O_PATH), whatever is in it.  -ENOENT: it is gone by now; -EINVAL: it is none. */
+int protect_open_placeholder(int root, const char *name, char *owner);

@@ -135,3 +135,30 @@ int placeholder_take(struct killed *k, const struct inside *inside, int parent, 
         *ret_away = TAKE_PTR(away);
         return r;
 }
+
+static int take_one(void *data, int folder, const struct dirent *entry) {
+        const int *to = data;
+
+        (void)syscall(SYS_renameat2, folder, entry->d_name, *to, entry->d_name, RENAME_NOREPLACE);
+        return 0;
+}
+
+int placeholder_take_contents(struct killed *k, int parent, const char *name, const char *path,
+                              char **ret_away) {
+        _cleanup_close_ int from = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+                            to = -EBADF;
+        _cleanup_free_ char *away = NULL;
+        int r = from < 0 ? -errno : killed_name(k, path, &away);
+
+        if (r < 0)
+                return r;
+        if (mkdirat(k->away, away, 0700) < 0)
+                return -errno;
+        to = openat(k->away, away, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        r = to < 0 ? -errno : folder_each(from, take_one, &to);
+        if (unlinkat(k->away, away, AT_REMOVEDIR) >= 0)
+                return r < 0 ? r : -ENOENT;
+        k->has_taken = true;
+        *ret_away = TAKE_PTR(away);
+        return 0;
+}

@@ -12,3 +12,8 @@
  * done; -ENOENT: there is none, or another one's placeholder. */
 int placeholder_take(struct killed *k, const struct inside *inside, int parent, const char *name,
                      const char *path, char **ret_away);
+
+/* What lies in another sandbox's placeholder, which goes on seeing its own over that, is taken alone; the
+ * command finds it no more.  -ENOENT: there is nothing; -errno. */
+int placeholder_take_contents(struct killed *k, int parent, const char *name, const char *path,
+                              char **ret_away);

@@ -225,9 +225,13 @@ static int take_aside(const struct look *l, int parent, const char *name, const 
                       const struct protected_name *was, char **ret_away) {
         struct protected_names *names = l->all;
         const char *base = path_basename(name);
-        int r = !l->is_early || was || !names->has_inside || count_shown(l, name) >= SHOWN_MOST
-                        ? -ENOTDIR
-                        : placeholder_take(names->killed, &names->inside, parent, base, path, ret_away);
+        int r;
+
+        if (killed_is_anothers(names->killed, parent, base))
+                return placeholder_take_contents(names->killed, parent, base, path, ret_away);
+        r = !l->is_early || was || !names->has_inside || count_shown(l, name) >= SHOWN_MOST
+                    ? -ENOTDIR
+                    : placeholder_take(names->killed, &names->inside, parent, base, path, ret_away);
 
         return r >= 0 || r == -ENOENT ? r : killed_take(names->killed, parent, base, path, ret_away);
 }
@@ -241,7 +245,7 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
         struct killed *killed;
         int r = parent < 0 || path ? parent : -ENOMEM;
 
-        if (r >= 0 && l->is_early && !l->all->killed)
+        if (r >= 0 && !l->all->killed && (l->is_early || killed_is_anothers(NULL, parent, base)))
                 l->all->make_killed(l->all->data);
         killed = l->all->killed;
         if (r >= 0)
