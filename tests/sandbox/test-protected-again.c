@@ -116,6 +116,26 @@ TEST(who_comes_second_finds_an_empty_folder_and_is_told) {
         expect_out(&o, "1\n");
 }
 
+/* What the other makes there is taken out of the empty folder, and not with it: once as it comes to be, and
+ * once when the command has ended. */
+TEST(what_is_made_in_anothers_empty_folder_is_taken_out) {
+        static const char first
+                [] = "ls .vscode; >ready; until [ -e go ]; do :; done; ls .vscode; >.vscode/c",
+           script[] =
+                   "%s run -- sh -c '%s' & p=$!; until [ -e ready ]; do :; done\n"
+                   "%s run -- sh -c 'echo z >.vscode/z; while [ -e .vscode/z ]; do :; done'; ls -A .vscode\n"
+                   "%s run -- sh -c 'echo y >.vscode/y'; ls -A .vscode; >go; wait $p; rm go ready; ls -A\n"
+                   "cd \"$XDG_STATE_HOME\"/nsrun/kept/*; ls */entry/*";
+        const struct site *s = *state;
+        _cleanup_free_ char *text = text_of(script, program(), first, program(), program());
+        _cleanup_outcome_ struct outcome o = {0};
+
+        keep_a_folder(s);
+        run_outside(s, &o, text);
+        collect_orphans();
+        expect_out(&o, "a\na\n1/entry/a\n1/entry/c\n2/entry/z\n3/entry/y\n");
+}
+
 /* Names of files, which an empty folder would break, and of other folders than git's hooks in a git dir. */
 TEST_WITH(a_folder_by_the_name_of_a_file_stays_away, repository_setup, site_teardown) {
         static const char script[] = SHOWN
