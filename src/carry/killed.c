@@ -298,17 +298,22 @@ bool killed_is_anothers(const struct killed *k, int folder, const char *name) {
                !is_given_up(owner, &st);
 }
 
-int killed_remove_placeholder(const char *rundir, const char *path) {
-        _cleanup_close_ int parent = beneath_open_parent(path);
-        const char *name = path_basename(path);
+int killed_has_placeholder(const char *rundir, const char *path) {
+        _cleanup_close_ int parent = beneath_open_parent(path), fd = -EBADF;
         char owner[PATH_MAX] = "";
-        bool is_own;
 
         if (parent < 0)
                 return parent == -ENOMEM ? parent : 0;
-        is_own = protect_is_placeholder(parent, name, owner) && rundir && is_owned_by(owner, rundir);
-        (void)killed_end_placeholder(rundir, parent, name);
-        return is_own;
+        fd = protect_open_placeholder(parent, path_basename(path), owner);
+        return fd >= 0 && is_owned_by(owner, rundir);
+}
+
+int killed_remove_placeholder(const char *rundir, const char *path) {
+        _cleanup_close_ int parent = beneath_open_parent(path);
+
+        if (parent >= 0)
+                (void)killed_end_placeholder(rundir, parent, path_basename(path));
+        return parent == -ENOMEM ? parent : 0;
 }
 
 static int keep_killed(struct keeping_killed *x, const char *what, const char *path) {
@@ -320,7 +325,7 @@ static int keep_killed(struct keeping_killed *x, const char *what, const char *p
         int r;
 
         if (streq(what, KILLED_PLACEHOLDER))
-                return killed_remove_placeholder(x->u->path, path) < 0 ? -ENOMEM : 0;
+                return killed_remove_placeholder(x->u->path, path);
         if (number && str_parse_number(number, false, &n) >= 0) {
                 struct private_folder one = folder;
 

@@ -48,8 +48,9 @@ bool killed_end_placeholder(const char *rundir, int parent, const char *name);
 /* Whether it is a placeholder of a sandbox that lives, or may, and is not this one's (k may be NULL),
  * whatever is in it. */
 bool killed_is_anothers(const struct killed *k, int folder, const char *name);
-/* killed_end_placeholder() of a canonical path, through no symlink.  1: it was that run directory's; 0;
+/* Of a canonical path, through no symlink: whether it is that run directory's; and killed_end_placeholder().
  * -ENOMEM. */
+int killed_has_placeholder(const char *rundir, const char *path);
 int killed_remove_placeholder(const char *rundir, const char *path);
 void killed_add(const struct killed *k, const char *what, const char *path);
 /* Keeps all of it aside, of a run directory whose owner is dead; or of a session that ends, what its killed

@@ -40,7 +40,8 @@ struct version {
         bool was_replaced;
         char *taken, *words; /* git_config_take()'s, and what is to be said of that */
         bool is_folder;      /* private_folder.h's */
-        bool is_placed;      /* the host hadn't that */
+        bool is_placed;      /* the host hadn't that, */
+        bool is_gone;        /* and has taken away what stood for it */
         int not_placed;      /* or why it can't be there: -errno */
 };
 
@@ -547,6 +548,14 @@ static void say_dropped(void *data, const struct kept *k) {
                              d->data);
 }
 
+void versions_look_at_places(struct versions *versions) {
+        for (size_t k = 0; k < versions->n && !versions->has_looked; k++)
+                if (versions->files[k].is_placed)
+                        versions->files[k].is_gone |=
+                                killed_has_placeholder(versions->rundir, versions->files[k].path) == 0;
+        versions->has_looked = true;
+}
+
 static int say_not_placed(const struct version *f, int (*found)(void *data, const struct nsrun_error *note),
                           void *data) {
         struct nsrun_error note = {0};
@@ -565,7 +574,7 @@ static int say_not_placed(const struct version *f, int (*found)(void *data, cons
 
 int versions_end_folders(struct versions *versions, struct rundir *u,
                          int (*found)(void *data, const struct nsrun_error *note), void *data) {
-        int r = versions_judge(versions, u, true, NULL), was_there;
+        int r = versions_judge(versions, u, true, NULL);
 
         for (size_t k = 0; k < versions->n && r >= 0; k++)
                 if (versions->files[k].words)
@@ -580,12 +589,10 @@ int versions_end_folders(struct versions *versions, struct rundir *u,
                 if (!versions->files[k].is_folder)
                         continue;
                 r = private_folder_end(&folder);
-                was_there = !versions->files[k].is_placed
-                                    ? 1
-                                    : killed_remove_placeholder(versions->rundir, folder.path);
-                if (r == -ENOMEM || was_there == -ENOMEM)
+                if (r == -ENOMEM || (versions->files[k].is_placed &&
+                                     killed_remove_placeholder(versions->rundir, folder.path) < 0))
                         return -ENOMEM;
-                if (was_there == 0)
+                if (versions->files[k].is_gone)
                         (void)say_of_version(
                                 folder.path,
                                 "the host has removed or filled the empty folder that stood for "

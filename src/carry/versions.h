@@ -18,6 +18,7 @@ struct versions {
         bool is_in_memory;
         struct kept_by *kept_by; /* the caller's */
         bool has_kept;           /* something of the project may be kept aside at the beginning */
+        bool has_looked;         /* versions_look_at_places() has */
         bool has_old;            /* some of what is kept aside is to be dropped */
         bool is_session; /* what the command got is in the run directory, for all of the session's commands
                           */
@@ -49,6 +50,9 @@ int versions_end(struct versions *versions, struct rundir *u,
  * the command's: what git would obey in the new one is taken out, and kept aside.  `ends`: the sandbox is
  * gone. -errno with *err filled: somebody can write there still, and the sandbox is to be ended. */
 int versions_judge(struct versions *versions, struct rundir *u, bool ends, struct nsrun_error *err);
+/* To be called when no command runs any more, before what came to be is swept; once counts: whether what
+ * stands for folders that the host hasn't is there still. */
+void versions_look_at_places(struct versions *versions);
 /* In a session its monitor does this of folders, and of what was judged, when the sandbox is gone; else
  * versions_end(). */
 int versions_end_folders(struct versions *versions, struct rundir *u,

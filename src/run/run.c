@@ -488,7 +488,10 @@ static void look_at_leavings(struct run *run) {
         int r, end;
 
         (void)clock_gettime(CLOCK_REALTIME_COARSE, &begin);
+        run->protected.make_killed = make_killed;
+        run->protected.data = run;
         versions_receive(&run->versions, &run->launch);
+        versions_look_at_places(&run->versions);
         r = gitdirs_end(&run->gitdirs, take_finding, run);
         end = protected_end(&run->protected, run->versions.folder, take_finding, run);
         if (is_first && run->launch.activity_fd >= 0 && r >= 0 && end >= 0)

@@ -359,6 +359,7 @@ static void monitor_finish(struct monitor *k) {
         /* Sweeps what processes of the session have left in git dirs, and under protected names, since the
          * last command was swept after: what was there before, that command told. */
         k->run.gitdirs.since = k->run.protected.since = records_last_sweep(&k->folder);
+        versions_look_at_places(&k->run.versions);
         (void)gitdirs_end(&k->run.gitdirs, write_down, &k->folder);
         (void)protected_end(&k->run.protected, k->run.versions.folder, write_down, &k->folder);
         carried_end(&k->run.carried, &k->run.rundir, write_down, &k->folder);

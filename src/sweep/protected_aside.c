@@ -245,7 +245,8 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
         struct killed *killed;
         int r = parent < 0 || path ? parent : -ENOMEM;
 
-        if (r >= 0 && !l->all->killed && (l->is_early || killed_is_anothers(NULL, parent, base)))
+        if (r >= 0 && !l->all->killed && l->all->make_killed &&
+            (l->is_early || killed_is_anothers(NULL, parent, base)))
                 l->all->make_killed(l->all->data);
         killed = l->all->killed;
         if (r >= 0)

@@ -122,9 +122,10 @@ TEST(what_is_made_in_anothers_empty_folder_is_taken_out) {
         static const char first
                 [] = "ls .vscode; >ready; until [ -e go ]; do :; done; ls .vscode; >.vscode/c",
            script[] =
-                   "%s run -- sh -c '%s' & p=$!; until [ -e ready ]; do :; done\n"
+                   "%s run -- sh -c '%s' & p=$!; until [ -e ready ]; do :; done; kill -STOP $p\n"
                    "%s run -- sh -c 'echo z >.vscode/z; while [ -e .vscode/z ]; do :; done'; ls -A .vscode\n"
-                   "%s run -- sh -c 'echo y >.vscode/y'; ls -A .vscode; >go; wait $p; rm go ready; ls -A\n"
+                   "%s run -- sh -c 'echo y >.vscode/y'; ls -A .vscode\n"
+                   "kill -CONT $p; >go; wait $p; rm go ready; ls -A\n"
                    "cd \"$XDG_STATE_HOME\"/nsrun/kept/*; ls */entry/*";
         const struct site *s = *state;
         _cleanup_free_ char *text = text_of(script, program(), first, program(), program());
@@ -134,6 +135,7 @@ TEST(what_is_made_in_anothers_empty_folder_is_taken_out) {
         run_outside(s, &o, text);
         collect_orphans();
         expect_out(&o, "a\na\n1/entry/a\n1/entry/c\n2/entry/z\n3/entry/y\n");
+        expect_not_in(o.err, "the host has removed or filled");
 }
 
 /* Names of files, which an empty folder would break, and of other folders than git's hooks in a git dir. */
