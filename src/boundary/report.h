@@ -21,7 +21,8 @@ enum launch_report_kind {
         LAUNCH_EXITED,
         LAUNCH_NOTE,
         LAUNCH_DROPPED, /* error.path: names in the home, by home_leftovers.c */
-        LAUNCH_BUILT    /* raw plans: all is built, the exec follows */
+        LAUNCH_BUILT    /* raw plans: all is built, the exec follows; a grant: it waits for the control
+                           channel.  `mount` says which mount it will be */
 };
 
 struct launch_report {
@@ -30,6 +31,7 @@ struct launch_report {
                           wait(2)'s status of the command */
         int operation; /* FAILED: index of the plan's operation, or -1; EXITED: 1 if leftovers live on */
         bool is_alone; /* EXITED: no process of the sandbox but its pid 1 is alive, for sure */
+        uint64_t mount;
         struct nsrun_error error;            /* FAILED; NOTE: a choice that the plan left to the launch */
         struct launch_namespaces namespaces; /* STARTED */
 };

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See widen.h. */
+#include "widen.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+
+#include "base/beneath.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/str.h"
+#include "base/sys.h"
+#include "disk/exposed.h"
+#include "launch/launch.h"
+#include "plan/record.h"
+#include "running/plan_shown.h"
+#include "widen_place.h"
+#include "widen_plan.h"
+
+enum {
+        GRANTS_MOST = 256, /* of a sandbox, those that were taken back counted */
+        ANSWER_MS = 5000,  /* of who waits for a sandbox, who looks twice a second at least */
+        LOOK_MS = 10,
+};
+
+static int widen_fail(struct nsrun_error *err, int r, const char *path, const char *what, const char *hint) {
+        return error_set(err, NSRUN_STAGE_SUPERVISE, r, path, what, hint);
+}
+
+void widen_close(struct widened *w) {
+        inside_close(&w->inside);
+        close_fdp(&w->file);
+        close_fdp(&w->pidfd);
+        plan_free(w->plan);
+        granted_clear(&w->granted);
+        *w = (struct widened)WIDENED_INIT;
+}
+
+/* What a grant has mounted: at its place, or where it lies while it is taken back. */
+static int open_tree_of(const struct widened *w, const struct granted *g) {
+        static const char *const others[] = {"/" PLAN_REVOKED_FOLDER, "/" PLAN_REVOKED_FILE};
+        int fd = granted_open(g, &w->inside);
+
+        for (size_t i = 0; i < ARRAY_SIZE(others) && fd < 0; i++) {
+                struct granted moved = *g;
+
+                moved.shown = (char *)(uintptr_t)others[i];
+                fd = granted_open(&moved, &w->inside);
+        }
+        return fd;
+}
+
+static int find_live(struct widened *w) {
+        int r = granted_read(w->file, &w->granted);
+
+        for (size_t i = 0; i < w->granted.n && r >= 0; i++) {
+                struct granted *g = &w->granted.items[i];
+                _cleanup_close_ int fd = g->mount && !g->has_ended ? open_tree_of(w, g) : -EBADF;
+
+                g->is_live = fd >= 0;
+        }
+        return r;
+}
+
+static int fail_inside(int r, struct nsrun_error *err) {
+        return widen_fail(err, r, NULL, "the sandbox can't be entered",
+                          r == -EACCES ? "it is being started, or its command is in namespaces of its own"
+                                       : NULL);
+}
+
+int widen_open(pid_t waiter, pid_t init, int pidfd, bool waits, struct widened *ret,
+               struct nsrun_error *err) {
+        _cleanup_widened_ struct widened w = WIDENED_INIT;
+        _cleanup_strv_ char **lacks = NULL;
+        int r = w.file = shown_open(waiter, init, err);
+
+        w.pidfd = pidfd;
+        if (r < 0)
+                return r;
+        if (waits && flock(w.file, LOCK_EX) < 0)
+                return widen_fail(err, -errno, NULL, "the sandbox can't be locked", NULL);
+        r = shown_read_open(w.file, &w.plan, &lacks, err);
+        if (r < 0)
+                return r;
+        r = inside_open(init, &w.inside);
+        if (r < 0)
+                return fail_inside(r, err);
+        r = find_live(&w);
+        /* All of that was of this sandbox, if it is there still. */
+        if (r >= 0)
+                r = sys_pidfd_send_signal(pidfd, 0);
+        if (r < 0)
+                return widen_fail(
+                        err, r, NULL,
+                        r == -ESRCH ? "the sandbox has ended" : "what it was granted can't be read", NULL);
+        *ret = w;
+        w = (struct widened)WIDENED_INIT;
+        return 0;
+}
+
+/* Waits until who waits for the sandbox has said of the grant that it looks after it, or when it has ended
+ * that this is done. */
+static int await_keeping(const struct widened *w, uint64_t at, int *ret_why_not) {
+        for (int waited = 0; waited < ANSWER_MS; waited += LOOK_MS) {
+                _cleanup_granted_ struct granted_list list = {0};
+                int r = granted_read(w->file, &list);
+
+                for (size_t i = 0; i < list.n; i++) {
+                        const struct granted *g = &list.items[i];
+
+                        if (g->at != at || !(g->has_ended ? g->is_swept : g->is_kept))
+                                continue;
+                        *ret_why_not = g->why_not;
+                        return 0;
+                }
+                if (r < 0 || loop_await(w->pidfd, POLLIN, LOOK_MS) != 0)
+                        return r < 0 ? r : -ESRCH;
+        }
+        return -ETIMEDOUT;
+}
+
+static int await_kept(const struct widened *w, const struct granted *g, struct nsrun_error *err) {
+        int why_not = 0, r = await_keeping(w, g->at, &why_not);
+
+        if (why_not)
+                return widen_fail(err, -why_not, g->path, "who waits for the sandbox can't look after it",
+                                  NULL);
+        if (r == -ETIMEDOUT)
+                return widen_fail(
+                        err, UNSAID(r), g->path,
+                        "who waits for the sandbox doesn't look after what this shows",
+                        "it is stopped, or a program with the library that waits for something else");
+        return r < 0 ? widen_fail(err, r, NULL, "the sandbox has ended", NULL) : 0;
+}
+
+struct widen_reports {
+        void (*noted)(void *data, const struct launch_report *report);
+        void *data;
+        const struct widened *w;
+        struct granted *granted; /* which is written down before it is attached; or NULL */
+};
+
+/* Until the process is gone. */
+static int take_reports(const struct launch *l, const struct widen_reports *reports,
+                        struct nsrun_error *err) {
+        struct granted *g = reports->granted;
+        _cleanup_close_ int there = -EBADF;
+        struct launch_report report;
+        int r;
+
+        while ((r = launch_read_report(l, &report)) > 0) {
+                if (report.kind == LAUNCH_FAILED) {
+                        *err = report.error;
+                        return report.error.error > 0 ? -report.error.error : -EIO;
+                }
+                if (report.kind == LAUNCH_STARTED)
+                        return 0;
+                if (report.kind == LAUNCH_NOTE)
+                        reports->noted(reports->data, &report);
+                if (report.kind != LAUNCH_BUILT || !g)
+                        continue;
+                g->mount = report.mount;
+                r = granted_say(reports->w->file, GRANTED_MADE, g, g->mount);
+                if (r < 0)
+                        return widen_fail(err, r, g->path, "it can't be written down, and so isn't granted",
+                                          NULL);
+                (void)launch_end_when_empty(l);
+        }
+        /* It may have been attached still. */
+        there = r == 0 && g && g->mount ? granted_open(g, &reports->w->inside) : -EBADF;
+        return there >= 0 ? 0
+                          : widen_fail(err, r < 0 ? r : -EIO, NULL, "the process that mounts it was killed",
+                                       NULL);
+}
+
+static int widen_launch(const struct nsrun_plan *plan, const struct launch_grant *grant,
+                        const struct widen_reports *reports, struct nsrun_error *err) {
+        const struct launch_params params = {
+                .rundir_fd = -EBADF, .lock_fd = -EBADF, .terminal_fd = -1, .grant = grant};
+        _cleanup_(launch_close) struct launch l = LAUNCH_INIT;
+        int r = launch_start(plan, &params, &l, err);
+
+        if (r < 0)
+                return r;
+        r = take_reports(&l, reports, err);
+        if (r < 0)
+                (void)sys_pidfd_send_signal(l.pidfd, SIGKILL);
+        (void)launch_wait(&l);
+        return r;
+}
+
+static void note_line(void *data, const struct launch_report *report) {
+        if (*report->error.what)
+                (void)strv_consume(data, nsrun_error_format(&report->error));
+}
+
+static int widen_show(struct widened *w, const struct nsrun_plan *plan, const struct widen_place *place,
+                      struct granted *g, char ***notes, struct nsrun_error *err) {
+        const struct launch_grant grant = {.user = w->inside.user,
+                                           .mount_namespace = w->inside.mount_namespace,
+                                           .folder = place->folder,
+                                           .tree = -EBADF,
+                                           .makes = place->makes,
+                                           .target = g->shown};
+        const struct widen_reports reports = {.noted = note_line, .data = notes, .w = w, .granted = g};
+        int r = granted_ask(w->file, g);
+
+        if (r < 0)
+                return widen_fail(err, r, g->path, "it can't be written down, and so isn't granted", NULL);
+        r = widen_plan_needs_keeping(plan, g->path) ? await_kept(w, g, err) : 0;
+        if (r >= 0)
+                r = widen_launch(plan, &grant, &reports, err);
+        if (r < 0)
+                (void)granted_say(w->file, GRANTED_ENDED, g, 0);
+        return r;
+}
+
+/* What of the plan is of use to who looks after it. */
+static int store_part(struct nsrun_plan *plan, struct granted *g) {
+        struct nsrun_plan part = *plan;
+
+        part.env = NULL;
+        part.seccomp = (struct seccomp_loaded){0};
+        return plan_store(&part, &g->plan, &g->plan_size);
+}
+
+int widen_grant(struct widened *w, const char *option, const char *path, char ***notes,
+                struct nsrun_error *err) {
+        struct granted g = {.option = (char *)(uintptr_t)option};
+        _cleanup_plan_ struct nsrun_plan *plan = NULL;
+        struct widen_place place = {.folder = -EBADF};
+        int r = widen_plan(w->plan, &w->granted, option, path, &plan, &g.path, err);
+
+        if (r >= 0 && w->granted.n >= GRANTS_MOST)
+                r = widen_fail(err, UNSAID(-E2BIG), NULL, "the sandbox was granted too much already",
+                               "start it with the options");
+        if (r >= 0)
+                r = widen_place_find(w->inside.root, g.path, &place, err);
+        if (r >= 0)
+                r = exposed_add(plan->exposes, err);
+        if (r >= 0 && store_part(plan, &g) < 0)
+                r = error_oom(err);
+        g.shown = place.shown;
+        if (r >= 0)
+                r = widen_show(w, plan, &place, &g, notes, err);
+        close_fdp(&place.folder);
+        free(place.shown);
+        free(g.path);
+        free(g.plan);
+        return r;
+}
+
+static void note_writers(void *data, nsrun_unused const struct launch_report *report) {
+        *(bool *)data = true;
+}
+
+int widen_revoke(struct widened *w, const struct granted *g, bool *ret_has_writers,
+                 struct nsrun_error *err) {
+        _cleanup_close_ int tree = open_tree_of(w, g);
+        const struct nsrun_plan nothing = {.cwd = (char[]){"/"}};
+        const struct launch_grant grant = {.user = w->inside.user,
+                                           .mount_namespace = w->inside.mount_namespace,
+                                           .folder = -EBADF,
+                                           .tree = tree,
+                                           .target = g->path};
+        bool has_writers = false;
+        const struct widen_reports reports = {.noted = note_writers, .data = &has_writers, .w = w};
+        int r = tree < 0 ? widen_fail(err, tree, g->path, "it isn't there any more", NULL)
+                         : widen_launch(&nothing, &grant, &reports, err);
+
+        if (r >= 0)
+                (void)granted_say(w->file, GRANTED_ENDED, g, has_writers);
+        /* Else the sandbox's end does it. */
+        if (r >= 0 && g->is_kept && !has_writers)
+                (void)await_keeping(w, g->at, &(int){0});
+        *ret_has_writers |= has_writers;
+        return r;
+}
