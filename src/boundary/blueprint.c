@@ -307,12 +307,14 @@ static bool rundir_can_be(const struct blueprint *b) {
 }
 
 static bool grant_can_be(const struct blueprint *b) {
-        if (b->facts.life != BOUNDARY_GRANT || b->facts.grant_tree_fd >= 0)
+        if (b->facts.life != BOUNDARY_GRANT)
                 return true;
-        for (size_t i = 0; b->grant && i < b->n_ops; i++)
+        if (!b->grant || b->grant[0] != '/' || !b->grant[1])
+                return false;
+        for (size_t i = 0; i < b->n_ops; i++)
                 if (b->ops[i].target && streq(b->ops[i].target, b->grant))
-                        return b->grant[0] == '/' && b->grant[1];
-        return false;
+                        return true;
+        return b->facts.grant_tree_fd >= 0;
 }
 
 /* Whether the parts agree with each other, so that nobody has to ask again. */

@@ -47,13 +47,23 @@ static int make_point(int folder, const char *name, bool makes_folder) {
         return r == -EEXIST ? 0 : r;
 }
 
+static int remove_point(int folder, const char *name, bool is_a_folder) {
+        return is_a_folder ? sys_rmdirat(folder, name) : sys_unlinkat(folder, name);
+}
+
+static const char *point_name(const struct builder *b) {
+        return strrchr(b->b.grant, '/') + 1;
+}
+
 /* Detached by umount2(2) it would let go of what lies over its parts, for whoever has a folder of it open.
  * The kernel keeps them together when the mount point is removed (UMOUNT_CONNECTED), which must be no mount
  * point where that is done: in a copy of the namespace, which is left without it.  That it becomes
  * read-only, unless something is open for writing there, is all that is known of its holders. */
 static int grant_take_away(struct builder *b, int tree) {
+        const struct boundary_facts *f = &b->b.facts;
         _cleanup_close_ int root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0), own = -EBADF,
-                            place = -EBADF;
+                            place = -EBADF,
+                            around = f->grant_makes ? open_writable(f->grant_folder_fd) : -EBADF;
         int folder = is_folder(tree), r = root < 0 ? root : folder;
         const char *name = folder > 0 ? PLAN_REVOKED_FOLDER : PLAN_REVOKED_FILE;
 
@@ -74,7 +84,10 @@ static int grant_take_away(struct builder *b, int tree) {
         while (r >= 0)
                 r = sys_umount(name, MNT_DETACH | UMOUNT_NOFOLLOW);
         if (r == -EINVAL)
-                r = folder ? sys_rmdirat(own, name) : sys_unlinkat(own, name);
+                r = remove_point(own, name, folder);
+        /* What the command has put there stays. */
+        if (r >= 0 && around >= 0)
+                (void)remove_point(around, point_name(b), folder);
         return r < 0 ? grant_fail(b, r, "it can't be taken back", NULL) : 0;
 }
 
@@ -129,7 +142,7 @@ static bool is_attached(const struct builder *b, int tree) {
 
 static int attach(struct builder *b, int tree) {
         const struct boundary_facts *f = &b->b.facts;
-        const char *name = strrchr(b->b.grant, '/') + 1;
+        const char *name = point_name(b);
         _cleanup_close_ int own = -EBADF, point = -EBADF;
         int folder = is_folder(tree), r = folder;
 

@@ -20,6 +20,7 @@ struct granted {
         uint64_t at;
         char *option, *path; /* "rw" */
         char *shown;         /* the path that is a mount point: `path`, or a folder on the way to it */
+        bool makes;          /* that was made for it */
         char *plan;          /* bytes: what it shows, and what of that is kept from the command */
         size_t plan_size;
         uint64_t mount; /* 0: it isn't made */

@@ -242,6 +242,7 @@ int widen_grant(struct widened *w, const char *option, const char *path, char **
         if (r >= 0 && store_part(plan, &g) < 0)
                 r = error_oom(err);
         g.shown = place.shown;
+        g.makes = place.makes;
         if (r >= 0)
                 r = widen_show(w, plan, &place, &g, notes, err);
         close_fdp(&place.folder);
@@ -257,13 +258,15 @@ static void note_writers(void *data, nsrun_unused const struct launch_report *re
 
 int widen_revoke(struct widened *w, const struct granted *g, bool *ret_has_writers,
                  struct nsrun_error *err) {
-        _cleanup_close_ int tree = open_tree_of(w, g);
+        _cleanup_close_ int tree = open_tree_of(w, g),
+                            folder = g->makes ? widen_place_made(w->inside.root, g->shown) : -EBADF;
         const struct nsrun_plan nothing = {.cwd = (char[]){"/"}};
         const struct launch_grant grant = {.user = w->inside.user,
                                            .mount_namespace = w->inside.mount_namespace,
-                                           .folder = -EBADF,
+                                           .folder = folder,
                                            .tree = tree,
-                                           .target = g->path};
+                                           .makes = folder >= 0,
+                                           .target = g->shown};
         bool has_writers = false;
         const struct widen_reports reports = {.noted = note_writers, .data = &has_writers, .w = w};
         int r = tree < 0 ? widen_fail(err, tree, g->path, "it isn't there any more", NULL)

@@ -12,6 +12,7 @@
 
 #include "base/beneath.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "base/sys.h"
 
@@ -95,6 +96,13 @@ static int judge_missing(int folder, const char *path, struct nsrun_error *err) 
                                 "the sandbox has nothing there, in a folder of the host's",
                                 "nsrun leaves no mount points in those: start the sandbox with the option")
                       : 0;
+}
+
+int widen_place_made(int root, const char *shown) {
+        _cleanup_free_ char *parent = path_parent(shown);
+        _cleanup_close_ int fd = parent ? beneath_open(root, parent + 1, O_PATH | O_DIRECTORY, 0) : -ENOMEM;
+
+        return fd >= 0 && is_sandboxs_own(fd) > 0 ? TAKE_FD(fd) : -ENOENT;
 }
 
 int widen_place_find(int root, const char *path, struct widen_place *ret, struct nsrun_error *err) {
