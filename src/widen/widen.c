@@ -9,6 +9,7 @@
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/loop.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "disk/exposed.h"
@@ -19,7 +20,7 @@
 #include "widen_plan.h"
 
 enum {
-        GRANTS_MOST = 256, /* of a sandbox, those that were taken back counted */
+        GRANTS_MOST = 256, /* of a sandbox at once */
         ANSWER_MS = 5000,  /* of who waits for a sandbox, who looks twice a second at least */
         LOOK_MS = 10,
 };
@@ -230,9 +231,12 @@ int widen_grant(struct widened *w, const char *option, const char *path, char **
         struct granted g = {.option = (char *)(uintptr_t)option};
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         struct widen_place place = {.folder = -EBADF};
+        size_t n = 0;
         int r = widen_plan(w->plan, &w->granted, option, path, &plan, &g.path, err);
 
-        if (r >= 0 && w->granted.n >= GRANTS_MOST)
+        for (size_t i = 0; i < w->granted.n; i++)
+                n += !w->granted.items[i].has_ended;
+        if (r >= 0 && n >= GRANTS_MOST)
                 r = widen_fail(err, UNSAID(-E2BIG), NULL, "the sandbox was granted too much already",
                                "start it with the options");
         if (r >= 0)
@@ -252,13 +256,32 @@ int widen_grant(struct widened *w, const char *option, const char *path, char **
         return r;
 }
 
+/* What is to be taken back of a grant: of a folder on the way, in which others lie, what lies at its own
+ * path. */
+static int open_revoked(const struct widened *w, const struct granted *g) {
+        _cleanup_close_ int tree = open_tree_of(w, g), below = -EBADF;
+        const char *rest = path_below(g->path, g->shown);
+        struct sys_mount mount;
+        bool has_others = false;
+
+        for (size_t i = 0; i < w->granted.n; i++) {
+                const struct granted *other = &w->granted.items[i];
+
+                has_others |= other != g && other->is_live && path_is_beneath(other->path, g->shown);
+        }
+        if (tree < 0 || !has_others)
+                return TAKE_FD(tree);
+        below = beneath_open(tree, rest, O_PATH, 0);
+        return below >= 0 && sys_mount_of(below, &mount) >= 0 && mount.is_root ? TAKE_FD(below) : -ENOENT;
+}
+
 static void note_writers(void *data, nsrun_unused const struct launch_report *report) {
         *(bool *)data = true;
 }
 
 int widen_revoke(struct widened *w, const struct granted *g, bool *ret_has_writers,
                  struct nsrun_error *err) {
-        _cleanup_close_ int tree = open_tree_of(w, g),
+        _cleanup_close_ int tree = open_revoked(w, g),
                             folder = g->makes ? widen_place_made(w->inside.root, g->shown) : -EBADF;
         const struct nsrun_plan nothing = {.cwd = (char[]){"/"}};
         const struct launch_grant grant = {.user = w->inside.user,
