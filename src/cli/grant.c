@@ -86,9 +86,11 @@ static int run_revoke(struct invocation *i, struct nsrun_error *err) {
         for (char *const *path = i->words + 1; i->words[1] && *path && r >= 0; path++)
                 r = revoke_path(&w, *path, &has_writers, err);
         if (r >= 0)
-                (void)fprintf(stderr, "nsrun: note: %s\n",
-                              has_writers ? "what is open there stays open, to be written, too"
-                                          : "what is open there stays open, to be read alone");
+                (void)fprintf(
+                        stderr, "nsrun: note: %s\n",
+                        has_writers
+                                ? "what is open there, or in namespaces of the command's own, stays, to be written, too"
+                                : "what is open there stays open, to be read alone");
         return r;
 }
 

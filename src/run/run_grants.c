@@ -14,6 +14,7 @@
 struct run_grant {
         uint64_t at; /* granted.h's */
         struct protected_names names;
+        char **hidden; /* as hidden_begin() has them */
         bool is_made;
         struct run_grant *next;
 };
@@ -26,29 +27,49 @@ static void make_killed_of_grants(void *data) {
                 g->names.killed = run->protected.killed;
 }
 
-static int begin_names(struct run *run, const struct granted *granted, struct protected_names *ret) {
+static int begin_names(struct run *run, const struct granted *granted, struct run_grant *g) {
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
+        struct protected_names *names = &g->names;
         int r = plan_restore(granted->plan, granted->plan_size, &plan, NULL);
 
         if (r >= 0 && !run->kept_by)
                 r = kept_by_new(plan, &run->kept_by);
         if (r >= 0)
-                r = protected_begin(plan, run->kept_by, ret);
-        if (r < 0)
-                return r;
-        ret->make_killed = make_killed_of_grants;
-        ret->data = run;
-        ret->killed = run->protected.killed;
-        if (ret->appearing)
-                r = protected_cover(ret, run->launch.pid, true);
-        return r < 0 ? r : ret->covers && ret->lacks_covers ? -EACCES : 0;
+                r = hidden_begin(plan, &g->hidden, NULL);
+        if (r >= 0)
+                r = protected_begin(plan, run->kept_by, names);
+        if (r < 0 || !names->appearing)
+                return r < 0 ? r : -ENOMEM;
+        names->make_killed = make_killed_of_grants;
+        names->data = run;
+        names->killed = run->protected.killed;
+        r = protected_cover(names, run->launch.pid, true);
+        return r < 0 ? r : names->covers && names->lacks_covers ? -EACCES : 0;
+}
+
+static void free_grant(struct run_grant *g) {
+        if (!g)
+                return;
+        protected_clear(&g->names);
+        strv_free(g->hidden);
+        free(g);
+}
+
+static int end_grant(struct run *run, struct run_grant *g,
+                     int (*found)(void *data, const struct nsrun_error *note), void *data) {
+        int r = protected_end(&g->names, run->versions.folder, found, data);
+
+        if (r >= 0)
+                r = hidden_end(g->hidden, found, data);
+        strv_freep(&g->hidden);
+        return r;
 }
 
 /* Who asks waits for the answer, and shows the command nothing before. */
 static int begin_grant(struct run *run, const struct granted *granted) {
         struct run_grant *g = calloc(1, sizeof(*g));
         struct epoll_event event = {.events = EPOLLIN};
-        int r = g ? begin_names(run, granted, &g->names) : -ENOMEM;
+        int r = g ? begin_names(run, granted, g) : -ENOMEM;
 
         if (r >= 0 && run->grants_fd < 0) {
                 run->grants_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -59,9 +80,7 @@ static int begin_grant(struct run *run, const struct granted *granted) {
         if (r >= 0 && epoll_ctl(run->grants_fd, EPOLL_CTL_ADD, protected_fd(&g->names), &event) < 0)
                 r = -errno;
         if (r < 0) {
-                if (g)
-                        protected_clear(&g->names);
-                free(g);
+                free_grant(g);
                 return r;
         }
         g->at = granted->at;
@@ -99,7 +118,7 @@ static void take_one(struct run *run, const struct granted *granted, bool may_be
                 return;
         /* Nobody can make anything there any more. */
         if (g->is_made)
-                (void)protected_end(&g->names, run->versions.folder, take_grants_note, run);
+                (void)end_grant(run, g, take_grants_note, run);
         else
                 protected_clear(&g->names);
         (void)granted_say(run->shown, GRANTED_SWEPT, granted, 0);
@@ -142,15 +161,14 @@ int run_grants_end(struct run *run, int (*found)(void *data, const struct nsrun_
 
         for (struct run_grant *g = run->grants; g && r >= 0; g = g->next)
                 if (g->is_made)
-                        r = protected_end(&g->names, run->versions.folder, found, data);
+                        r = end_grant(run, g, found, data);
         return r;
 }
 
 void run_grants_clear(struct run *run) {
         for (struct run_grant *g; (g = run->grants);) {
                 run->grants = g->next;
-                protected_clear(&g->names);
-                free(g);
+                free_grant(g);
         }
         close_fdp(&run->grants_fd);
 }

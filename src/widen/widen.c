@@ -3,6 +3,8 @@
 #include "widen.h"
 
 #include <fcntl.h>
+#include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
 
@@ -16,6 +18,8 @@
 #include "launch/launch.h"
 #include "plan/record.h"
 #include "running/plan_shown.h"
+#include "seccomp/simulate.h"
+#include "seccomp/syscalls.h"
 #include "widen_place.h"
 #include "widen_plan.h"
 
@@ -275,6 +279,16 @@ static int open_revoked(const struct widened *w, const struct granted *g) {
         return below >= 0 && sys_mount_of(below, &mount) >= 0 && mount.is_root ? TAKE_FD(below) : -ENOENT;
 }
 
+/* Whether the command can have made mount namespaces of its own: what was taken back is in those still. */
+static bool can_have_namespaces(const struct nsrun_plan *plan) {
+        const struct seccomp_data data = {.nr = syscall_number(SYSCALL_ARCH_NATIVE, "unshare"),
+                                          .arch = syscall_arch_audit(SYSCALL_ARCH_NATIVE),
+                                          .args = {CLONE_NEWUSER}};
+
+        return !plan->seccomp.code ||
+               seccomp_simulate(plan->seccomp.code, plan->seccomp.n, &data) == SECCOMP_RET_ALLOW;
+}
+
 static void note_writers(void *data, nsrun_unused const struct launch_report *report) {
         *(bool *)data = true;
 }
@@ -290,7 +304,7 @@ int widen_revoke(struct widened *w, const struct granted *g, bool *ret_has_write
                                            .tree = tree,
                                            .makes = folder >= 0,
                                            .target = g->shown};
-        bool has_writers = false;
+        bool has_writers = can_have_namespaces(w->plan);
         const struct widen_reports reports = {.noted = note_writers, .data = &has_writers, .w = w};
         int r = tree < 0 ? widen_fail(err, tree, g->path, "it isn't there any more", NULL)
                          : widen_launch(&nothing, &grant, &reports, err);

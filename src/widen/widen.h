@@ -25,6 +25,8 @@ void widen_close(struct widened *w);
 /* What the option shows at a start, "ro", "rw" or "overlay", is shown.  *notes gets lines. */
 int widen_grant(struct widened *w, const char *option, const char *path, char ***notes,
                 struct nsrun_error *err);
-/* Takes one of w->granted back.  *ret_has_writers: a file there was open for writing. */
+/* Takes one of w->granted back.  *ret_has_writers: a file there was open for writing, or
+ * the command may have made namespaces that have it still; who waits for the sandbox looks after it to the
+ * end. */
 int widen_revoke(struct widened *w, const struct granted *granted, bool *ret_has_writers,
                  struct nsrun_error *err);
