@@ -167,11 +167,10 @@ int shown_bytes(int fd, char **ret, size_t *ret_n) {
         bytes = malloc((size_t)st.st_size + 1);
         if (!bytes)
                 return -ENOMEM;
-        for (*ret_n = 0; *ret_n < (size_t)st.st_size; *ret_n += (size_t)r) {
-                r = (int)pread(fd, bytes + *ret_n, (size_t)st.st_size - *ret_n, (off_t)*ret_n);
-                if (r <= 0)
-                        return r < 0 ? -errno : -EIO;
-        }
+        /* What is added is added behind it, wherever the descriptor stands. */
+        r = lseek(fd, 0, SEEK_SET) < 0 ? -errno : read_full(fd, bytes, (size_t)st.st_size, ret_n);
+        if (r < 0)
+                return r;
         bytes[*ret_n] = '\0';
         *ret = TAKE_PTR(bytes);
         return 0;

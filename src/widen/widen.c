@@ -68,12 +68,6 @@ static int find_live(struct widened *w) {
         return r;
 }
 
-static int fail_inside(int r, struct nsrun_error *err) {
-        return widen_fail(err, r, NULL, "the sandbox can't be entered",
-                          r == -EACCES ? "it is being started, or its command is in namespaces of its own"
-                                       : NULL);
-}
-
 int widen_open(pid_t waiter, pid_t init, int pidfd, bool waits, struct widened *ret,
                struct nsrun_error *err) {
         _cleanup_widened_ struct widened w = WIDENED_INIT;
@@ -90,7 +84,8 @@ int widen_open(pid_t waiter, pid_t init, int pidfd, bool waits, struct widened *
                 return r;
         r = inside_open(init, &w.inside);
         if (r < 0)
-                return fail_inside(r, err);
+                return widen_fail(err, r, NULL, "the sandbox can't be entered",
+                                  "it is being started, or its command is in namespaces of its own");
         r = find_live(&w);
         /* All of that was of this sandbox, if it is there still. */
         if (r >= 0)
@@ -140,9 +135,9 @@ static int await_kept(const struct widened *w, const struct granted *g, struct n
 }
 
 struct widen_reports {
-        void (*noted)(void *data, const struct launch_report *report);
-        void *data;
         const struct widened *w;
+        char ***notes;           /* gets lines; or NULL */
+        bool *has_writers;       /* else: what boundary/grant.c notes of what it takes back */
         struct granted *granted; /* which is written down before it is attached; or NULL */
 };
 
@@ -161,8 +156,10 @@ static int take_reports(const struct launch *l, const struct widen_reports *repo
                 }
                 if (report.kind == LAUNCH_STARTED)
                         return 0;
-                if (report.kind == LAUNCH_NOTE)
-                        reports->noted(reports->data, &report);
+                if (report.kind == LAUNCH_NOTE && !reports->notes)
+                        *reports->has_writers = true;
+                else if (report.kind == LAUNCH_NOTE && *report.error.what)
+                        (void)strv_consume(reports->notes, nsrun_error_format(&report.error));
                 if (report.kind != LAUNCH_BUILT || !g)
                         continue;
                 g->mount = report.mount;
@@ -195,11 +192,6 @@ static int widen_launch(const struct nsrun_plan *plan, const struct launch_grant
         return r;
 }
 
-static void note_line(void *data, const struct launch_report *report) {
-        if (*report->error.what)
-                (void)strv_consume(data, nsrun_error_format(&report->error));
-}
-
 static int widen_show(struct widened *w, const struct nsrun_plan *plan, const struct widen_place *place,
                       struct granted *g, char ***notes, struct nsrun_error *err) {
         const struct launch_grant grant = {.user = w->inside.user,
@@ -208,7 +200,7 @@ static int widen_show(struct widened *w, const struct nsrun_plan *plan, const st
                                            .tree = -EBADF,
                                            .makes = place->makes,
                                            .target = g->shown};
-        const struct widen_reports reports = {.noted = note_line, .data = notes, .w = w, .granted = g};
+        const struct widen_reports reports = {.w = w, .notes = notes, .granted = g};
         int r = granted_ask(w->file, g);
 
         if (r < 0)
@@ -289,10 +281,6 @@ static bool can_have_namespaces(const struct nsrun_plan *plan) {
                seccomp_simulate(plan->seccomp.code, plan->seccomp.n, &data) == SECCOMP_RET_ALLOW;
 }
 
-static void note_writers(void *data, nsrun_unused const struct launch_report *report) {
-        *(bool *)data = true;
-}
-
 int widen_revoke(struct widened *w, const struct granted *g, bool *ret_has_writers,
                  struct nsrun_error *err) {
         _cleanup_close_ int tree = open_revoked(w, g),
@@ -305,7 +293,7 @@ int widen_revoke(struct widened *w, const struct granted *g, bool *ret_has_write
                                            .makes = folder >= 0,
                                            .target = g->shown};
         bool has_writers = can_have_namespaces(w->plan);
-        const struct widen_reports reports = {.noted = note_writers, .data = &has_writers, .w = w};
+        const struct widen_reports reports = {.w = w, .has_writers = &has_writers};
         int r = tree < 0 ? widen_fail(err, tree, g->path, "it isn't there any more", NULL)
                          : widen_launch(&nothing, &grant, &reports, err);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun grant` and `nsrun revoke`: what a running sandbox is shown besides. */
+#include <signal.h>
 #include <sys/stat.h>
 
 #include "repository.h"
@@ -312,6 +313,119 @@ TEST(who_waits_looks_after_it) {
         expect_status(&o, 0);
         expect_in(o.err, "is kept aside");
         collect_orphans();
+}
+
+/* The folder that two lie in stays for the other, and is gone with the last. */
+TEST(of_several_in_a_folder_one_is_taken_back) {
+        const struct site *s = *state;
+        _cleanup_free_ char *x = path_of(s->home, "around/x"), *y = path_of(s->home, "around/y"),
+                            *id = START_PLAIN(s), *script = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->home, "around");
+        make_folder(s->home, "around/x");
+        make_folder(s->home, "around/y");
+        make_file(s->home, "around/x/f", "x\n");
+        make_file(s->home, "around/y/f", "y\n");
+        expect_granted(s, id, "--ro", x);
+        expect_granted(s, id, "--ro", y);
+        script = text_of(
+                "cat %s/f 2>/dev/null; cat %s/f 2>/dev/null; ls -a ~ / | grep -c -e around -e revoked", x,
+                y);
+        JOIN_SCRIPT(s, id, &o, script);
+        expect_out(&o, "x\ny\n1\n");
+        NSRUN(s, &o, "revoke", id, x);
+        expect_status(&o, 0);
+        JOIN_SCRIPT(s, id, &o, script);
+        expect_out(&o, "y\n1\n");
+        expect_granted(s, id, "--ro", x);
+        NSRUN(s, &o, "revoke", id, y, x);
+        expect_status(&o, 0);
+        JOIN_SCRIPT(s, id, &o, script);
+        expect_out(&o, "1\n");
+        end_session(s, id, "stop");
+}
+
+TEST_WITH(gits_configuration_is_read_only, repository_setup, site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script = NULL;
+        BEGIN(s);
+
+        NEED_GIT();
+        on_host(s, "git init -q \"$HOME/beside\"", &o);
+        expect_granted(s, id, "--rw", beside);
+        script = text_of(
+                "cd %s && ! git config core.pager evil 2>/dev/null && ! echo evil 2>/dev/null >.git/hooks/pre-commit && "
+                "! ln .git/config c 2>/dev/null && ! mv .git g 2>/dev/null && git add f && git write-tree >/dev/null",
+                beside);
+        JOIN_SCRIPT(s, id, &o, script);
+        assert_string_equal(o.err, "");
+        expect_status(&o, 0);
+        on_host(s,
+                "cd \"$HOME/beside\"; ! git config core.pager; ls .git/hooks | grep -v sample; git ls-files",
+                &o);
+        expect_out(&o, "f\n");
+        end_session(s, id, "stop");
+}
+
+/* A command that may make mount namespaces has what was taken back in those. */
+TEST(what_is_in_other_namespaces_is_told) {
+        const struct site *s = *state;
+        _cleanup_free_ char *beside = path_of(s->home, "beside"), *id = START(s, "--seccomp", "nested");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->home, "beside");
+        expect_granted(s, id, "--rw", beside);
+        NSRUN(s, &o, "revoke", id);
+        expect_status(&o, 0);
+        assert_string_equal(
+                o.err,
+                "nsrun: note: what is open there, or in namespaces of the command's own, stays, to be "
+                "written, too\n");
+        end_session(s, id, "stop");
+}
+
+/* Nobody would look after what a command makes there, and no name is read that is to be hidden. */
+TEST(who_does_not_look_is_shown_nothing) {
+        const struct site *s = *state;
+        _cleanup_free_ char
+                *beside = path_of(s->home, "beside"),
+                *file = path_of(s->home, "one"), *ready = path_of(s->project, "ready"),
+                *go = path_of(s->project, "go"),
+                *script = text_of("echo 1 >ready; read x <go; ls %s 2>/dev/null; cat %s", beside, file),
+                *said = text_of(
+                        "nsrun: who waits for the sandbox doesn't look after what this shows: %s; it is "
+                        "stopped, or a program with the library that waits for something else",
+                        beside);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running running;
+        char pid[24];
+        FILE *f;
+
+        make_folder(s->home, "beside");
+        make_file(s->home, "beside/f", "text\n");
+        make_file(s->home, "one", "one\n");
+        assert_int_equal(mkfifo(ready, 0600) + mkfifo(go, 0600), 0);
+        spawn(&(struct request){.argv = (const char *const[]){program(), "run", "--", "sh", "-c", script,
+                                                              NULL},
+                                .cwd = s->project},
+              &running);
+        f = fopen(ready, "re");
+        assert_non_null(f);
+        assert_non_null(fgets(pid, sizeof(pid), f));
+        (void)fclose(f);
+        (void)snprintf(pid, sizeof(pid), "%d", (int)running.pid);
+        assert_int_equal(kill(running.pid, SIGSTOP), 0);
+        expect_refused(s, pid, "--rw", beside, said);
+        expect_granted(s, pid, "--ro", file);
+        assert_int_equal(kill(running.pid, SIGCONT), 0);
+        f = fopen(go, "we");
+        assert_non_null(f);
+        assert_int_equal(fclose(f), 0);
+        finish(&running, &o);
+        expect_out(&o, "one\n");
+        collect_orphans();
+        expect_nothing_left(s);
 }
 
 /* Nothing stays of it but the mount. */
