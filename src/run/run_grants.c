@@ -113,6 +113,9 @@ static void take_one(struct run *run, const struct granted *granted, bool may_be
         }
         if (!g)
                 return;
+        /* Elsewhere in the sandbox the same path is the command's. */
+        if (granted->mount)
+                (void)covers_keep_within(g->names.covers, granted->shown, granted->mount);
         g->is_made |= granted->mount != 0;
         if (!granted->has_ended || granted->has_writers || granted->is_swept)
                 return;

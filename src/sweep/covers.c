@@ -24,6 +24,8 @@ struct cover {
 struct covers {
         struct cover *list;
         size_t n;
+        char *within;                /* they lie in the mount at this path alone, NULL: anywhere; */
+        uint64_t mount;              /* its id */
         const struct inside *inside; /* the caller's; NULL: not known yet */
         int told, asked; /* the sandbox's mountinfo, twice: each says once that something has changed */
 };
@@ -34,6 +36,7 @@ struct covers *covers_free(struct covers *covers) {
         for (size_t i = 0; i < covers->n; i++)
                 free(covers->list[i].target);
         free(covers->list);
+        free(covers->within);
         close_fdp(&covers->told);
         close_fdp(&covers->asked);
         free(covers);
@@ -146,8 +149,27 @@ static int put_back_one(const struct covers *covers, const struct cover *c) {
                                     (c->is_writable ? 0 : (uint64_t)MOUNT_ATTR_RDONLY));
 }
 
+int covers_keep_within(struct covers *covers, const char *path, uint64_t mount) {
+        if (!covers || covers->within)
+                return 0;
+        covers->mount = mount;
+        covers->within = strdup(path);
+        return covers->within ? 0 : -ENOMEM;
+}
+
+/* Whether the path still leads to the mount that all of them lie in. */
+static bool has_its_mount(const struct covers *covers) {
+        _cleanup_close_ int fd =
+                covers->within ? beneath_open(covers->inside->root, covers->within + 1, O_PATH, 0) : -EBADF;
+        struct sys_mount mount;
+
+        return !covers->within || (fd >= 0 && sys_mount_of(fd, &mount) >= 0 && mount.id == covers->mount);
+}
+
 int covers_put_back(const struct covers *covers, struct nsrun_error *err) {
-        for (size_t i = 0; covers && i < covers->n && covers->inside; i++) {
+        if (!covers || !covers->inside || !has_its_mount(covers))
+                return 0;
+        for (size_t i = 0; i < covers->n; i++) {
                 int r = -ENOENT;
 
                 for (unsigned k = 0; k < TRIES && r == -ENOENT; k++)
