@@ -241,7 +241,7 @@ static int add_granted(pid_t waiter, pid_t init, struct nsrun_plan *plan, struct
         _cleanup_widened_ struct widened w = WIDENED_INIT;
         int r = 0;
 
-        /* Of one that can't be entered nothing can have been granted. */
+        /* What has no plan to show was granted nothing. */
         if (widen_open(waiter, init, sys_pidfd_open(init), false, &w, NULL) < 0)
                 return 0;
         for (size_t i = 0; i < w.granted.n && r >= 0; i++) {

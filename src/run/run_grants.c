@@ -12,7 +12,7 @@
 #include "running/granted.h"
 
 struct run_grant {
-        uint64_t at; /* granted.h's */
+        uint64_t id; /* granted.h's */
         struct protected_names names;
         char **hidden; /* as hidden_begin() has them */
         bool is_made;
@@ -83,16 +83,16 @@ static int begin_grant(struct run *run, const struct granted *granted) {
                 free_grant(g);
                 return r;
         }
-        g->at = granted->at;
+        g->id = granted->id;
         g->next = run->grants;
         run->grants = g;
         return 0;
 }
 
-static struct run_grant *find_grant(const struct run *run, uint64_t at) {
+static struct run_grant *find_grant(const struct run *run, uint64_t id) {
         struct run_grant *g = run->grants;
 
-        while (g && g->at != at)
+        while (g && g->id != id)
                 g = g->next;
         return g;
 }
@@ -104,7 +104,7 @@ static int take_grants_note(void *data, const struct nsrun_error *note) {
 }
 
 static void take_one(struct run *run, const struct granted *granted, bool may_begin) {
-        struct run_grant *g = find_grant(run, granted->at);
+        struct run_grant *g = find_grant(run, granted->id);
 
         if (!g && may_begin && !granted->is_kept && !granted->has_ended) {
                 int r = begin_grant(run, granted);

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/array.h"
 #include "base/beneath.h"
@@ -37,9 +38,9 @@ static void store_granted(struct store *s, struct granted *g) {
         g->plan = plan;
 }
 
-static int take_asked(struct granted_list *list, size_t at, const char *bytes, size_t n) {
+static int take_asked(struct granted_list *list, uint64_t id, const char *bytes, size_t n) {
         struct store s = store_reader(bytes, n);
-        struct granted g = {.at = at};
+        struct granted g = {.id = id};
         int r;
 
         store_granted(&s, &g);
@@ -59,7 +60,7 @@ static void take_said(struct granted_list *list, const struct shown_event *event
         struct granted *g = NULL;
 
         for (size_t i = 0; i < list->n; i++)
-                if (list->items[i].at == event->of)
+                if (list->items[i].id == event->of)
                         g = &list->items[i];
         if (!g)
                 return;
@@ -90,7 +91,7 @@ int granted_read(int fd, struct granted_list *ret) {
                 if (event.kind != GRANTED_ASKED)
                         take_said(&list, &event);
                 else if (next - at == 1 + sizeof(event) + event.n)
-                        r = take_asked(&list, at, bytes + at + 1 + sizeof(event), event.n);
+                        r = take_asked(&list, event.of, bytes + at + 1 + sizeof(event), event.n);
         }
         if (r < 0)
                 return r;
@@ -115,29 +116,21 @@ static int say(int fd, struct shown_event event, const char *bytes) {
 int granted_ask(int fd, struct granted *g) {
         _cleanup_store_ struct store s = {0};
         _cleanup_free_ char *bytes = NULL;
-        struct granted_list list = {0};
+        struct timespec now;
         size_t n;
-        int r;
 
+        /* The caller has the lock: no two are asked for at once. */
+        (void)clock_gettime(CLOCK_REALTIME, &now);
+        g->id = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
         store_granted(&s, g);
         n = s.written.length;
         bytes = strbuf_finish(&s.written);
-        if (!bytes)
-                return -ENOMEM;
-        r = say(fd, (struct shown_event){.kind = GRANTED_ASKED, .n = n}, bytes);
-        /* The caller has the lock, so that the last is its own. */
-        if (r >= 0)
-                r = granted_read(fd, &list);
-        if (r >= 0 && list.n == 0)
-                r = -EIO;
-        if (r >= 0)
-                g->at = list.items[list.n - 1].at;
-        granted_clear(&list);
-        return r;
+        return bytes ? say(fd, (struct shown_event){.kind = GRANTED_ASKED, .of = g->id, .n = n}, bytes)
+                     : -ENOMEM;
 }
 
 int granted_say(int fd, enum granted_kind kind, const struct granted *g, uint64_t value) {
-        return say(fd, (struct shown_event){.kind = kind, .of = g->at, .value = value}, "");
+        return say(fd, (struct shown_event){.kind = kind, .of = g->id, .value = value}, "");
 }
 
 int granted_open(const struct granted *g, const struct inside *inside) {

@@ -7,7 +7,7 @@
 #include "sweep/mount_inside.h"
 
 enum granted_kind {
-        GRANTED_ASKED = 1, /* with the bytes of a grant; all others are of the one that begins at `of` */
+        GRANTED_ASKED = 1, /* with the bytes of a grant; all others are of that, too, by `of` */
         GRANTED_KEPT,  /* by who waits: what comes of it is looked at from now on; value: an errno of why not
                         */
         GRANTED_MADE,  /* the mount of that id is attached next; value: the id */
@@ -17,7 +17,7 @@ enum granted_kind {
 };
 
 struct granted {
-        uint64_t at;
+        uint64_t id;
         char *option, *path; /* "rw" */
         char *shown;         /* the path that is a mount point: `path`, or a folder on the way to it */
         bool makes;          /* that was made for it */
@@ -38,7 +38,7 @@ struct granted_list {
 int granted_read(int fd, struct granted_list *ret);
 void granted_clear(struct granted_list *list);
 #define _cleanup_granted_ _cleanup_(granted_clear)
-/* Adds one, whose `at` is filled in. */
+/* Adds one, and gives it its id. */
 int granted_ask(int fd, struct granted *granted);
 int granted_say(int fd, enum granted_kind kind, const struct granted *granted, uint64_t value);
 /* A descriptor of what the sandbox has at `shown`, if that is the grant's mount; -ENOENT: it isn't. */

@@ -63,7 +63,8 @@ static int find_live(struct widened *w) {
                 struct granted *g = &w->granted.items[i];
                 _cleanup_close_ int fd = g->mount && !g->has_ended ? open_tree_of(w, g) : -EBADF;
 
-                g->is_live = fd >= 0;
+                /* Of one that can't be entered nobody knows better. */
+                g->is_live = fd >= 0 || (w->inside.root < 0 && g->mount && !g->has_ended);
         }
         return r;
 }
@@ -83,7 +84,7 @@ int widen_open(pid_t waiter, pid_t init, int pidfd, bool waits, struct widened *
         if (r < 0)
                 return r;
         r = inside_open(init, &w.inside);
-        if (r < 0)
+        if (r < 0 && waits)
                 return widen_fail(err, r, NULL, "the sandbox can't be entered",
                                   "it is being started, or its command is in namespaces of its own");
         r = find_live(&w);
@@ -101,7 +102,7 @@ int widen_open(pid_t waiter, pid_t init, int pidfd, bool waits, struct widened *
 
 /* Waits until who waits for the sandbox has said of the grant that it looks after it, or when it has ended
  * that this is done. */
-static int await_keeping(const struct widened *w, uint64_t at, int *ret_why_not) {
+static int await_keeping(const struct widened *w, uint64_t id, int *ret_why_not) {
         for (int waited = 0; waited < ANSWER_MS; waited += LOOK_MS) {
                 _cleanup_granted_ struct granted_list list = {0};
                 int r = granted_read(w->file, &list);
@@ -109,7 +110,7 @@ static int await_keeping(const struct widened *w, uint64_t at, int *ret_why_not)
                 for (size_t i = 0; i < list.n; i++) {
                         const struct granted *g = &list.items[i];
 
-                        if (g->at != at || !(g->has_ended ? g->is_swept : g->is_kept))
+                        if (g->id != id || !(g->has_ended ? g->is_swept : g->is_kept))
                                 continue;
                         *ret_why_not = g->why_not;
                         return 0;
@@ -121,7 +122,7 @@ static int await_keeping(const struct widened *w, uint64_t at, int *ret_why_not)
 }
 
 static int await_kept(const struct widened *w, const struct granted *g, struct nsrun_error *err) {
-        int why_not = 0, r = await_keeping(w, g->at, &why_not);
+        int why_not = 0, r = await_keeping(w, g->id, &why_not);
 
         if (why_not)
                 return widen_fail(err, -why_not, g->path, "who waits for the sandbox can't look after it",
@@ -301,7 +302,7 @@ int widen_revoke(struct widened *w, const struct granted *g, bool *ret_has_write
                 (void)granted_say(w->file, GRANTED_ENDED, g, has_writers);
         /* Else the sandbox's end does it. */
         if (r >= 0 && g->is_kept && !has_writers)
-                (void)await_keeping(w, g->at, &(int){0});
+                (void)await_keeping(w, g->id, &(int){0});
         *ret_has_writers |= has_writers;
         return r;
 }

@@ -285,6 +285,46 @@ TEST(what_is_held_over_a_revocation_keeps_its_covers) {
         end_session(s, id, "stop");
 }
 
+/* A command that makes, moves and replaces the mount point all the time gets the tree where it was granted,
+ * or nowhere. */
+TEST(a_command_that_turns_the_mount_point_moves_no_mount) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script = NULL, *look = NULL, *stop = path_of(s->project, "stop");
+        struct running running;
+        unsigned granted = 0, refused = 0;
+        BEGIN(s);
+
+        script = text_of(
+                "cd ~; while [ ! -e %s ]; do mkdir beside; mv beside away; rmdir away; ln -s %s beside; rm -f beside; "
+                "done 2>/dev/null",
+                stop, s->project);
+        look = text_of(
+                "grep ' [^ ]*/beside [^ ]* ' /proc/self/mountinfo | grep -v ' %s ' | grep -cv ' /.nsrun-revoked '",
+                beside);
+        SPAWN_JOINED(s, id, &running, "--", "sh", "-c", script);
+        for (unsigned i = 0; i < 300 && (granted < 10 || refused < 10); i++) {
+                NSRUN(s, &o, "grant", id, "--ro", beside);
+                if (o.status == 0) {
+                        granted++;
+                        JOIN_SCRIPT(s, id, &o, look);
+                        expect_out(&o, "0\n");
+                        NSRUN(s, &o, "revoke", id, beside);
+                        expect_status(&o, 0);
+                } else {
+                        refused++;
+                        expect_status(&o, 125);
+                        assert_true(is_one_line(o.err));
+                }
+        }
+        make_file(s->project, "stop", "");
+        outcome_clear(&o);
+        finish(&running, &o);
+        assert_true(granted > 0);
+        JOIN_SCRIPT(s, id, &o, "grep -c -e '/beside ' -e revoked /proc/self/mountinfo");
+        expect_out(&o, "0\n");
+        end_session(s, id, "stop");
+}
+
 /* What the host replaces is covered again, and what is open for writing is said to stay so. */
 TEST(who_waits_looks_after_it) {
         const struct site *s = *state;
