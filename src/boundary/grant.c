@@ -57,8 +57,8 @@ static const char *point_name(const struct builder *b) {
 
 /* Detached by umount2(2) it would let go of what lies over its parts, for whoever has a folder of it open.
  * The kernel keeps them together when the mount point is removed (UMOUNT_CONNECTED), which must be no mount
- * point where that is done: in a copy of the namespace, which is left without it.  That it becomes
- * read-only, unless something is open for writing there, is all that is known of its holders. */
+ * point where that is done: in a copy of the namespace, which is left without it.  Before that
+ * it becomes read-only, unless something is open for writing there, which an empty note says. */
 static int grant_take_away(struct builder *b, int tree) {
         const struct boundary_facts *f = &b->b.facts;
         _cleanup_close_ int root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0), own = -EBADF,
@@ -81,17 +81,18 @@ static int grant_take_away(struct builder *b, int tree) {
                 r = sys_unshare(CLONE_NEWNS);
         if (r >= 0)
                 r = sys_chdir("/");
-        while (r >= 0)
-                r = sys_umount(name, MNT_DETACH | UMOUNT_NOFOLLOW);
-        if (r == -EINVAL)
-                r = remove_point(own, name, folder);
+        if (r < 0)
+                return grant_fail(b, r, "it can't be taken back", NULL);
+        while ((r = sys_umount(name, MNT_DETACH | UMOUNT_NOFOLLOW)) >= 0)
+                ;
+        r = r == -EINVAL ? remove_point(own, name, folder) : r;
         /* What the command has put there stays. */
         if (r >= 0 && around >= 0)
                 (void)remove_point(around, point_name(b), folder);
         return r < 0 ? grant_fail(b, r, "it can't be taken back", NULL) : 0;
 }
 
-/* The tree that op is the top of; of a folder on the way to it nobody may make anything in that. */
+/* A folder on the way to what is shown is read-only, as at a start. */
 static int build_tree(struct builder *b) {
         const struct plan_op *op = b->b.ops;
         struct mounting m = MOUNTING_INIT;

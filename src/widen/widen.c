@@ -164,7 +164,8 @@ static int take_reports(const struct launch *l, const struct widen_reports *repo
                 if (report.kind != LAUNCH_BUILT || !g)
                         continue;
                 g->mount = report.mount;
-                r = granted_say(reports->w->file, GRANTED_MADE, g, g->mount);
+                /* Linux before 5.8 has no ids. */
+                r = g->mount ? granted_say(reports->w->file, GRANTED_MADE, g, g->mount) : -EOPNOTSUPP;
                 if (r < 0)
                         return widen_fail(err, r, g->path, "it can't be written down, and so isn't granted",
                                           NULL);
