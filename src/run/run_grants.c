@@ -106,23 +106,24 @@ static int take_grants_note(void *data, const struct nsrun_error *note) {
 static void take_one(struct run *run, const struct granted *granted, bool may_begin) {
         struct run_grant *g = find_grant(run, granted->id);
 
+        if (!granted->needs_keeping)
+                return;
         if (!g && may_begin && !granted->is_kept && !granted->has_ended) {
                 int r = begin_grant(run, granted);
 
                 (void)granted_say(run->shown, GRANTED_KEPT, granted, (uint64_t)-r);
         }
-        if (!g)
-                return;
         /* Elsewhere in the sandbox the same path is the command's. */
-        if (granted->mount)
+        if (g && granted->mount)
                 (void)covers_keep_within(g->names.covers, granted->shown, granted->mount);
-        g->is_made |= granted->mount != 0;
-        if (!granted->has_ended || granted->has_writers || granted->is_swept)
+        if (g)
+                g->is_made |= granted->mount != 0;
+        if (!granted->is_kept || !granted->has_ended || granted->has_writers || granted->is_swept)
                 return;
         /* Nobody can make anything there any more. */
-        if (g->is_made)
+        if (g && g->is_made)
                 (void)end_grant(run, g, take_grants_note, run);
-        else
+        else if (g)
                 protected_clear(&g->names);
         (void)granted_say(run->shown, GRANTED_SWEPT, granted, 0);
 }

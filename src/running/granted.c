@@ -34,6 +34,7 @@ static void store_granted(struct store *s, struct granted *g) {
         store_string(s, &g->path);
         store_string(s, &g->shown);
         store_bool(s, &g->makes);
+        store_bool(s, &g->needs_keeping);
         store_array(s, &plan, &g->plan_size, 1);
         g->plan = plan;
 }

@@ -21,6 +21,7 @@ struct granted {
         char *option, *path; /* "rw" */
         char *shown;         /* the path that is a mount point: `path`, or a folder on the way to it */
         bool makes;          /* that was made for it */
+        bool needs_keeping;  /* who waits is to look after what it shows */
         char *plan;          /* bytes: what it shows, and what of that is kept from the command */
         size_t plan_size;
         uint64_t mount; /* 0: it isn't made */

@@ -207,7 +207,7 @@ static int widen_show(struct widened *w, const struct nsrun_plan *plan, const st
 
         if (r < 0)
                 return widen_fail(err, r, g->path, "it can't be written down, and so isn't granted", NULL);
-        r = widen_plan_needs_keeping(plan, g->path) ? await_kept(w, g, err) : 0;
+        r = g->needs_keeping ? await_kept(w, g, err) : 0;
         if (r >= 0)
                 r = widen_launch(plan, &grant, &reports, err);
         if (r < 0)
@@ -245,6 +245,7 @@ int widen_grant(struct widened *w, const char *option, const char *path, char **
                 r = error_oom(err);
         g.shown = place.shown;
         g.makes = place.makes;
+        g.needs_keeping = r >= 0 && widen_plan_needs_keeping(plan, g.path);
         if (r >= 0)
                 r = widen_show(w, plan, &place, &g, notes, err);
         close_fdp(&place.folder);

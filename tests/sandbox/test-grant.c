@@ -302,7 +302,7 @@ TEST(a_command_that_turns_the_mount_point_moves_no_mount) {
                 "grep ' [^ ]*/beside [^ ]* ' /proc/self/mountinfo | grep -v ' %s ' | grep -cv ' /.nsrun-revoked '",
                 beside);
         SPAWN_JOINED(s, id, &running, "--", "sh", "-c", script);
-        for (unsigned i = 0; i < 300 && (granted < 10 || refused < 10); i++) {
+        for (unsigned i = 0; i < 300 && (granted < 5 || refused < 5); i++) {
                 NSRUN(s, &o, "grant", id, "--ro", beside);
                 if (o.status == 0) {
                         granted++;
