@@ -55,6 +55,13 @@ static const char *point_name(const struct builder *b) {
         return strrchr(b->b.grant, '/') + 1;
 }
 
+/* Whether the path leads to the mount. */
+static bool leads_to(const struct builder *b, int root, int mount) {
+        _cleanup_close_ int there = beneath_open(root, b->b.grant + 1, O_PATH, 0);
+
+        return is_same_mount(there, mount);
+}
+
 /* Detached by umount2(2) it would let go of what lies over its parts, for whoever has a folder of it open.
  * The kernel keeps them together when the mount point is removed (UMOUNT_CONNECTED), which must be no mount
  * point where that is done: in a copy of the namespace, which is left without it.  Before that
@@ -66,6 +73,7 @@ static int grant_take_away(struct builder *b, int tree) {
                             around = f->grant_makes ? open_writable(f->grant_folder_fd) : -EBADF;
         int folder = is_folder(tree), r = root < 0 ? root : folder;
         const char *name = folder > 0 ? PLAN_REVOKED_FOLDER : PLAN_REVOKED_FILE;
+        bool had_place;
 
         if (r >= 0)
                 r = own = open_writable(root);
@@ -75,8 +83,12 @@ static int grant_take_away(struct builder *b, int tree) {
                 r = place = beneath_open(root, name, O_PATH, 0);
         if (r >= 0 && sys_mount_setattr(tree, AT_RECURSIVE, MOUNT_ATTR_RDONLY) < 0)
                 report_note(b->reaper.init.report_fd, "", NULL);
+        had_place = tree == f->grant_tree_fd && leads_to(b, root, tree);
         if (r >= 0 && !is_same_mount(tree, place))
                 r = sys_move_mount(tree, place, "");
+        /* What has held its place. */
+        if (r >= 0 && had_place)
+                (void)sys_umount(b->b.grant, MNT_DETACH | UMOUNT_NOFOLLOW);
         if (r >= 0)
                 r = sys_unshare(CLONE_NEWNS);
         if (r >= 0)
@@ -133,18 +145,13 @@ static void await_word(struct builder *b, int tree) {
                 _exit(0);
 }
 
-/* Whether the path leads to the tree. */
-static bool is_attached(const struct builder *b, int tree) {
-        _cleanup_close_ int root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0),
-                            there = beneath_open(root, b->b.grant + 1, O_PATH, 0);
-
-        return is_same_mount(there, tree);
-}
-
+/* The mount point is mounted over itself first: it can't be renamed then, and where the command has done
+ * that before, nothing of the host's was there. */
 static int attach(struct builder *b, int tree) {
         const struct boundary_facts *f = &b->b.facts;
         const char *name = point_name(b);
-        _cleanup_close_ int own = -EBADF, point = -EBADF;
+        _cleanup_close_ int own = -EBADF, point = -EBADF, held = -EBADF,
+                            root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
         int folder = is_folder(tree), r = folder;
 
         if (r >= 0 && f->grant_makes)
@@ -157,14 +164,18 @@ static int attach(struct builder *b, int tree) {
                 return grant_fail(b, r, "a symlink stands in the way of a mount point",
                                   "the command may have made it");
         if (r >= 0)
-                r = sys_move_mount(tree, point, "");
+                r = held = sys_open_tree(point, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+        if (r >= 0)
+                r = sys_mount_setattr(held, 0, MOUNT_ATTR_RDONLY);
+        if (r >= 0)
+                r = sys_move_mount(held, point, "");
         if (r < 0)
                 return grant_fail(b, r, "it can't be mounted in the sandbox", NULL);
-        if (is_attached(b, tree))
-                return 0;
-        /* The command has renamed the mount point before it became one. */
-        r = grant_take_away(b, tree);
-        return r < 0 ? r : grant_fail(b, -ESTALE, "the command has moved the mount point away", "try again");
+        r = leads_to(b, root, held) ? sys_move_mount(tree, held, "") : -ESTALE;
+        if (r >= 0 || grant_take_away(b, held) < 0)
+                return r;
+        return r == -ESTALE ? grant_fail(b, r, "the command has moved the mount point away", "try again")
+                            : grant_fail(b, r, "it can't be mounted in the sandbox", NULL);
 }
 
 static int grant(struct builder *b) {

@@ -46,13 +46,13 @@ TEST(a_path_is_there_until_it_is_taken_back) {
         BEGIN(s);
 
         script = text_of(
-                "cat %s/f && ! echo no 2>/dev/null >%s/f && grep -c ' %s ro,nosuid,nodev' /proc/self/mountinfo",
+                "cat %s/f && ! echo no 2>/dev/null >%s/f && grep -q ' %s ro,nosuid,nodev' /proc/self/mountinfo",
                 beside, beside, beside);
         JOIN_SCRIPT(s, id, &o, script);
         expect_status(&o, 1);
         expect_granted(s, id, "--ro", beside);
         JOIN_SCRIPT(s, id, &o, script);
-        expect_out(&o, "text\n1\n");
+        expect_out(&o, "text\n");
         expect_status(&o, 0);
         NSRUN(s, &o, "inspect", id);
         told = text_of("--ro %s\n", beside);
@@ -294,16 +294,19 @@ TEST(a_command_that_turns_the_mount_point_moves_no_mount) {
         unsigned granted = 0, refused = 0;
         BEGIN(s);
 
+        if (access("/usr/bin/perl", X_OK) < 0)
+                skip_because("skipped: there is no perl");
         script = text_of(
-                "cd ~; while [ ! -e %s ]; do mkdir beside; mv beside away; rmdir away; ln -s %s beside; rm -f beside; "
-                "done 2>/dev/null",
+                "chdir $ENV{HOME}; until (-e '%s') { for (1..1000) { mkdir 'beside'; rename 'beside', 'away'; "
+                "mkdir 'beside'; print 'moved' if open F, '+<', 'away/f'; rmdir 'away'; "
+                "if (rmdir 'beside') { symlink '%s', 'beside'; unlink 'beside' } } }",
                 stop, s->project);
         look = text_of(
                 "grep ' [^ ]*/beside [^ ]* ' /proc/self/mountinfo | grep -v ' %s ' | grep -cv ' /.nsrun-revoked '",
                 beside);
-        SPAWN_JOINED(s, id, &running, "--", "sh", "-c", script);
-        for (unsigned i = 0; i < 300 && (granted < 5 || refused < 5); i++) {
-                NSRUN(s, &o, "grant", id, "--ro", beside);
+        SPAWN_JOINED(s, id, &running, "--", "/usr/bin/perl", "-e", script);
+        for (unsigned i = 0; i < 300 && (granted < 5 || refused < 20); i++) {
+                NSRUN(s, &o, "grant", id, "--rw", beside);
                 if (o.status == 0) {
                         granted++;
                         JOIN_SCRIPT(s, id, &o, look);
@@ -319,6 +322,7 @@ TEST(a_command_that_turns_the_mount_point_moves_no_mount) {
         make_file(s->project, "stop", "");
         outcome_clear(&o);
         finish(&running, &o);
+        expect_out(&o, "");
         assert_true(granted > 0);
         JOIN_SCRIPT(s, id, &o, "grep -c -e '/beside ' -e revoked /proc/self/mountinfo");
         expect_out(&o, "0\n");
