@@ -224,6 +224,25 @@ static int store_part(struct nsrun_plan *plan, struct granted *g) {
         return plan_store(&part, &g->plan, &g->plan_size);
 }
 
+/* Whether the command can have made mount namespaces of its own. */
+static bool can_have_namespaces(const struct nsrun_plan *plan) {
+        static const char *const calls[] = {"unshare", "clone", "clone3"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(calls) && plan->seccomp.code; i++) {
+                /* The flags of clone(2) are its second argument on some machines. */
+                const struct seccomp_data data = {.nr = syscall_number(SYSCALL_ARCH_NATIVE, calls[i]),
+                                                  .arch = syscall_arch_audit(SYSCALL_ARCH_NATIVE),
+                                                  .args = {CLONE_NEWUSER, CLONE_NEWUSER}};
+                uint32_t answer = seccomp_simulate(plan->seccomp.code, plan->seccomp.n, &data) &
+                                  SECCOMP_RET_ACTION_FULL;
+
+                if (answer != SECCOMP_RET_ERRNO && answer != SECCOMP_RET_KILL_THREAD &&
+                    answer != SECCOMP_RET_KILL_PROCESS)
+                        return true;
+        }
+        return !plan->seccomp.code;
+}
+
 int widen_grant(struct widened *w, const char *option, const char *path, char ***notes,
                 struct nsrun_error *err) {
         struct granted g = {.option = (char *)(uintptr_t)option};
@@ -238,7 +257,7 @@ int widen_grant(struct widened *w, const char *option, const char *path, char **
                 r = widen_fail(err, UNSAID(-E2BIG), NULL, "the sandbox was granted too much already",
                                "start it with the options");
         if (r >= 0)
-                r = widen_place_find(w->inside.root, g.path, &place, err);
+                r = widen_place_find(w->inside.root, g.path, can_have_namespaces(w->plan), &place, err);
         if (r >= 0)
                 r = exposed_add(plan->exposes, err);
         if (r >= 0 && store_part(plan, &g) < 0)
@@ -272,16 +291,6 @@ static int open_revoked(const struct widened *w, const struct granted *g) {
                 return TAKE_FD(tree);
         below = beneath_open(tree, rest, O_PATH, 0);
         return below >= 0 && sys_mount_of(below, &mount) >= 0 && mount.is_root ? TAKE_FD(below) : -ENOENT;
-}
-
-/* Whether the command can have made mount namespaces of its own: what was taken back is in those still. */
-static bool can_have_namespaces(const struct nsrun_plan *plan) {
-        const struct seccomp_data data = {.nr = syscall_number(SYSCALL_ARCH_NATIVE, "unshare"),
-                                          .arch = syscall_arch_audit(SYSCALL_ARCH_NATIVE),
-                                          .args = {CLONE_NEWUSER}};
-
-        return !plan->seccomp.code ||
-               seccomp_simulate(plan->seccomp.code, plan->seccomp.n, &data) == SECCOMP_RET_ALLOW;
 }
 
 int widen_revoke(struct widened *w, const struct granted *g, bool *ret_has_writers,

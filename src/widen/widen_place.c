@@ -98,6 +98,21 @@ static int judge_missing(int folder, const char *path, struct nsrun_error *err) 
                       : 0;
 }
 
+/* A mount namespace that the command has made before has nothing mounted there, and so nothing that keeps
+ * the mount point from being moved or removed, which the kernel obeys everywhere. */
+static int judge_end(int folder, int fd, const char *path, struct nsrun_error *err) {
+        unsigned long flags = 0;
+        int r = fd >= 0 ? can_be_moved(folder, fd) : sys_mount_flags(folder, NULL, &flags);
+
+        if (r < 0)
+                return refuse_step(r, path, err);
+        return (fd >= 0 ? r > 0 : !(flags & MS_RDONLY))
+                       ? place_refuse(err, UNSAID(-EPERM), path,
+                                      "the command could move it from a namespace of its own",
+                                      "start the sandbox with the option")
+                       : 0;
+}
+
 int widen_place_made(int root, const char *shown) {
         _cleanup_free_ char *parent = path_parent(shown);
         _cleanup_close_ int fd = parent ? beneath_open(root, parent + 1, O_PATH | O_DIRECTORY, 0) : -ENOMEM;
@@ -105,7 +120,8 @@ int widen_place_made(int root, const char *shown) {
         return fd >= 0 && is_sandboxs_own(fd) > 0 ? TAKE_FD(fd) : -ENOENT;
 }
 
-int widen_place_find(int root, const char *path, struct widen_place *ret, struct nsrun_error *err) {
+int widen_place_find(int root, const char *path, bool has_namespaces, struct widen_place *ret,
+                     struct nsrun_error *err) {
         _cleanup_close_ int folder = fcntl(root, F_DUPFD_CLOEXEC, 3);
         bool is_missing = false;
         const char *end = path;
@@ -128,6 +144,8 @@ int widen_place_find(int root, const char *path, struct widen_place *ret, struct
                 r = is_missing ? judge_missing(folder, whole, err)
                     : *end     ? judge_step(folder, fd, whole, err)
                                : 0;
+                if (r >= 0 && (is_missing || !*end) && has_namespaces)
+                        r = judge_end(folder, fd, whole, err);
                 if (r >= 0 && (is_missing || !*end))
                         *ret = (struct widen_place){
                                 .folder = TAKE_FD(folder), .shown = TAKE_PTR(whole), .makes = is_missing};

@@ -12,7 +12,9 @@ struct widen_place {
 };
 
 /* Looks for it in the sandbox whose root is given.  Nothing that the command could move is above it, and it
- * is made on a tmpfs of the sandbox's own alone.  *ret is the caller's.  Stage MOUNT. */
+ * is made on a tmpfs of the sandbox's own alone.  `has_namespaces`: the command may have mount namespaces of
+ * its own, and so must not be able to write where it lies.  *ret is the caller's.  Stage MOUNT. */
+int widen_place_find(int root, const char *path, bool has_namespaces, struct widen_place *ret,
+                     struct nsrun_error *err);
 /* The folder of a mount point that was made, to remove that; or -errno. */
 int widen_place_made(int root, const char *shown);
-int widen_place_find(int root, const char *path, struct widen_place *ret, struct nsrun_error *err);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "repository.h"
+#include "seccomp.h"
 #include "session.h"
 
 /* `nsrun WORD… `, from the site's folder. */
@@ -412,14 +413,25 @@ TEST_WITH(gits_configuration_is_read_only, repository_setup, site_teardown) {
         end_session(s, id, "stop");
 }
 
-/* A command that may make mount namespaces has what was taken back in those. */
+/* A command that may make mount namespaces has what was taken back in those, and moves no mount point from
+ * one that is older. */
 TEST(what_is_in_other_namespaces_is_told) {
         const struct site *s = *state;
-        _cleanup_free_ char *beside = path_of(s->home, "beside"), *id = START(s, "--seccomp", "nested");
+        _cleanup_free_ char *beside = path_of(s->home, "beside"), *around = path_of(s->home, "around"),
+                            *x = path_of(s->home, "around/x"), *id = NULL, *said = NULL;
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->home, "beside");
-        expect_granted(s, id, "--rw", beside);
+        make_folder(s->home, "around");
+        make_folder(s->home, "around/x");
+        id = START(s, "--seccomp", "nested", "--ro", around);
+        said = text_of(
+                "nsrun: the command could move it from a namespace of its own: %s; start the sandbox with the option",
+                beside);
+        expect_refused(s, id, "--rw", beside, said);
+        JOIN(s, id, &o, "--", "mkdir", beside);
+        expect_refused(s, id, "--rw", beside, said);
+        expect_granted(s, id, "--rw", x);
         NSRUN(s, &o, "revoke", id);
         expect_status(&o, 0);
         assert_string_equal(
@@ -427,6 +439,33 @@ TEST(what_is_in_other_namespaces_is_told) {
                 "nsrun: note: what is open there, or in namespaces of the command's own, stays, to be "
                 "written, too\n");
         end_session(s, id, "stop");
+}
+
+/* A filter that lets but one of the calls through lets namespaces through. */
+TEST(each_call_that_makes_namespaces_counts) {
+        const struct site *s = *state;
+        static const char clone[] =
+                "{\"names\": [\"clone\"], \"action\": \"SCMP_ACT_ERRNO\", \"errnoRet\": 1, \"args\": [{\"index\": 0, "
+                "\"value\": 268435456, \"valueTwo\": 268435456, \"op\": \"SCMP_CMP_MASKED_EQ\"}]}";
+        static const char *const denied[] = {DENY("\"unshare\"", "1"), DENY("\"clone3\"", "38"), clone};
+        static const char logged[] = "{\"names\": [\"unshare\"], \"action\": \"SCMP_ACT_LOG\"}";
+        _cleanup_free_ char *beside = path_of(s->home, "beside"),
+                            *said = text_of("nsrun: the command could move it from a namespace of its own: "
+                                            "%s; start the sandbox with the option",
+                                            beside);
+
+        make_folder(s->home, "beside");
+        for (size_t i = 0; i <= ARRAY_SIZE(denied); i++) {
+                _cleanup_free_ char *rules = text_of("%s, %s, %s", i == 0 ? logged : denied[0],
+                                                     denied[i == 1 ? 2 : 1], denied[i == 2 ? 0 : 2]),
+                                    *policy = make_policy(s, rules), *id = START(s, "--seccomp", policy);
+
+                if (i < ARRAY_SIZE(denied))
+                        expect_refused(s, id, "--rw", beside, said);
+                else
+                        expect_granted(s, id, "--rw", beside);
+                end_session(s, id, "stop");
+        }
 }
 
 /* Nobody would look after what a command makes there, and no name is read that is to be hidden. */
