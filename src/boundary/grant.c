@@ -69,7 +69,7 @@ static bool leads_to(const struct builder *b, int root, int mount) {
 static int grant_take_away(struct builder *b, int tree) {
         const struct boundary_facts *f = &b->b.facts;
         _cleanup_close_ int root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0), own = -EBADF,
-                            place = -EBADF,
+                            place = -EBADF, at = -EBADF,
                             around = f->grant_makes ? open_writable(f->grant_folder_fd) : -EBADF;
         int folder = is_folder(tree), r = root < 0 ? root : folder;
         const char *name = folder > 0 ? PLAN_REVOKED_FOLDER : PLAN_REVOKED_FILE;
@@ -86,9 +86,10 @@ static int grant_take_away(struct builder *b, int tree) {
         had_place = tree == f->grant_tree_fd && leads_to(b, root, tree);
         if (r >= 0 && !is_same_mount(tree, place))
                 r = sys_move_mount(tree, place, "");
-        /* What has held its place. */
-        if (r >= 0 && had_place)
-                (void)sys_umount(b->b.grant, MNT_DETACH | UMOUNT_NOFOLLOW);
+        /* What has held its place goes with it. */
+        at = r >= 0 && had_place ? beneath_open(root, b->b.grant + 1, O_PATH, 0) : -EBADF;
+        if (at >= 0)
+                (void)sys_move_mount(at, tree, "");
         if (r >= 0)
                 r = sys_unshare(CLONE_NEWNS);
         if (r >= 0)
@@ -178,27 +179,40 @@ static int attach(struct builder *b, int tree) {
                             : grant_fail(b, r, "it can't be mounted in the sandbox", NULL);
 }
 
+/* All above 2 but what is needed. */
+static int close_others(struct builder *b, int tree) {
+        const struct boundary_facts *f = &b->b.facts;
+        const struct init *init = &b->reaper.init;
+        const int own[] = {init->report_fd,   init->supervisor_fd, init->control_fd, f->grant_user_fd,
+                           f->grant_mount_fd, f->grant_folder_fd,  f->grant_tree_fd, tree};
+
+        return BUILDER_CLOSE_DESCRIPTORS(b, own);
+}
+
+/* The kernel lets others look at whoever has entered one. */
+static int enter(int fd, uint64_t kind) {
+        int r = sys_setns(fd, kind);
+
+        return r < 0 ? r : sys_prctl(PR_SET_DUMPABLE, 0, 0);
+}
+
 static int grant(struct builder *b) {
         const struct boundary_facts *f = &b->b.facts;
         const struct init *init = &b->reaper.init;
         struct nsrun_error *err = &b->reaper.error;
-        const int own[] = {init->report_fd,   init->supervisor_fd, init->control_fd, f->grant_user_fd,
-                           f->grant_mount_fd, f->grant_folder_fd,  f->grant_tree_fd};
         _cleanup_close_ int tree = -EBADF;
         int r = harden_die_with(init->supervisor_fd, err);
 
         (void)umask(0);
         (void)sys_setsid();
         if (r >= 0)
-                r = BUILDER_CLOSE_DESCRIPTORS(b, own);
-        for (int fd = 0; fd <= 2; fd++)
-                (void)sys_close(fd);
+                r = close_others(b, -EBADF);
         /* Before it is where others have capabilities. */
         if (r >= 0)
                 r = harden_process(err);
         if (r < 0)
                 return r;
-        r = sys_setns(f->grant_user_fd, CLONE_NEWUSER);
+        r = enter(f->grant_user_fd, CLONE_NEWUSER);
         /* EINVAL: it is the caller's. */
         if (r >= 0 || r == -EINVAL)
                 r = f->grant_tree_fd < 0 ? sys_unshare(CLONE_NEWNS) : 0;
@@ -210,7 +224,12 @@ static int grant(struct builder *b) {
                         return r;
                 await_word(b, tree);
         }
-        r = sys_setns(f->grant_mount_fd, CLONE_NEWNS);
+        /* Nothing of the host's goes where the command is. */
+        r = close_others(b, tree);
+        for (int fd = 0; fd <= 2; fd++)
+                (void)sys_close(fd);
+        if (r >= 0)
+                r = enter(f->grant_mount_fd, CLONE_NEWNS);
         if (r < 0)
                 return grant_fail(b, r, "the sandbox can't be entered", NULL);
         return tree < 0 ? grant_take_away(b, f->grant_tree_fd) : attach(b, tree);
