@@ -43,6 +43,9 @@ static int begin_names(struct run *run, const struct granted *granted, struct ru
         names->make_killed = make_killed_of_grants;
         names->data = run;
         names->killed = run->protected.killed;
+        /* What is at these paths now is the command's. */
+        if (covers_keep_within(names->covers, granted->shown, 0) < 0)
+                return -ENOMEM;
         r = protected_cover(names, run->launch.pid, true);
         return r < 0 ? r : names->covers && names->lacks_covers ? -EACCES : 0;
 }
@@ -113,7 +116,6 @@ static void take_one(struct run *run, const struct granted *granted, bool may_be
 
                 (void)granted_say(run->shown, GRANTED_KEPT, granted, (uint64_t)-r);
         }
-        /* Elsewhere in the sandbox the same path is the command's. */
         if (g && granted->mount)
                 (void)covers_keep_within(g->names.covers, granted->shown, granted->mount);
         if (g)

@@ -25,7 +25,7 @@ struct covers {
         struct cover *list;
         size_t n;
         char *within;                /* they lie in the mount at this path alone, NULL: anywhere; */
-        uint64_t mount;              /* its id */
+        uint64_t mount;              /* its id; 0: it isn't there yet */
         const struct inside *inside; /* the caller's; NULL: not known yet */
         int told, asked; /* the sandbox's mountinfo, twice: each says once that something has changed */
 };
@@ -150,10 +150,11 @@ static int put_back_one(const struct covers *covers, const struct cover *c) {
 }
 
 int covers_keep_within(struct covers *covers, const char *path, uint64_t mount) {
-        if (!covers || covers->within)
+        if (!covers)
                 return 0;
         covers->mount = mount;
-        covers->within = strdup(path);
+        if (!covers->within)
+                covers->within = strdup(path);
         return covers->within ? 0 : -ENOMEM;
 }
 
