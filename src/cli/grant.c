@@ -53,7 +53,7 @@ COMMAND_MAIN(grant, &(struct grant_cli){0}, .is_mixed = true, .run = run_grant);
 /* Takes back what was granted at the path; all, if that is NULL. */
 static int revoke_path(struct widened *w, const char *path, bool *ret_has_writers, struct nsrun_error *err) {
         _cleanup_free_ char *canonical = NULL;
-        size_t taken = 0;
+        size_t taken = 0, lost = 0;
         int r = 0;
 
         /* What is gone was granted by its name. */
@@ -62,12 +62,19 @@ static int revoke_path(struct widened *w, const char *path, bool *ret_has_writer
         for (size_t k = 0; k < w->granted.n && r >= 0; k++) {
                 struct granted *g = &w->granted.items[k];
 
-                if (!g->is_live || (path && !streq(g->path, path)))
+                if (path && !streq(g->path, path))
+                        continue;
+                lost += !g->is_live && g->mount && !g->has_ended;
+                if (!g->is_live)
                         continue;
                 r = widen_revoke(w, g, ret_has_writers, err);
                 g->is_live = false;
                 taken++;
         }
+        if (r >= 0 && lost > 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ENOENT), path,
+                                 "it was moved or removed, and what holds it keeps it",
+                                 "end the sandbox: nsrun stop ID");
         return r < 0 || taken > 0 ? r
                                   : error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ENOENT), path,
                                               "nothing of that was granted", "'nsrun inspect' lists it");

@@ -26,7 +26,9 @@
 enum {
         GRANTS_MOST = 256, /* of a sandbox at once */
         ANSWER_MS = 5000,  /* of who waits for a sandbox, who looks twice a second at least */
+        LOCK_MS = 5000,
         LOOK_MS = 10,
+        TRIES = 5, /* of a mount that is moved at this moment */
 };
 
 static int widen_fail(struct nsrun_error *err, int r, const char *path, const char *what, const char *hint) {
@@ -42,16 +44,21 @@ void widen_close(struct widened *w) {
         *w = (struct widened)WIDENED_INIT;
 }
 
-/* What a grant has mounted: at its place, or where it lies while it is taken back. */
-static int open_tree_of(const struct widened *w, const struct granted *g) {
-        static const char *const others[] = {"/" PLAN_REVOKED_FOLDER, "/" PLAN_REVOKED_FILE};
+/* What a grant has mounted: at its place, or where that has been moved: by whoever else has the host's
+ * folder that it lies in, or while it is taken back.  *ret_shown is the path then. */
+static int open_tree_of(const struct widened *w, const struct granted *g, char **ret_shown) {
         int fd = granted_open(g, &w->inside);
 
-        for (size_t i = 0; i < ARRAY_SIZE(others) && fd < 0; i++) {
+        for (unsigned i = 0; i < TRIES && fd < 0 && w->inside.root >= 0; i++) {
+                _cleanup_free_ char *shown = NULL;
                 struct granted moved = *g;
 
-                moved.shown = (char *)(uintptr_t)others[i];
+                if (widen_place_moved(w->inside.root, w->pid, g->mount, &shown) < 0)
+                        continue;
+                moved.shown = shown;
                 fd = granted_open(&moved, &w->inside);
+                if (fd >= 0 && ret_shown)
+                        *ret_shown = TAKE_PTR(shown);
         }
         return fd;
 }
@@ -61,12 +68,25 @@ static int find_live(struct widened *w) {
 
         for (size_t i = 0; i < w->granted.n && r >= 0; i++) {
                 struct granted *g = &w->granted.items[i];
-                _cleanup_close_ int fd = g->mount && !g->has_ended ? open_tree_of(w, g) : -EBADF;
+                _cleanup_close_ int fd = g->mount && !g->has_ended ? open_tree_of(w, g, NULL) : -EBADF;
 
                 /* Of one that can't be entered nobody knows better. */
                 g->is_live = fd >= 0 || (w->inside.root < 0 && g->mount && !g->has_ended);
         }
         return r;
+}
+
+static int widen_lock(const struct widened *w, struct nsrun_error *err) {
+        for (int waited = 0; flock(w->file, LOCK_EX | LOCK_NB) < 0; waited += LOOK_MS) {
+                if (errno != EWOULDBLOCK)
+                        return widen_fail(err, -errno, NULL, "the sandbox can't be locked", NULL);
+                if (waited >= LOCK_MS)
+                        return widen_fail(err, UNSAID(-EBUSY), NULL,
+                                          "another nsrun grant or revoke has the sandbox", NULL);
+                if (loop_await(w->pidfd, POLLIN, LOOK_MS) != 0)
+                        return widen_fail(err, -ESRCH, NULL, "the sandbox has ended", NULL);
+        }
+        return 0;
 }
 
 int widen_open(pid_t waiter, pid_t init, int pidfd, bool waits, struct widened *ret,
@@ -78,12 +98,12 @@ int widen_open(pid_t waiter, pid_t init, int pidfd, bool waits, struct widened *
         w.pidfd = pidfd;
         if (r < 0)
                 return r;
-        if (waits && flock(w.file, LOCK_EX) < 0)
-                return widen_fail(err, -errno, NULL, "the sandbox can't be locked", NULL);
-        r = shown_read_open(w.file, &w.plan, &lacks, err);
+        r = waits ? widen_lock(&w, err) : 0;
+        if (r >= 0)
+                r = shown_read_open(w.file, &w.plan, &lacks, err);
         if (r < 0)
                 return r;
-        r = inside_open(init, &w.inside);
+        r = w.pid = inside_open(init, &w.inside);
         if (r < 0 && waits)
                 return widen_fail(err, r, NULL, "the sandbox can't be entered",
                                   "it is being started, or its command is in namespaces of its own");
@@ -276,8 +296,8 @@ int widen_grant(struct widened *w, const char *option, const char *path, char **
 
 /* What is to be taken back of a grant: of a folder on the way, in which others lie, what lies at its own
  * path. */
-static int open_revoked(const struct widened *w, const struct granted *g) {
-        _cleanup_close_ int tree = open_tree_of(w, g), below = -EBADF;
+static int open_revoked(const struct widened *w, const struct granted *g, char **ret_shown) {
+        _cleanup_close_ int tree = open_tree_of(w, g, ret_shown), below = -EBADF;
         const char *rest = path_below(g->path, g->shown);
         struct sys_mount mount;
         bool has_others = false;
@@ -295,7 +315,8 @@ static int open_revoked(const struct widened *w, const struct granted *g) {
 
 int widen_revoke(struct widened *w, const struct granted *g, bool *ret_has_writers,
                  struct nsrun_error *err) {
-        _cleanup_close_ int tree = open_revoked(w, g),
+        _cleanup_free_ char *moved = NULL;
+        _cleanup_close_ int tree = open_revoked(w, g, &moved),
                             folder = g->makes ? widen_place_made(w->inside.root, g->shown) : -EBADF;
         const struct nsrun_plan nothing = {.cwd = (char[]){"/"}};
         const struct launch_grant grant = {.user = w->inside.user,
@@ -303,7 +324,7 @@ int widen_revoke(struct widened *w, const struct granted *g, bool *ret_has_write
                                            .folder = folder,
                                            .tree = tree,
                                            .makes = folder >= 0,
-                                           .target = g->shown};
+                                           .target = moved ? moved : g->shown};
         bool has_writers = can_have_namespaces(w->plan);
         const struct widen_reports reports = {.w = w, .has_writers = &has_writers};
         int r = tree < 0 ? widen_fail(err, tree, g->path, "it isn't there any more", NULL)

@@ -6,6 +6,7 @@
 
 struct widened {
         int pidfd; /* init's */
+        pid_t pid; /* by which `inside` was opened */
         int file;  /* the plan's (plan_shown.h), locked: one grant at a time */
         struct inside inside;
         struct nsrun_plan *plan;

@@ -154,3 +154,42 @@ int widen_place_find(int root, const char *path, bool has_namespaces, struct wid
         }
         return r;
 }
+
+/* What mountinfo has as \\040 is a space. */
+static void unescape(char *path) {
+        char *to = path;
+
+        for (const char *from = path; *from;)
+                if (*from == '\\' && from[1] && from[2] && from[3]) {
+                        *to++ = (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + from[3] - '0');
+                        from += 4;
+                } else {
+                        *to++ = *from++;
+                }
+        *to = '\0';
+}
+
+int widen_place_moved(int root, pid_t pid, uint64_t mount, char **ret) {
+        _cleanup_free_ char *name = NULL, *line = NULL;
+        _cleanup_fclose_ FILE *f = NULL;
+        size_t size = 0;
+
+        if (asprintf(&name, "/proc/%d/mountinfo", (int)pid) < 0)
+                return -ENOMEM;
+        f = fopen(name, "re");
+        while (f && getline(&line, &size, f) >= 0) {
+                _cleanup_free_ char *path = NULL;
+                _cleanup_close_ int fd = -EBADF;
+                struct sys_mount found;
+
+                if (sscanf(line, "%*d %*d %*s %*s %ms", &path) != 1)
+                        continue;
+                unescape(path);
+                fd = beneath_open(root, path + 1, O_PATH, 0);
+                if (fd < 0 || sys_mount_of(fd, &found) < 0 || found.id != mount || !found.is_root)
+                        continue;
+                *ret = TAKE_PTR(path);
+                return 0;
+        }
+        return -ENOENT;
+}

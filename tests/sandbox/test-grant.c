@@ -511,6 +511,56 @@ TEST(who_does_not_look_is_shown_nothing) {
         expect_nothing_left(s);
 }
 
+/* Who is stopped while it grants keeps nobody waiting for ever. */
+TEST(who_has_the_sandbox_is_not_waited_for) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script = NULL;
+        BEGIN(s);
+
+        if (!has_program("flock"))
+                skip_because("skipped: there is no flock");
+        script = text_of("for f in /proc/[0-9]*/fd/*; do case $(readlink $f) in *memfd:nsrun-plan-of*) "
+                         "exec flock $f '%s' grant %s --ro '%s';; esac; done",
+                         program(), id, beside);
+        run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, NULL}, .cwd = s->root}, &o);
+        expect_refusal(&o, 125, "nsrun: another nsrun grant or revoke has the sandbox");
+        expect_granted(s, id, "--ro", beside);
+        end_session(s, id, "stop");
+}
+
+/* What the user or another sandbox renames is found, and what is gone isn't said never to have been. */
+TEST(a_mount_that_was_renamed_is_taken_back) {
+        const struct site *s = *state;
+        _cleanup_free_ char *around = path_of(s->home, "around"), *x = path_of(s->home, "around/x y"),
+                            *id = NULL, *script = NULL, *said = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->home, "around");
+        make_folder(s->home, "around/x y");
+        id = START(s, "--ro", around);
+        expect_granted(s, id, "--rw", x);
+        on_host(s, "mv \"$HOME/around/x y\" \"$HOME/around/z w\"", &o);
+        script = text_of("echo evil 2>/dev/null >'%s/z w/f' && echo written", around);
+        JOIN_SCRIPT(s, id, &o, script);
+        expect_out(&o, "written\n");
+        NSRUN(s, &o, "revoke", id, x);
+        assert_string_equal(o.err, "nsrun: note: what is open there stays open, to be read alone\n");
+        expect_status(&o, 0);
+        JOIN_SCRIPT(s, id, &o, script);
+        expect_out(&o, "");
+        on_host(s, "mv \"$HOME/around/z w\" \"$HOME/around/x y\"; rm \"$HOME/around/x y/f\"", &o);
+        expect_granted(s, id, "--rw", x);
+        on_host(s, "rmdir \"$HOME/around/x y\"", &o);
+        NSRUN(s, &o, "revoke", id, x);
+        said = text_of("nsrun: it was moved or removed, and what holds it keeps it: %s; end the sandbox: "
+                       "nsrun stop ID",
+                       x);
+        expect_refusal(&o, 125, said);
+        SESSION(s, &o, "stop", id);
+        expect_status(&o, 0);
+        collect_orphans();
+}
+
 /* Nothing stays of it but the mount. */
 TEST(no_process_stays) {
         const struct site *s = *state;
