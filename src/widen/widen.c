@@ -53,7 +53,7 @@ static int open_tree_of(const struct widened *w, const struct granted *g, char *
                 _cleanup_free_ char *shown = NULL;
                 struct granted moved = *g;
 
-                if (widen_place_moved(w->inside.root, w->pid, g->mount, &shown) < 0)
+                if (inside_find(&w->inside, w->pid, g->mount, &shown) < 0)
                         continue;
                 moved.shown = shown;
                 fd = granted_open(&moved, &w->inside);

@@ -2,8 +2,6 @@
 /* Where in a running sandbox something can be mounted. */
 #pragma once
 
-#include <sys/types.h>
-
 #include "base/error.h"
 #include "base/macro.h"
 
@@ -20,6 +18,3 @@ int widen_place_find(int root, const char *path, bool has_namespaces, struct wid
                      struct nsrun_error *err);
 /* The folder of a mount point that was made, to remove that; or -errno. */
 int widen_place_made(int root, const char *shown);
-/* Where the mount with that id is now, of the sandbox of which `pid` is a process: *ret is the path.
- * -ENOENT: it is nowhere, or under something else. */
-int widen_place_moved(int root, pid_t pid, uint64_t mount, char **ret);

@@ -561,6 +561,51 @@ TEST(a_mount_that_was_renamed_is_taken_back) {
         collect_orphans();
 }
 
+/* What protects its parts is put back where it was renamed to. */
+TEST(what_was_renamed_is_looked_after) {
+        const struct site *s = *state;
+        _cleanup_free_ char *around = path_of(s->home, "around"), *x = path_of(s->home, "around/x"),
+                            *id = NULL, *script = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->home, "around");
+        make_folder(s->home, "around/x");
+        make_file(s->home, "around/x/.envrc", "mine\n");
+        id = START(s, "--ro", around);
+        expect_granted(s, id, "--rw", x);
+        on_host(s, "cd \"$HOME/around\"; mv x y; echo other >new; mv new y/.envrc", &o);
+        script = text_of("until grep -q ' %s/y/.envrc ro,' /proc/self/mountinfo; "
+                         "do :; done; ! echo evil 2>/dev/null >%s/y/.envrc",
+                         around, around);
+        JOIN_SCRIPT(s, id, &o, script);
+        expect_status(&o, 0);
+        on_host(s, "cd \"$HOME/around\"; cat y/.envrc; mv y x", &o);
+        expect_out(&o, "other\n");
+        SESSION(s, &o, "stop", id);
+        expect_status(&o, 0);
+        collect_orphans();
+}
+
+/* The command's own files at the same path are covered by nothing. */
+TEST(what_is_the_commands_own_stays_so) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script = NULL, *look = NULL;
+        BEGIN(s);
+
+        make_file(s->home, "beside/.envrc", "mine\n");
+        script = text_of("mkdir %s; echo own >%s/.envrc", beside, beside);
+        JOIN_SCRIPT(s, id, &o, script);
+        expect_status(&o, 0);
+        expect_granted(s, id, "--rw", beside);
+        NSRUN(s, &o, "revoke", id);
+        expect_status(&o, 0);
+        look = text_of("echo new >>%s/.envrc; cat %s/.envrc", beside, beside);
+        JOIN_SCRIPT(s, id, &o, look);
+        expect_out(&o, "own\nnew\n");
+        assert_string_equal(o.err, "");
+        end_session(s, id, "stop");
+}
+
 /* Nothing stays of it but the mount. */
 TEST(no_process_stays) {
         const struct site *s = *state;
