@@ -81,6 +81,8 @@ static int grant_take_away(struct builder *b, int tree) {
                 r = make_point(own, name, folder);
         if (r >= 0)
                 r = place = beneath_open(root, name, O_PATH, 0);
+        if (r >= 0)
+                (void)sys_mount_setattr(tree, AT_RECURSIVE, MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NOSYMFOLLOW);
         if (r >= 0 && sys_mount_setattr(tree, AT_RECURSIVE, MOUNT_ATTR_RDONLY) < 0)
                 report_note(b->reaper.init.report_fd, "", NULL);
         had_place = tree == f->grant_tree_fd && leads_to(b, root, tree);

@@ -83,21 +83,30 @@ static int revoke_path(struct widened *w, const char *path, bool *ret_has_writer
 static int run_revoke(struct invocation *i, struct nsrun_error *err) {
         _cleanup_widened_ struct widened w = WIDENED_INIT;
         bool has_writers = false;
+        size_t n = 0;
         int r;
 
         if (!i->words[0])
                 return option_usage_error(i->command, NULL, "the id of a sandbox is missing", err);
         r = ps_open(i->words[0], &w, err);
-        if (r >= 0 && !i->words[1])
+        if (r >= 0 && !i->words[1]) {
                 r = revoke_path(&w, NULL, &has_writers, err);
-        for (char *const *path = i->words + 1; i->words[1] && *path && r >= 0; path++)
-                r = revoke_path(&w, *path, &has_writers, err);
-        if (r >= 0)
+                n += r >= 0;
+        }
+        /* The others are taken back all the same; the first that can't be is told of. */
+        for (char *const *path = i->words + 1; i->words[1] && *path && w.file >= 0; path++) {
+                struct nsrun_error other = {0};
+                int q = revoke_path(&w, *path, &has_writers, r < 0 ? &other : err);
+
+                r = r < 0 ? r : q;
+                n += q >= 0;
+        }
+        if (n > 0)
                 (void)fprintf(
                         stderr, "nsrun: note: %s\n",
                         has_writers
                                 ? "what is open there, or in namespaces of the command's own, stays, to be written, too"
-                                : "what is open there stays open, to be read alone");
+                                : "what is open there stays open, to be read alone: a folder shows what comes later, too, and its sockets and FIFOs can be talked to");
         return r;
 }
 

@@ -230,8 +230,8 @@ static int widen_show(struct widened *w, const struct nsrun_plan *plan, const st
         r = g->needs_keeping ? await_kept(w, g, err) : 0;
         if (r >= 0)
                 r = widen_launch(plan, &grant, &reports, err);
-        if (r < 0)
-                (void)granted_say(w->file, GRANTED_ENDED, g, 0);
+        if (r < 0 && granted_say(w->file, GRANTED_ENDED, g, 0) < 0)
+                (void)strv_consume(notes, strdup("that it wasn't granted can't be written down"));
         return r;
 }
 
@@ -330,8 +330,8 @@ int widen_revoke(struct widened *w, const struct granted *g, bool *ret_has_write
         int r = tree < 0 ? widen_fail(err, tree, g->path, "it isn't there any more", NULL)
                          : widen_launch(&nothing, &grant, &reports, err);
 
-        if (r >= 0)
-                (void)granted_say(w->file, GRANTED_ENDED, g, has_writers);
+        if (r >= 0 && granted_say(w->file, GRANTED_ENDED, g, has_writers) < 0)
+                r = widen_fail(err, -EIO, g->path, "it is taken back, but that can't be written down", NULL);
         /* Else the sandbox's end does it. */
         if (r >= 0 && g->is_kept && !has_writers)
                 (void)await_keeping(w, g->id, &(int){0});

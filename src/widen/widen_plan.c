@@ -157,6 +157,10 @@ int widen_plan(const struct nsrun_plan *running, const struct granted_list *gran
         r = path_canonical(path, &canonical, NULL);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, r, path, "it can't be found", NULL);
+        for (size_t i = 0; i < plan->n_ops; i++)
+                if (streq(plan->ops[i].target, canonical) &&
+                    (plan->ops[i].kind == PLAN_HIDE || plan->ops[i].is_hiding))
+                        return widen_refuse(canonical, "the sandbox hides what lies here", NULL, err);
         op = find_shown(plan, canonical);
         if (!op)
                 return widen_refuse(canonical, "every sandbox has it, or it is the sandbox's own", NULL,

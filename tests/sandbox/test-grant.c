@@ -15,6 +15,9 @@
                                       .cwd = (s)->root},                                           \
                     o);                                                                            \
         } while (0)
+#define STAYS_OPEN                                                                                        \
+        "nsrun: note: what is open there stays open, to be read alone: a folder shows what comes later, " \
+        "too, and its sockets and FIFOs can be talked to\n"
 /* A session, in which nothing of `beside` is shown. */
 #define BEGIN(s)                                                    \
         _cleanup_free_ char *beside = path_of((s)->home, "beside"); \
@@ -62,7 +65,7 @@ TEST(a_path_is_there_until_it_is_taken_back) {
         expect_in(o.out, "\"granted\"");
         NSRUN(s, &o, "revoke", id, beside);
         expect_status(&o, 0);
-        assert_string_equal(o.err, "nsrun: note: what is open there stays open, to be read alone\n");
+        assert_string_equal(o.err, STAYS_OPEN);
         JOIN_SCRIPT(s, id, &o, script);
         expect_status(&o, 1);
         NSRUN(s, &o, "revoke", id, beside);
@@ -147,7 +150,8 @@ TEST(what_is_hidden_and_protected_stays_so) {
         const struct site *s = *state;
         _cleanup_free_ char *
                 beside = path_of(s->home, "beside"),
-               *id = NULL, *script = NULL, *envrc = path_of(s->project, ".envrc"),
+               *id = NULL, *script = NULL, *hides = NULL, *env = path_of(s->home, "beside/.env"),
+               *envrc = path_of(s->project, ".envrc"),
                *said = text_of(
                        "nsrun: the sandbox protects what lies here: %s; --no-protect, where the sandbox is started, lets "
                        "it be written",
@@ -164,6 +168,10 @@ TEST(what_is_hidden_and_protected_stays_so) {
         expect_status(&o, 1);
         assert_string_equal(o.out, ".env\n");
         expect_refused(s, id, "--rw", envrc, said);
+        NSRUN(s, &o, "revoke", id);
+        expect_status(&o, 0);
+        hides = text_of("nsrun: the sandbox hides what lies here: %s", env);
+        expect_refused(s, id, "--ro", env, hides);
         end_session(s, id, "stop");
 }
 
@@ -273,7 +281,7 @@ TEST(what_is_held_over_a_revocation_keeps_its_covers) {
         (void)fclose(f);
         NSRUN(s, &revoked, "revoke", id, beside);
         expect_status(&revoked, 0);
-        assert_string_equal(revoked.err, "nsrun: note: what is open there stays open, to be read alone\n");
+        assert_string_equal(revoked.err, STAYS_OPEN);
         f = fopen(go, "we");
         assert_non_null(f);
         assert_int_equal(fclose(f), 0);
@@ -364,7 +372,7 @@ TEST(who_waits_looks_after_it) {
 TEST(of_several_in_a_folder_one_is_taken_back) {
         const struct site *s = *state;
         _cleanup_free_ char *x = path_of(s->home, "around/x"), *y = path_of(s->home, "around/y"),
-                            *id = START_PLAIN(s), *script = NULL;
+                            *id = START_PLAIN(s), *script = NULL, *said = NULL;
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->home, "around");
@@ -384,8 +392,11 @@ TEST(of_several_in_a_folder_one_is_taken_back) {
         JOIN_SCRIPT(s, id, &o, script);
         expect_out(&o, "y\n1\n");
         expect_granted(s, id, "--ro", x);
-        NSRUN(s, &o, "revoke", id, y, x);
-        expect_status(&o, 0);
+        NSRUN(s, &o, "revoke", id, y, s->home, x);
+        expect_status(&o, 125);
+        said = text_of("%snsrun: nothing of that was granted: %s; 'nsrun inspect' lists it\n", STAYS_OPEN,
+                       s->home);
+        assert_string_equal(o.err, said);
         JOIN_SCRIPT(s, id, &o, script);
         expect_out(&o, "1\n");
         end_session(s, id, "stop");
@@ -544,7 +555,7 @@ TEST(a_mount_that_was_renamed_is_taken_back) {
         JOIN_SCRIPT(s, id, &o, script);
         expect_out(&o, "written\n");
         NSRUN(s, &o, "revoke", id, x);
-        assert_string_equal(o.err, "nsrun: note: what is open there stays open, to be read alone\n");
+        assert_string_equal(o.err, STAYS_OPEN);
         expect_status(&o, 0);
         JOIN_SCRIPT(s, id, &o, script);
         expect_out(&o, "");
