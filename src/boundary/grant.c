@@ -192,7 +192,7 @@ static int close_others(struct builder *b, int tree) {
 }
 
 /* The kernel lets others look at whoever has entered one. */
-static int enter(int fd, uint64_t kind) {
+static int grant_enter(int fd, uint64_t kind) {
         int r = sys_setns(fd, kind);
 
         return r < 0 ? r : sys_prctl(PR_SET_DUMPABLE, 0, 0);
@@ -214,7 +214,7 @@ static int grant(struct builder *b) {
                 r = harden_process(err);
         if (r < 0)
                 return r;
-        r = enter(f->grant_user_fd, CLONE_NEWUSER);
+        r = grant_enter(f->grant_user_fd, CLONE_NEWUSER);
         /* EINVAL: it is the caller's. */
         if (r >= 0 || r == -EINVAL)
                 r = f->grant_tree_fd < 0 ? sys_unshare(CLONE_NEWNS) : 0;
@@ -231,7 +231,7 @@ static int grant(struct builder *b) {
         for (int fd = 0; fd <= 2; fd++)
                 (void)sys_close(fd);
         if (r >= 0)
-                r = enter(f->grant_mount_fd, CLONE_NEWNS);
+                r = grant_enter(f->grant_mount_fd, CLONE_NEWNS);
         if (r < 0)
                 return grant_fail(b, r, "the sandbox can't be entered", NULL);
         return tree < 0 ? grant_take_away(b, f->grant_tree_fd) : attach(b, tree);
