@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/beneath.h"
 #include "base/file.h"
 #include "base/sys.h"
 
@@ -131,6 +132,45 @@ pid_t inside_open(pid_t init, struct inside *ret) {
                                 return (pid_t)pid;
                 }
         return -EACCES;
+}
+
+/* What mountinfo has as \\040 is a space. */
+static void unescape(char *path) {
+        char *to = path;
+
+        for (const char *from = path; *from;)
+                if (*from == '\\' && from[1] && from[2] && from[3]) {
+                        *to++ = (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + from[3] - '0');
+                        from += 4;
+                } else {
+                        *to++ = *from++;
+                }
+        *to = '\0';
+}
+
+int inside_find(const struct inside *inside, pid_t pid, uint64_t mount, char **ret) {
+        _cleanup_free_ char *name = NULL, *line = NULL;
+        _cleanup_fclose_ FILE *f = NULL;
+        size_t size = 0;
+
+        if (asprintf(&name, "/proc/%d/mountinfo", (int)pid) < 0)
+                return -ENOMEM;
+        f = fopen(name, "re");
+        while (f && getline(&line, &size, f) >= 0) {
+                _cleanup_free_ char *path = NULL;
+                _cleanup_close_ int fd = -EBADF;
+                struct sys_mount found;
+
+                if (sscanf(line, "%*d %*d %*s %*s %ms", &path) != 1)
+                        continue;
+                unescape(path);
+                fd = beneath_open(inside->root, path + 1, O_PATH, 0);
+                if (fd < 0 || sys_mount_of(fd, &found) < 0 || found.id != mount || !found.is_root)
+                        continue;
+                *ret = TAKE_PTR(path);
+                return 0;
+        }
+        return -ENOENT;
 }
 
 /* In a process of its own. */
