@@ -244,7 +244,6 @@ static bool bools_can_be(const struct boundary_facts *f) {
                 offsetof(struct boundary_facts, is_session),
                 offsetof(struct boundary_facts, is_strict),
                 offsetof(struct boundary_facts, layers_on_disk),
-                offsetof(struct boundary_facts, grant_makes),
                 offsetof(struct boundary_facts, scopes_init),
                 offsetof(struct boundary_facts, raw.is_private),
                 offsetof(struct boundary_facts, raw.becomes_root),
@@ -314,7 +313,7 @@ static bool grant_can_be(const struct blueprint *b) {
         for (size_t i = 0; i < b->n_ops; i++)
                 if (b->ops[i].target && streq(b->ops[i].target, b->grant))
                         return true;
-        return b->facts.grant_tree_fd >= 0;
+        return false;
 }
 
 /* Whether the parts agree with each other, so that nobody has to ask again. */

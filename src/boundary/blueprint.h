@@ -19,7 +19,7 @@ enum boundary_life {
         BOUNDARY_SANDBOX, /* of its own, or a session's */
         BOUNDARY_JOIN,    /* a command that joins a session */
         BOUNDARY_PLAIN,   /* no sandbox: a reaper on the host */
-        BOUNDARY_GRANT,   /* what a running sandbox is shown besides, or no more */
+        BOUNDARY_GRANT,   /* what a running sandbox is shown besides */
         BOUNDARY_RAW,     /* raw/ */
 };
 
@@ -49,12 +49,9 @@ struct boundary_facts {
         uint64_t root_size;  /* bytes of the root tmpfs */
         bool dies_with_thread; /* PR_SET_PDEATHSIG */
         bool is_session;
-        bool is_strict;      /* no process inside may make a mount namespace */
-        bool layers_on_disk; /* in the run directory; else in memory */
-        /* Of BOUNDARY_GRANT: the sandbox's namespaces, and the folder of its mount point; or -EBADF. */
-        int grant_user_fd, grant_mount_fd, grant_folder_fd;
-        int grant_tree_fd;             /* what is taken back; or -EBADF: something is shown */
-        bool grant_makes;              /* the mount point is made */
+        bool is_strict;                  /* no process inside may make a mount namespace */
+        bool layers_on_disk;             /* in the run directory; else in memory */
+        int grant_user_fd, grant_socket; /* BOUNDARY_GRANT: the sandbox's; where what is built is sent */
         bool scopes_init;              /* pid 1 is in the Landlock domain, too, so that all here share one */
         char uid_map[48], gid_map[48]; /* of the clone's user namespace */
         struct boundary_raw raw;

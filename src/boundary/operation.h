@@ -87,10 +87,6 @@ static inline bool private_is_link(const char *text, const char *name) {
         return digits > 0 && text[n + digits] == '-' && strcmp(text + n + digits + 1, name) == 0;
 }
 
-/* Where what a grant showed lies while it is taken back, at the sandbox's root. */
-#define PLAN_REVOKED_FOLDER ".nsrun-revoked"
-#define PLAN_REVOKED_FILE   ".nsrun-revoked-file"
-
 /* The layer, in the same place, of the overlay that stands in the place of a protected folder; of which
  * one, counted as those. */
 #define PLAN_PRIVATE_LAYER "private-"

@@ -21,16 +21,15 @@ enum launch_report_kind {
         LAUNCH_EXITED,
         LAUNCH_NOTE,
         LAUNCH_DROPPED, /* error.path: names in the home, by home_leftovers.c */
-        LAUNCH_BUILT /* raw plans: all is built, the exec follows; a grant: it waits for CONTROL_RELEASE */
+        LAUNCH_BUILT    /* raw plans: all is built, the exec follows */
 };
 
 struct launch_report {
         enum launch_report_kind kind;
-        int status;     /* STARTED: the command's pid, as its reaper sees it; STOPPED: the signal; EXITED:
-                           wait(2)'s status of the command */
-        int operation;  /* FAILED: index of the plan's operation, or -1; EXITED: 1 if leftovers live on */
-        bool is_alone;  /* EXITED: no process of the sandbox but its pid 1 is alive, for sure */
-        uint64_t mount; /* BUILT, of a grant: sys_mount_of()'s id */
+        int status;    /* STARTED: the command's pid, as its reaper sees it; STOPPED: the signal; EXITED:
+                          wait(2)'s status of the command */
+        int operation; /* FAILED: index of the plan's operation, or -1; EXITED: 1 if leftovers live on */
+        bool is_alone; /* EXITED: no process of the sandbox but its pid 1 is alive, for sure */
         struct nsrun_error error;            /* FAILED; NOTE: a choice that the plan left to the launch */
         struct launch_namespaces namespaces; /* STARTED */
 };

@@ -68,7 +68,6 @@ static int revoke_path(struct widened *w, const char *path, bool *ret_has_writer
                 if (!g->is_live)
                         continue;
                 r = widen_revoke(w, g, ret_has_writers, err);
-                g->is_live = false;
                 taken++;
         }
         if (r >= 0 && lost > 0)

@@ -247,7 +247,7 @@ static int add_granted(pid_t waiter, pid_t init, struct nsrun_plan *plan, struct
         for (size_t i = 0; i < w.granted.n && r >= 0; i++) {
                 const struct granted *g = &w.granted.items[i];
 
-                if (g->mount && !g->has_ended)
+                if (g->is_shown && !g->has_ended)
                         r = strv_consume(&plan->granted,
                                          str_format("--%s %s%s", g->option, g->path,
                                                     g->is_live ? "" : " (not where it was mounted)"));

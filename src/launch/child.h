@@ -52,9 +52,7 @@ struct child {
                                 .dbus_socket = -EBADF,                          \
                                 .versions_socket = -EBADF,                      \
                                 .grant_user_fd = -EBADF,                        \
-                                .grant_mount_fd = -EBADF,                       \
-                                .grant_folder_fd = -EBADF,                      \
-                                .grant_tree_fd = -EBADF,                        \
+                                .grant_socket = -EBADF,                         \
                                 .raw = {.start_fd = -EBADF,                     \
                                         .userns_block_fd = -EBADF,              \
                                         .exec_fd = -EBADF,                      \

@@ -25,12 +25,10 @@ struct launch_network {
         int socket;
 };
 
-/* What a running sandbox is shown besides, or no more: descriptors are the caller's. */
+/* What a running sandbox is to be shown besides: what the plan has at `target`, which is only built, and
+ * received with launch_receive_versions(). */
 struct launch_grant {
-        int user, mount_namespace; /* the sandbox's */
-        int folder;                /* of the mount point */
-        int tree;   /* what is taken back; or -EBADF: what the plan has at `target` is shown */
-        bool makes; /* the mount point is made, where it is missing */
+        int user; /* the sandbox's user namespace, the caller's descriptor */
         char *target;
 };
 

@@ -66,12 +66,16 @@ static void take_said(struct granted_list *list, const struct shown_event *event
         if (!g)
                 return;
         g->is_kept |= event->kind == GRANTED_KEPT;
+        g->is_shown |= event->kind == GRANTED_SHOWN;
+        g->is_ending |= event->kind == GRANTED_ENDING;
         g->has_ended |= event->kind == GRANTED_ENDED;
         g->is_swept |= event->kind == GRANTED_SWEPT;
         if (event->kind == GRANTED_KEPT)
                 g->why_not = (int)event->value;
         if (event->kind == GRANTED_MADE)
                 g->mount = event->value;
+        if (event->kind == GRANTED_HELD)
+                g->held = event->value;
         if (event->kind == GRANTED_ENDED)
                 g->has_writers = event->value;
 }

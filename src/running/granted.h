@@ -11,9 +11,12 @@ enum granted_kind {
         GRANTED_KEPT,  /* by who waits: what comes of it is looked at from now on; value: an errno of why not
                         */
         GRANTED_MADE,  /* the mount of that id is attached next; value: the id */
+        GRANTED_HELD,  /* a mount that holds the place of that is attached next; value: its id */
+        GRANTED_SHOWN, /* it is attached */
         GRANTED_SWEPT, /* by who waits: it has ended, and what the command made there is kept aside */
-        GRANTED_ENDED, /* it was never attached, or is taken back; value: 1: who holds some of it still may
-                          write there */
+        GRANTED_ENDING, /* it is being taken back */
+        GRANTED_ENDED,  /* it was never attached, or is taken back; value: 1: who holds some of it still may
+                           write there */
 };
 
 struct granted {
@@ -24,9 +27,9 @@ struct granted {
         bool needs_keeping;  /* who waits is to look after what it shows */
         char *plan;          /* bytes: what it shows, and what of that is kept from the command */
         size_t plan_size;
-        uint64_t mount; /* 0: it isn't made */
-        int why_not;    /* an errno */
-        bool is_kept, has_ended, has_writers, is_swept;
+        uint64_t mount, held; /* 0: it isn't made */
+        int why_not;          /* an errno */
+        bool is_kept, is_shown, is_ending, has_ended, has_writers, is_swept;
         bool is_live; /* the caller's: the sandbox has it */
 };
 

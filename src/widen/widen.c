@@ -3,10 +3,12 @@
 #include "widen.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/vfs.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -20,6 +22,7 @@
 #include "running/plan_shown.h"
 #include "seccomp/simulate.h"
 #include "seccomp/syscalls.h"
+#include "widen_mount.h"
 #include "widen_place.h"
 #include "widen_plan.h"
 
@@ -63,9 +66,20 @@ static int open_tree_of(const struct widened *w, const struct granted *g, char *
         return fd;
 }
 
-static int find_live(struct widened *w) {
-        int r = granted_read(w->file, &w->granted);
+/* Whether another grant lies in the mount of that one. */
+static bool has_others(const struct widened *w, const struct granted *g) {
+        for (size_t i = 0; i < w->granted.n; i++)
+                if (&w->granted.items[i] != g && w->granted.items[i].is_live &&
+                    path_is_beneath(w->granted.items[i].path, g->shown))
+                        return true;
+        return false;
+}
 
+static int find_live(struct widened *w) {
+        int r;
+
+        granted_clear(&w->granted);
+        r = granted_read(w->file, &w->granted);
         for (size_t i = 0; i < w->granted.n && r >= 0; i++) {
                 struct granted *g = &w->granted.items[i];
                 _cleanup_close_ int fd = g->mount && !g->has_ended ? open_tree_of(w, g, NULL) : -EBADF;
@@ -89,6 +103,126 @@ static int widen_lock(const struct widened *w, struct nsrun_error *err) {
         return 0;
 }
 
+/* Whether the command can have made mount namespaces of its own: by a call of any architecture that runs
+ * here. The flags of clone(2) are its second argument on some machines. */
+static bool can_have_namespaces(const struct nsrun_plan *plan) {
+        static const char *const calls[] = {"unshare", "clone", "clone3"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(calls) * N_SYSCALL_ARCHS && plan->seccomp.code; i++) {
+                enum syscall_arch arch = (enum syscall_arch)(i / ARRAY_SIZE(calls));
+                int number = syscall_number(arch, calls[i % ARRAY_SIZE(calls)]);
+                const struct seccomp_data data = {.nr = number,
+                                                  .arch = syscall_arch_audit(arch),
+                                                  .args = {CLONE_NEWUSER, CLONE_NEWUSER}};
+                uint32_t answer;
+
+                if (!syscall_arch_runs_on(arch, SYSCALL_ARCH_NATIVE) || number < 0)
+                        continue;
+                answer = seccomp_simulate(plan->seccomp.code, plan->seccomp.n, &data) &
+                         SECCOMP_RET_ACTION_FULL;
+                if (answer != SECCOMP_RET_ERRNO && answer != SECCOMP_RET_KILL_THREAD &&
+                    answer != SECCOMP_RET_KILL_PROCESS)
+                        return true;
+        }
+        return !plan->seccomp.code;
+}
+
+/* What is to be taken back of a grant.  Of one whose folder on the way has others in it that is what lies at
+ * its own path; and the folders on the way that have nothing in them then. */
+static int open_away(const struct widened *w, const struct granted *g, struct widen_away *away,
+                     char **ret_path) {
+        _cleanup_close_ int tree = open_tree_of(w, g, ret_path), below = -EBADF;
+        struct sys_mount mount;
+
+        away->path = *ret_path ? *ret_path : g->shown;
+        if (tree < 0 || !has_others(w, g)) {
+                away->tree = TAKE_FD(tree);
+                away->made = path_basename(g->shown);
+                away->around = g->makes ? widen_place_made(w->inside.root, g->shown) : -EBADF;
+                return 0;
+        }
+        away->made = path_below(g->path, g->shown);
+        below = beneath_open(tree, away->made, O_PATH, 0);
+        if (below < 0 || sys_mount_of(below, &mount) < 0 || !mount.is_root)
+                return -ENOENT;
+        away->path = g->path;
+        away->held = 0;
+        away->tree = TAKE_FD(below);
+        away->around = TAKE_FD(tree);
+        return 0;
+}
+
+/* 1: who holds some of it still may write there. */
+static int take_back(struct widened *w, struct granted *g, struct nsrun_error *err) {
+        _cleanup_free_ char *path = NULL;
+        struct widen_away away = {.file = w->file, .tree = -EBADF, .around = -EBADF, .held = g->held};
+        int r = open_away(w, g, &away, &path);
+
+        if (r >= 0 && (away.tree >= 0 || (g->held && !g->is_shown)))
+                r = widen_detach(&w->inside, &away);
+        /* Of what has gone meanwhile somebody may hold some. */
+        if (r >= 0)
+                r = r || (away.tree < 0 && g->held) || can_have_namespaces(w->plan);
+        close_fdp(&away.tree);
+        close_fdp(&away.around);
+        return r < 0 ? widen_fail(err, r, g->path, "it can't be taken back", NULL) : r;
+}
+
+static int say_ended(const struct widened *w, struct granted *g, bool has_writers, struct nsrun_error *err) {
+        if (granted_say(w->file, GRANTED_ENDED, g, has_writers) < 0)
+                return widen_fail(err, -EIO, g->path, "it is taken back, but that can't be written down",
+                                  NULL);
+        g->has_ended = true;
+        g->is_live = false;
+        return 0;
+}
+
+/* What holds the place of something is left where that was taken away and the process then killed. */
+static void take_held(const struct widened *w, struct granted *g) {
+        _cleanup_free_ char *path = NULL;
+        struct granted held = *g;
+
+        held.mount = g->held;
+        held.held = 0;
+        held.is_shown = false;
+        if (inside_find(&w->inside, w->pid, held.mount, &path) < 0)
+                return;
+        held.shown = path;
+        (void)take_back((struct widened *)(uintptr_t)w, &held, NULL);
+}
+
+/* Folders on the way whose grant has ended, once no other lies in them. */
+static void take_ways(struct widened *w) {
+        for (size_t i = 0; i < w->granted.n; i++) {
+                struct granted *g = &w->granted.items[i];
+                _cleanup_close_ int tree = -EBADF;
+
+                if (!g->has_ended || streq(g->shown, g->path) || has_others(w, g))
+                        continue;
+                tree = open_tree_of(w, g, NULL);
+                if (tree >= 0)
+                        (void)take_back(w, g, NULL);
+        }
+}
+
+/* Ends what a process has begun that was killed: it is gone, since it had the lock. */
+static int widen_repair(struct widened *w) {
+        for (size_t i = 0; i < w->granted.n; i++) {
+                struct granted *g = &w->granted.items[i];
+                int r;
+
+                if (g->has_ended || (g->is_shown && !g->is_ending))
+                        continue;
+                r = take_back(w, g, NULL);
+                if (g->held)
+                        take_held(w, g);
+                if (r >= 0)
+                        (void)say_ended(w, g, r, NULL);
+        }
+        take_ways(w);
+        return find_live(w);
+}
+
 int widen_open(pid_t waiter, pid_t init, int pidfd, bool waits, struct widened *ret,
                struct nsrun_error *err) {
         _cleanup_widened_ struct widened w = WIDENED_INIT;
@@ -108,6 +242,8 @@ int widen_open(pid_t waiter, pid_t init, int pidfd, bool waits, struct widened *
                 return widen_fail(err, r, NULL, "the sandbox can't be entered",
                                   "it is being started, or its command is in namespaces of its own");
         r = find_live(&w);
+        if (r >= 0 && waits)
+                r = widen_repair(&w);
         /* All of that was of this sandbox, if it is there still. */
         if (r >= 0)
                 r = sys_pidfd_send_signal(pidfd, 0);
@@ -155,112 +291,116 @@ static int await_kept(const struct widened *w, const struct granted *g, struct n
         return r < 0 ? widen_fail(err, r, NULL, "the sandbox has ended", NULL) : 0;
 }
 
-struct widen_reports {
-        const struct widened *w;
-        char ***notes;           /* gets lines; or NULL */
-        bool *has_writers;       /* else: what boundary/grant.c notes of what it takes back */
-        struct granted *granted; /* which is written down before it is attached; or NULL */
-};
+/* What of the plan is of use to who looks after it. */
+static int store_part(struct nsrun_plan *plan, struct granted *g) {
+        struct nsrun_plan part = *plan;
 
-/* Until the process is gone. */
-static int take_reports(const struct launch *l, const struct widen_reports *reports,
-                        struct nsrun_error *err) {
-        struct granted *g = reports->granted;
-        _cleanup_close_ int there = -EBADF;
-        struct launch_report report;
-        int r;
-
-        while ((r = launch_read_report(l, &report)) > 0) {
-                if (report.kind == LAUNCH_FAILED) {
-                        *err = report.error;
-                        return report.error.error > 0 ? -report.error.error : -EIO;
-                }
-                if (report.kind == LAUNCH_STARTED)
-                        return 0;
-                if (report.kind == LAUNCH_NOTE && !reports->notes)
-                        *reports->has_writers = true;
-                else if (report.kind == LAUNCH_NOTE && *report.error.what)
-                        (void)strv_consume(reports->notes, nsrun_error_format(&report.error));
-                if (report.kind != LAUNCH_BUILT || !g)
-                        continue;
-                g->mount = report.mount;
-                /* Linux before 5.8 has no ids. */
-                r = g->mount ? granted_say(reports->w->file, GRANTED_MADE, g, g->mount) : -EOPNOTSUPP;
-                if (r < 0)
-                        return widen_fail(err, r, g->path, "it can't be written down, and so isn't granted",
-                                          NULL);
-                (void)launch_end_when_empty(l);
-        }
-        /* It may have been attached still. */
-        there = r == 0 && g && g->mount ? granted_open(g, &reports->w->inside) : -EBADF;
-        return there >= 0 ? 0
-                          : widen_fail(err, r < 0 ? r : -EIO, NULL, "the process that mounts it was killed",
-                                       NULL);
+        part.env = part.exposes = NULL;
+        part.seccomp = (struct seccomp_loaded){0};
+        return plan_store(&part, &g->plan, &g->plan_size);
 }
 
-static int widen_launch(const struct nsrun_plan *plan, const struct launch_grant *grant,
-                        const struct widen_reports *reports, struct nsrun_error *err) {
-        const struct launch_params params = {
-                .rundir_fd = -EBADF, .lock_fd = -EBADF, .terminal_fd = -1, .grant = grant};
-        _cleanup_(launch_close) struct launch l = LAUNCH_INIT;
-        int r = launch_start(plan, &params, &l, err);
+/* Whether the tree shows the very folder or file, or an overlay. */
+static bool is_of_path(const struct granted *g, int tree) {
+        const char *below = path_below(g->path, g->shown);
+        _cleanup_close_ int fd =
+                *below ? beneath_open(tree, below, O_PATH, 0) : fcntl(tree, F_DUPFD_CLOEXEC, 3);
+        struct statfs fs;
+        struct stat built, st;
+
+        if (sys_fstatfs(fd, &fs) < 0 || sys_fstat(fd, &built) < 0 || sys_stat(g->path, &st) < 0)
+                return false;
+        return fs.f_type == OVERLAYFS_SUPER_MAGIC ||
+               (built.st_dev == st.st_dev && built.st_ino == st.st_ino);
+}
+
+/* What was looked through before is what was built: else it has changed meanwhile. */
+static int widen_check(const struct widened *w, const struct granted *g, const char *typed, int tree,
+                       struct nsrun_error *err) {
+        _cleanup_plan_ struct nsrun_plan *plan = NULL;
+        _cleanup_free_ char *path = NULL;
+        struct granted again = {0};
+        int r = widen_plan(w->plan, &w->granted, g->option, typed, &plan, &path, err);
 
         if (r < 0)
                 return r;
-        r = take_reports(&l, reports, err);
-        if (r < 0)
-                (void)sys_pidfd_send_signal(l.pidfd, SIGKILL);
-        (void)launch_wait(&l);
+        if (store_part(plan, &again) < 0)
+                return error_oom(err);
+        if (again.plan_size != g->plan_size || memcmp(again.plan, g->plan, g->plan_size) != 0 ||
+            !is_of_path(g, tree))
+                r = widen_fail(err, UNSAID(-ESTALE), g->path, "what lies there has changed at this moment",
+                               "try again");
+        free(again.plan);
         return r;
 }
 
-static int widen_show(struct widened *w, const struct nsrun_plan *plan, const struct widen_place *place,
+/* The tree, which nobody else sees. */
+static int widen_build(const struct nsrun_plan *plan, const struct launch_grant *grant, char ***notes,
+                       struct nsrun_error *err) {
+        const struct launch_params params = {
+                .rundir_fd = -EBADF, .lock_fd = -EBADF, .terminal_fd = -1, .grant = grant};
+        _cleanup_(launch_close) struct launch l = LAUNCH_INIT;
+        struct launch_report report;
+        int r = launch_start(plan, &params, &l, err), tree;
+
+        if (r < 0)
+                return r;
+        while ((r = launch_read_report(&l, &report)) > 0) {
+                if (report.kind == LAUNCH_FAILED)
+                        *err = report.error;
+                else if (report.kind == LAUNCH_NOTE && *report.error.what)
+                        (void)strv_consume(notes, nsrun_error_format(&report.error));
+        }
+        (void)launch_wait(&l);
+        tree = launch_receive_versions(&l);
+        if (tree >= 0 || err->stage)
+                return tree;
+        return widen_fail(err, r < 0 ? r : -EIO, NULL, "the process that builds it was killed", NULL);
+}
+
+/* Written down before it is attached. */
+static int widen_mount(struct widened *w, struct granted *g, int folder, int tree, struct nsrun_error *err) {
+        struct sys_mount mount = {0};
+        int r = sys_mount_of(tree, &mount);
+
+        g->mount = mount.id;
+        /* Linux before 5.8 has no ids. */
+        if (r >= 0)
+                r = g->mount ? granted_say(w->file, GRANTED_MADE, g, g->mount) : -EOPNOTSUPP;
+        if (r < 0)
+                return widen_fail(err, r, g->path, "it can't be written down, and so isn't granted", NULL);
+        r = widen_attach(&w->inside, w->file, g, folder, tree);
+        if (r >= 0)
+                return 0;
+        return r == -ELOOP    ? error_set(err, NSRUN_STAGE_MOUNT, r, g->shown,
+                                          "a symlink stands in the way of a mount point",
+                                          "the command may have made it")
+               : r == -ESTALE ? error_set(err, NSRUN_STAGE_MOUNT, r, g->shown,
+                                          "the command has moved the mount point away", "try again")
+                              : error_set(err, NSRUN_STAGE_MOUNT, r, g->shown,
+                                          "it can't be mounted in the sandbox", NULL);
+}
+
+static int widen_show(struct widened *w, const struct nsrun_plan *plan, const char *typed, int folder,
                       struct granted *g, char ***notes, struct nsrun_error *err) {
-        const struct launch_grant grant = {.user = w->inside.user,
-                                           .mount_namespace = w->inside.mount_namespace,
-                                           .folder = place->folder,
-                                           .tree = -EBADF,
-                                           .makes = place->makes,
-                                           .target = g->shown};
-        const struct widen_reports reports = {.w = w, .notes = notes, .granted = g};
+        const struct launch_grant grant = {.user = w->inside.user, .target = g->shown};
+        _cleanup_close_ int tree = -EBADF;
         int r = granted_ask(w->file, g);
 
         if (r < 0)
                 return widen_fail(err, r, g->path, "it can't be written down, and so isn't granted", NULL);
         r = g->needs_keeping ? await_kept(w, g, err) : 0;
         if (r >= 0)
-                r = widen_launch(plan, &grant, &reports, err);
-        if (r < 0 && granted_say(w->file, GRANTED_ENDED, g, 0) < 0)
-                (void)strv_consume(notes, strdup("that it wasn't granted can't be written down"));
+                r = tree = widen_build(plan, &grant, notes, err);
+        if (r >= 0)
+                r = widen_check(w, g, typed, tree, err);
+        if (r >= 0)
+                r = widen_mount(w, g, folder, tree, err);
+        /* What there is of it goes. */
+        if (r < 0 && (find_live(w) < 0 || widen_repair(w) < 0))
+                (void)strv_consume(notes,
+                                   strdup("what was begun can't be taken back now; the next grant does"));
         return r;
-}
-
-/* What of the plan is of use to who looks after it. */
-static int store_part(struct nsrun_plan *plan, struct granted *g) {
-        struct nsrun_plan part = *plan;
-
-        part.env = NULL;
-        part.seccomp = (struct seccomp_loaded){0};
-        return plan_store(&part, &g->plan, &g->plan_size);
-}
-
-/* Whether the command can have made mount namespaces of its own. */
-static bool can_have_namespaces(const struct nsrun_plan *plan) {
-        static const char *const calls[] = {"unshare", "clone", "clone3"};
-
-        for (size_t i = 0; i < ARRAY_SIZE(calls) && plan->seccomp.code; i++) {
-                /* The flags of clone(2) are its second argument on some machines. */
-                const struct seccomp_data data = {.nr = syscall_number(SYSCALL_ARCH_NATIVE, calls[i]),
-                                                  .arch = syscall_arch_audit(SYSCALL_ARCH_NATIVE),
-                                                  .args = {CLONE_NEWUSER, CLONE_NEWUSER}};
-                uint32_t answer = seccomp_simulate(plan->seccomp.code, plan->seccomp.n, &data) &
-                                  SECCOMP_RET_ACTION_FULL;
-
-                if (answer != SECCOMP_RET_ERRNO && answer != SECCOMP_RET_KILL_THREAD &&
-                    answer != SECCOMP_RET_KILL_PROCESS)
-                        return true;
-        }
-        return !plan->seccomp.code;
 }
 
 int widen_grant(struct widened *w, const char *option, const char *path, char ***notes,
@@ -286,7 +426,7 @@ int widen_grant(struct widened *w, const char *option, const char *path, char **
         g.makes = place.makes;
         g.needs_keeping = r >= 0 && widen_plan_needs_keeping(plan, g.path);
         if (r >= 0)
-                r = widen_show(w, plan, &place, &g, notes, err);
+                r = widen_show(w, plan, path, place.folder, &g, notes, err);
         close_fdp(&place.folder);
         free(place.shown);
         free(g.path);
@@ -294,47 +434,22 @@ int widen_grant(struct widened *w, const char *option, const char *path, char **
         return r;
 }
 
-/* What is to be taken back of a grant: of a folder on the way, in which others lie, what lies at its own
- * path. */
-static int open_revoked(const struct widened *w, const struct granted *g, char **ret_shown) {
-        _cleanup_close_ int tree = open_tree_of(w, g, ret_shown), below = -EBADF;
-        const char *rest = path_below(g->path, g->shown);
-        struct sys_mount mount;
-        bool has_others = false;
+int widen_revoke(struct widened *w, struct granted *g, bool *ret_has_writers, struct nsrun_error *err) {
+        bool is_kept = g->is_kept;
+        int has_writers, r = granted_say(w->file, GRANTED_ENDING, g, 0);
 
-        for (size_t i = 0; i < w->granted.n; i++) {
-                const struct granted *other = &w->granted.items[i];
-
-                has_others |= other != g && other->is_live && path_is_beneath(other->path, g->shown);
-        }
-        if (tree < 0 || !has_others)
-                return TAKE_FD(tree);
-        below = beneath_open(tree, rest, O_PATH, 0);
-        return below >= 0 && sys_mount_of(below, &mount) >= 0 && mount.is_root ? TAKE_FD(below) : -ENOENT;
-}
-
-int widen_revoke(struct widened *w, const struct granted *g, bool *ret_has_writers,
-                 struct nsrun_error *err) {
-        _cleanup_free_ char *moved = NULL;
-        _cleanup_close_ int tree = open_revoked(w, g, &moved),
-                            folder = g->makes ? widen_place_made(w->inside.root, g->shown) : -EBADF;
-        const struct nsrun_plan nothing = {.cwd = (char[]){"/"}};
-        const struct launch_grant grant = {.user = w->inside.user,
-                                           .mount_namespace = w->inside.mount_namespace,
-                                           .folder = folder,
-                                           .tree = tree,
-                                           .makes = folder >= 0,
-                                           .target = moved ? moved : g->shown};
-        bool has_writers = can_have_namespaces(w->plan);
-        const struct widen_reports reports = {.w = w, .has_writers = &has_writers};
-        int r = tree < 0 ? widen_fail(err, tree, g->path, "it isn't there any more", NULL)
-                         : widen_launch(&nothing, &grant, &reports, err);
-
-        if (r >= 0 && granted_say(w->file, GRANTED_ENDED, g, has_writers) < 0)
-                r = widen_fail(err, -EIO, g->path, "it is taken back, but that can't be written down", NULL);
+        if (r < 0)
+                return widen_fail(err, r, g->path, "it can't be written down, and so isn't taken back",
+                                  NULL);
+        r = has_writers = take_back(w, g, err);
+        if (r >= 0)
+                r = say_ended(w, g, has_writers, err);
+        if (r < 0)
+                return r;
+        take_ways(w);
         /* Else the sandbox's end does it. */
-        if (r >= 0 && g->is_kept && !has_writers)
+        if (is_kept && !has_writers)
                 (void)await_keeping(w, g->id, &(int){0});
         *ret_has_writers |= has_writers;
-        return r;
+        return 0;
 }

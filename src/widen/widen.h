@@ -29,5 +29,4 @@ int widen_grant(struct widened *w, const char *option, const char *path, char **
 /* Takes one of w->granted back.  *ret_has_writers: a file there was open for writing, or
  * the command may have made namespaces that have it still; who waits for the sandbox looks after it to the
  * end. */
-int widen_revoke(struct widened *w, const struct granted *granted, bool *ret_has_writers,
-                 struct nsrun_error *err);
+int widen_revoke(struct widened *w, struct granted *granted, bool *ret_has_writers, struct nsrun_error *err);
