@@ -52,7 +52,7 @@ void widen_close(struct widened *w) {
 static int open_tree_of(const struct widened *w, const struct granted *g, char **ret_shown) {
         int fd = granted_open(g, &w->inside);
 
-        for (unsigned i = 0; i < TRIES && fd < 0 && w->inside.root >= 0; i++) {
+        for (unsigned i = 0; i < TRIES && fd < 0 && g->mount && w->inside.root >= 0; i++) {
                 _cleanup_free_ char *shown = NULL;
                 struct granted moved = *g;
 
@@ -158,7 +158,7 @@ static int take_back(struct widened *w, struct granted *g, struct nsrun_error *e
         struct widen_away away = {.file = w->file, .tree = -EBADF, .around = -EBADF, .held = g->held};
         int r = open_away(w, g, &away, &path);
 
-        if (r >= 0 && (away.tree >= 0 || (g->held && !g->is_shown)))
+        if (r >= 0 && (away.tree >= 0 || (g->mount && away.around >= 0)))
                 r = widen_detach(&w->inside, &away);
         /* Of what has gone meanwhile somebody may hold some. */
         if (r >= 0)
@@ -191,15 +191,20 @@ static void take_held(const struct widened *w, struct granted *g) {
         (void)take_back((struct widened *)(uintptr_t)w, &held, NULL);
 }
 
-/* Folders on the way whose grant has ended, once no other lies in them. */
+/* Folders on the way whose grant has ended, once no other lies in them.  They lie in nothing of the host's,
+ * and so where they were made, or where they are put to be taken back. */
 static void take_ways(struct widened *w) {
         for (size_t i = 0; i < w->granted.n; i++) {
                 struct granted *g = &w->granted.items[i];
+                struct granted revoked = *g;
                 _cleanup_close_ int tree = -EBADF;
 
-                if (!g->has_ended || streq(g->shown, g->path) || has_others(w, g))
+                if (!g->has_ended || !g->mount || streq(g->shown, g->path) || has_others(w, g))
                         continue;
-                tree = open_tree_of(w, g, NULL);
+                revoked.shown = (char[]){WIDEN_REVOKED};
+                tree = granted_open(g, &w->inside);
+                if (tree < 0)
+                        tree = granted_open(&revoked, &w->inside);
                 if (tree >= 0)
                         (void)take_back(w, g, NULL);
         }
@@ -214,6 +219,7 @@ static int widen_repair(struct widened *w) {
                 if (g->has_ended || (g->is_shown && !g->is_ending))
                         continue;
                 r = take_back(w, g, NULL);
+                g->is_live = false;
                 if (g->held)
                         take_held(w, g);
                 if (r >= 0)

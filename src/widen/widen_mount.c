@@ -11,8 +11,8 @@
 #include "base/str.h"
 #include "base/sys.h"
 
-/* Where it lies while it is taken back, at the sandbox's root. */
-#define REVOKED_FOLDER ".nsrun-revoked"
+/* WIDEN_REVOKED, at the root; a file's. */
+#define REVOKED_FOLDER (&WIDEN_REVOKED[1])
 #define REVOKED_FILE   ".nsrun-revoked-file"
 #define POINT_MODE     (S_IFREG | 0444)
 
@@ -48,10 +48,9 @@ static int make_point(int folder, const char *name, bool makes_folder) {
 }
 
 /* And the folders on the way to it that are empty then; what the command has put there stays. */
-static void remove_made(int folder, const char *made) {
-        _cleanup_close_ int around = open_copy(folder, true);
+static void remove_made(int around, const char *made) {
         _cleanup_free_ char *path = strdup(made);
-        _cleanup_close_ int point = around < 0 || !path ? -EBADF : beneath_open(around, path, O_PATH, 0);
+        _cleanup_close_ int point = path ? beneath_open(around, path, O_PATH, 0) : -EBADF;
         struct stat st;
         char *slash;
         int r = point < 0 ? point : sys_fstat(point, &st);
@@ -162,10 +161,12 @@ static int take_away(const struct widen_away *away) {
 
 static int detach(void *data) {
         const struct widen_away *away = data;
+        /* Of the namespace that is left then. */
+        _cleanup_close_ int around = away->around < 0 ? -EBADF : open_copy(away->around, true);
         int r = away->tree < 0 ? 0 : take_away(away);
 
-        if (r >= 0 && away->around >= 0)
-                remove_made(away->around, away->made);
+        if (r >= 0 && around >= 0)
+                remove_made(around, away->made);
         return r;
 }
 

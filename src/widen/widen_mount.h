@@ -9,6 +9,9 @@
  * there; -ESTALE: the command has moved it away; another -errno. */
 int widen_attach(const struct inside *inside, int file, const struct granted *g, int folder, int tree);
 
+/* Where a folder lies while it is taken back. */
+#define WIDEN_REVOKED "/.nsrun-revoked"
+
 struct widen_away {
         int file;         /* the plan's, which has the lock */
         int tree;         /* what is taken away; or -EBADF: nothing was attached */

@@ -290,7 +290,7 @@ TEST(who_waits_looks_after_it) {
 TEST(of_several_in_a_folder_one_is_taken_back) {
         const struct site *s = *state;
         _cleanup_free_ char *x = path_of(s->home, "around/x"), *y = path_of(s->home, "around/y"),
-                            *id = START_PLAIN(s), *script = NULL, *said = NULL;
+                            *id = START_PLAIN(s), *script = NULL, *said = NULL, *on_inside = NULL;
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->home, "around");
@@ -309,6 +309,9 @@ TEST(of_several_in_a_folder_one_is_taken_back) {
         expect_status(&o, 0);
         JOIN_SCRIPT(s, id, &o, script);
         expect_out(&o, "y\n1\n");
+        on_inside = text_of("ls %s/..", y);
+        JOIN_SCRIPT(s, id, &o, on_inside);
+        expect_out(&o, "y\n");
         expect_granted(s, id, "--ro", x);
         NSRUN(s, &o, "revoke", id, y, s->home, x);
         expect_status(&o, 125);
@@ -316,8 +319,89 @@ TEST(of_several_in_a_folder_one_is_taken_back) {
                        s->home);
         assert_string_equal(o.err, said);
         JOIN_SCRIPT(s, id, &o, script);
-        expect_out(&o, "1\n");
+        expect_out(&o, "0\n");
         end_session(s, id, "stop");
+}
+
+/* Nothing of the host's is there that wasn't looked through before. */
+TEST(a_path_is_looked_through_when_nobody_else_has_the_sandbox) {
+        const struct site *s = *state;
+        _cleanup_free_ char *beside = path_of(s->home, "beside"), *id = NULL, *script = NULL, *look = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        if (!has_program("flock"))
+                skip_because("skipped: there is no flock");
+        make_folder(s->home, "beside");
+        id = START(s, "--hide", ".env");
+        script = text_of(
+                "for f in /proc/%ld/fd/*; do case $(readlink $f) in *memfd:nsrun-plan-of*) break;; esac; "
+                "done; exec 9<$f; flock 9; '%s' grant %s --ro '%s' 9<&- & "
+                "until readlink /proc/$!/fd/* | grep -q memfd:nsrun-plan-of; do :; done; "
+                "echo secret >'%s/.env'; flock -u 9; wait $!",
+                session_number(s, id, "monitor"), program(), id, beside, beside);
+        run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, NULL}, .cwd = s->root}, &o);
+        assert_string_equal(o.err, "");
+        expect_status(&o, 0);
+        look = text_of("ls -A %s; cat %s/.env", beside, beside);
+        JOIN_SCRIPT(s, id, &o, look);
+        expect_status(&o, 1);
+        assert_string_equal(o.out, ".env\n");
+        end_session(s, id, "stop");
+}
+
+/* Whoever swaps the folder for another one while it is granted. */
+TEST(what_is_swapped_meanwhile_is_looked_through_or_not_shown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *beside = path_of(s->home, "beside"), *id = NULL, *look = NULL,
+                            *stop = path_of(s->root, "stop");
+        const char swap[] =
+                "cd \"$HOME\"; until [ -e \"$0\" ]; do mv beside t; mv other beside; mv t other; done";
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running running;
+
+        make_folder(s->home, "beside");
+        make_folder(s->home, "other");
+        make_file(s->home, "other/.env", "secret\n");
+        id = START(s, "--hide", ".env");
+        look = text_of("ls -A %s; cat %s/.env", beside, beside);
+        spawn(&(struct request){.argv = (const char *const[]){"sh", "-c", swap, stop, NULL}, .cwd = s->root},
+              &running);
+        for (unsigned i = 0; i < (takes_samples() ? 20 : 100); i++) {
+                NSRUN(s, &o, "grant", id, "--ro", beside);
+                if (o.status != 0) {
+                        expect_status(&o, 125);
+                        assert_true(is_one_line(o.err));
+                        continue;
+                }
+                JOIN_SCRIPT(s, id, &o, look);
+                assert_null(strstr(o.out, "secret"));
+                NSRUN(s, &o, "revoke", id);
+                expect_status(&o, 0);
+        }
+        make_file(s->root, "stop", "");
+        outcome_clear(&o);
+        finish(&running, &o);
+        end_session(s, id, "stop");
+}
+
+TEST(what_was_granted_goes_with_the_sandbox) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script = NULL, *again = NULL;
+        BEGIN(s);
+
+        script = text_of("cat %s/f", beside);
+        expect_granted(s, id, "--ro", beside);
+        NSRUN(s, &o, "inspect", id);
+        expect_in(o.out, beside);
+        end_session(s, id, "stop");
+        NSRUN(s, &o, "inspect", id);
+        expect_status(&o, 125);
+        again = START(s, "--name", id);
+        JOIN_SCRIPT(s, again, &o, script);
+        expect_status(&o, 1);
+        NSRUN(s, &o, "inspect", again);
+        assert_null(strstr(o.out, beside));
+        end_session(s, again, "stop");
 }
 
 TEST_WITH(gits_configuration_is_read_only, repository_setup, site_teardown) {
