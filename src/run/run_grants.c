@@ -100,6 +100,16 @@ static struct run_grant *find_grant(const struct run *run, uint64_t id) {
         return g;
 }
 
+static void forget_grant(struct run *run, struct run_grant *g) {
+        struct run_grant **at = &run->grants;
+
+        while (*at && *at != g)
+                at = &(*at)->next;
+        if (*at)
+                *at = g->next;
+        free_grant(g);
+}
+
 static int take_grants_note(void *data, const struct nsrun_error *note) {
         struct run *run = data;
 
@@ -125,8 +135,7 @@ static void take_one(struct run *run, const struct granted *granted, bool may_be
         /* Nobody can make anything there any more. */
         if (g && g->is_made)
                 (void)end_grant(run, g, take_grants_note, run);
-        else if (g)
-                protected_clear(&g->names);
+        forget_grant(run, g);
         (void)granted_say(run->shown, GRANTED_SWEPT, granted, 0);
 }
 

@@ -4,8 +4,6 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <linux/seccomp.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/vfs.h>
@@ -20,8 +18,6 @@
 #include "launch/launch.h"
 #include "plan/record.h"
 #include "running/plan_shown.h"
-#include "seccomp/simulate.h"
-#include "seccomp/syscalls.h"
 #include "widen_mount.h"
 #include "widen_place.h"
 #include "widen_plan.h"
@@ -103,30 +99,6 @@ static int widen_lock(const struct widened *w, struct nsrun_error *err) {
         return 0;
 }
 
-/* Whether the command can have made mount namespaces of its own: by a call of any architecture that runs
- * here. The flags of clone(2) are its second argument on some machines. */
-static bool can_have_namespaces(const struct nsrun_plan *plan) {
-        static const char *const calls[] = {"unshare", "clone", "clone3"};
-
-        for (size_t i = 0; i < ARRAY_SIZE(calls) * N_SYSCALL_ARCHS && plan->seccomp.code; i++) {
-                enum syscall_arch arch = (enum syscall_arch)(i / ARRAY_SIZE(calls));
-                int number = syscall_number(arch, calls[i % ARRAY_SIZE(calls)]);
-                const struct seccomp_data data = {.nr = number,
-                                                  .arch = syscall_arch_audit(arch),
-                                                  .args = {CLONE_NEWUSER, CLONE_NEWUSER}};
-                uint32_t answer;
-
-                if (!syscall_arch_runs_on(arch, SYSCALL_ARCH_NATIVE) || number < 0)
-                        continue;
-                answer = seccomp_simulate(plan->seccomp.code, plan->seccomp.n, &data) &
-                         SECCOMP_RET_ACTION_FULL;
-                if (answer != SECCOMP_RET_ERRNO && answer != SECCOMP_RET_KILL_THREAD &&
-                    answer != SECCOMP_RET_KILL_PROCESS)
-                        return true;
-        }
-        return !plan->seccomp.code;
-}
-
 /* What is to be taken back of a grant.  Of one whose folder on the way has others in it that is what lies at
  * its own path; and the folders on the way that have nothing in them then. */
 static int open_away(const struct widened *w, const struct granted *g, struct widen_away *away,
@@ -162,7 +134,7 @@ static int take_back(struct widened *w, struct granted *g, struct nsrun_error *e
                 r = widen_detach(&w->inside, &away);
         /* Of what has gone meanwhile somebody may hold some. */
         if (r >= 0)
-                r = r || (away.tree < 0 && g->held) || can_have_namespaces(w->plan);
+                r = r || (away.tree < 0 && g->held) || widen_has_namespaces(w->plan);
         close_fdp(&away.tree);
         close_fdp(&away.around);
         return r < 0 ? widen_fail(err, r, g->path, "it can't be taken back", NULL) : r;
@@ -423,7 +395,7 @@ int widen_grant(struct widened *w, const char *option, const char *path, char **
                 r = widen_fail(err, UNSAID(-E2BIG), NULL, "the sandbox was granted too much already",
                                "start it with the options");
         if (r >= 0)
-                r = widen_place_find(w->inside.root, g.path, can_have_namespaces(w->plan), &place, err);
+                r = widen_place_find(w->inside.root, g.path, widen_has_namespaces(w->plan), &place, err);
         if (r >= 0)
                 r = exposed_add(plan->exposes, err);
         if (r >= 0 && store_part(plan, &g) < 0)

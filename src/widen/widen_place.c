@@ -5,6 +5,8 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/seccomp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
@@ -15,6 +17,31 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "seccomp/simulate.h"
+#include "seccomp/syscalls.h"
+
+/* The flags of clone(2) are its second argument on some machines. */
+bool widen_has_namespaces(const struct nsrun_plan *plan) {
+        static const char *const calls[] = {"unshare", "clone", "clone3"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(calls) * N_SYSCALL_ARCHS && plan->seccomp.code; i++) {
+                enum syscall_arch arch = (enum syscall_arch)(i / ARRAY_SIZE(calls));
+                int number = syscall_number(arch, calls[i % ARRAY_SIZE(calls)]);
+                const struct seccomp_data data = {.nr = number,
+                                                  .arch = syscall_arch_audit(arch),
+                                                  .args = {CLONE_NEWUSER, CLONE_NEWUSER}};
+                uint32_t answer;
+
+                if (!syscall_arch_runs_on(arch, SYSCALL_ARCH_NATIVE) || number < 0)
+                        continue;
+                answer = seccomp_simulate(plan->seccomp.code, plan->seccomp.n, &data) &
+                         SECCOMP_RET_ACTION_FULL;
+                if (answer != SECCOMP_RET_ERRNO && answer != SECCOMP_RET_KILL_THREAD &&
+                    answer != SECCOMP_RET_KILL_PROCESS)
+                        return true;
+        }
+        return !plan->seccomp.code;
+}
 
 static int place_refuse(struct nsrun_error *err, int r, const char *path, const char *what,
                         const char *hint) {

@@ -2,8 +2,11 @@
 /* Where in a running sandbox something can be mounted. */
 #pragma once
 
-#include "base/error.h"
-#include "base/macro.h"
+#include "plan/plan.h"
+
+/* Whether the command can have made mount namespaces of its own: by a call of any architecture whose
+ * programs run here. */
+bool widen_has_namespaces(const struct nsrun_plan *plan);
 
 struct widen_place {
         int folder;  /* of the mount point */
