@@ -279,7 +279,7 @@ static int store_part(struct nsrun_plan *plan, struct granted *g) {
 }
 
 /* Whether the tree shows the very folder or file, or an overlay. */
-static bool is_of_path(const struct granted *g, int tree) {
+static bool shows_path(const struct granted *g, int tree) {
         const char *below = path_below(g->path, g->shown);
         _cleanup_close_ int fd =
                 *below ? beneath_open(tree, below, O_PATH, 0) : fcntl(tree, F_DUPFD_CLOEXEC, 3);
@@ -305,7 +305,7 @@ static int widen_check(const struct widened *w, const struct granted *g, const c
         if (store_part(plan, &again) < 0)
                 return error_oom(err);
         if (again.plan_size != g->plan_size || memcmp(again.plan, g->plan, g->plan_size) != 0 ||
-            !is_of_path(g, tree))
+            !shows_path(g, tree))
                 r = widen_fail(err, UNSAID(-ESTALE), g->path, "what lies there has changed at this moment",
                                "try again");
         free(again.plan);

@@ -81,7 +81,7 @@ static int await_renames(int folder, const char *name) {
         return r == -EEXIST || r == -EROFS ? 0 : r;
 }
 
-static int attach(void *data) {
+static int do_attach(void *data) {
         const struct attaching *a = data;
         const char *name = path_basename(a->g->shown);
         _cleanup_close_ int own = -EBADF, point = -EBADF, held = -EBADF, there = -EBADF,
@@ -114,7 +114,7 @@ static int attach(void *data) {
 int widen_attach(const struct inside *inside, int file, const struct granted *g, int folder, int tree) {
         struct attaching a = {g, file, folder, tree};
 
-        return inside_do(inside, (const int[]){file, folder, tree}, 3, attach, &a);
+        return inside_do(inside, (const int[]){file, folder, tree}, 3, do_attach, &a);
 }
 
 /* ------------------------------------------------------------------ taken away */
@@ -123,7 +123,7 @@ int widen_attach(const struct inside *inside, int file, const struct granted *g,
  * The kernel keeps them together when the mount point is removed (UMOUNT_CONNECTED), which must be no mount
  * point where that is done: in a copy of the namespace, which is left without it.  Before that it becomes
  * read-only, unless something is open for writing there. */
-static int take_away(const struct widen_away *away) {
+static int take_tree(const struct widen_away *away) {
         _cleanup_close_ int root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0), own = -EBADF,
                             place = -EBADF, at = -EBADF;
         int folder = is_folder(away->tree), r = root < 0 ? root : folder;
@@ -159,11 +159,11 @@ static int take_away(const struct widen_away *away) {
         return r < 0 ? r : has_writers;
 }
 
-static int detach(void *data) {
+static int do_detach(void *data) {
         const struct widen_away *away = data;
         /* Of the namespace that is left then. */
         _cleanup_close_ int around = away->around < 0 ? -EBADF : open_copy(away->around, true);
-        int r = away->tree < 0 ? 0 : take_away(away);
+        int r = away->tree < 0 ? 0 : take_tree(away);
 
         if (r >= 0 && around >= 0)
                 remove_made(around, away->made);
@@ -173,5 +173,5 @@ static int detach(void *data) {
 int widen_detach(const struct inside *inside, const struct widen_away *away) {
         struct widen_away own = *away;
 
-        return inside_do(inside, (const int[]){away->file, away->tree, away->around}, 3, detach, &own);
+        return inside_do(inside, (const int[]){away->file, away->tree, away->around}, 3, do_detach, &own);
 }
