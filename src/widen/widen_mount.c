@@ -76,9 +76,10 @@ struct attaching {
  * its own until then.  Nothing is made in a copy that is read-only. */
 static int await_renames(int folder, const char *name) {
         _cleanup_close_ int copy = open_copy(folder, false);
-        int r = copy < 0 ? copy : sys_mkdirat(copy, name, 0700);
 
-        return r == -EEXIST || r == -EROFS ? 0 : r;
+        if (copy >= 0)
+                (void)sys_mkdirat(copy, name, 0700);
+        return copy < 0 ? copy : 0;
 }
 
 static int do_attach(void *data) {
