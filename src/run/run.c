@@ -16,6 +16,7 @@
 #include "explain/path.h"
 #include "explain/watch.h"
 #include "plan/record.h"
+#include "run_grants.h"
 #include "running/plan_shown.h"
 #include "status_fd.h"
 #include "terminal/asking.h"
@@ -416,9 +417,7 @@ static void write_down_kept(struct run *run) {
 }
 
 /* What can't be kept from the command ends it. */
-static void judge_replaced(struct run *run, int r) {
-        struct nsrun_error *why = &run->protected.uncovered;
-
+void run_judge_replaced(struct run *run, struct nsrun_error *why, int r) {
         if (r >= 0)
                 r = versions_judge(&run->versions, &run->rundir, false, why);
         if (r < 0)
@@ -433,7 +432,7 @@ static void judge_replaced(struct run *run, int r) {
         (void)launch_signal(&run->launch, SIGKILL);
 }
 
-static void make_killed(void *data) {
+void run_make_killed(void *data) {
         struct run *run = data;
 
         if (!run->record_path && run->kept_by && !run->kept_by->session &&
@@ -446,9 +445,10 @@ void run_take_appeared(struct run *run) {
         _cleanup_streams_ int held = closed_streams_hold(NULL);
 
         write_down_kept(run);
-        run->protected.make_killed = make_killed;
+        run->protected.make_killed = run_make_killed;
         run->protected.data = run;
-        judge_replaced(run, protected_take(&run->protected, run->launch.pid));
+        run_judge_replaced(run, &run->protected.uncovered, protected_take(&run->protected, run->launch.pid));
+        run_grants_take(run);
 }
 
 int run_covers_fd(const struct run *run) {
@@ -457,7 +457,9 @@ int run_covers_fd(const struct run *run) {
 
 void run_cover_again(struct run *run, bool has_changed) {
         write_down_kept(run);
-        judge_replaced(run, protected_cover(&run->protected, run->launch.pid, has_changed));
+        run_judge_replaced(run, &run->protected.uncovered,
+                           protected_cover(&run->protected, run->launch.pid, has_changed));
+        run_grants_take(run);
 }
 
 bool run_ran_out_of_memory(struct run *run, bool was_killed) {
@@ -491,6 +493,8 @@ static void look_at_leavings(struct run *run) {
         versions_receive(&run->versions, &run->launch);
         r = gitdirs_end(&run->gitdirs, take_finding, run);
         end = protected_end(&run->protected, run->versions.folder, take_finding, run);
+        if (end >= 0)
+                end = run_grants_end(run, take_finding, run);
         if (is_first && run->launch.activity_fd >= 0 && r >= 0 && end >= 0)
                 (void)records_sweep(run->launch.activity_fd, &begin);
 }
@@ -534,6 +538,7 @@ int run_wait(struct run *run) {
         if (run->is_gone)
                 return 0;
         /* Meanwhile the kernel takes the sandbox apart, which lasts as long. */
+        run_grants_read(run);
         if (run->is_alone)
                 look_at_leavings(run);
         /* Collects the reaper: where pid 1 collects no orphans, as in many containers, an
@@ -546,6 +551,7 @@ int run_wait(struct run *run) {
         } else
                 tell_session_end(run);
         run->is_gone = true;
+        run_grants_read(run);
         close_fdp(&run->shown);
         tell_network(run);
         look_at_leavings(run);
@@ -587,6 +593,7 @@ void run_end(struct run *run) {
         rundir_remove(&run->rundir);
         gitdirs_clear(&run->gitdirs);
         protected_clear(&run->protected);
+        run_grants_clear(run);
         head_clear(&run->head);
         marks_clear(&run->marks);
         carried_clear(&run->carried);
