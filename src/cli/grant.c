@@ -23,7 +23,6 @@ static int grant_apply(void *target, const struct option_spec *spec, const char 
 
 const struct option_spec grant_options[] = {
         {"ro", 0, "PATH", OPTION_COMPLETES_PATH, "Paths", "to be read", grant_apply},
-        {"rw", 0, "PATH", OPTION_COMPLETES_PATH, "Paths", "to be written", grant_apply},
         {"overlay", 0, "DIR", OPTION_COMPLETES_FOLDER, "Paths", "to be written, and thrown away",
          grant_apply},
 };
@@ -42,6 +41,11 @@ static void log_grant(const char *event, const char *id, const char *what, const
                 (void)fprintf(stderr, "nsrun: note: this isn't in the log\n");
 }
 
+static void print_notes(char *const *notes) {
+        STRV_FOREACH (note, notes)
+                (void)fprintf(stderr, "nsrun: note: %s\n", *note);
+}
+
 static int run_grant(struct invocation *i, struct nsrun_error *err) {
         const struct grant_cli *cli = i->options;
         _cleanup_widened_ struct widened w = WIDENED_INIT;
@@ -53,21 +57,20 @@ static int run_grant(struct invocation *i, struct nsrun_error *err) {
         if (i->words[1])
                 return option_usage_error(i->command, i->words[1], "an argument too many", err);
         if (cli->n != 1)
-                return option_usage_error(i->command, NULL, "one of --ro, --rw and --overlay, once", err);
+                return option_usage_error(i->command, NULL, "one of --ro and --overlay, once", err);
         r = ps_open(i->words[0], &w, err);
         if (r >= 0)
                 r = widen_grant(&w, cli->option, cli->path, &notes, err);
         if (r >= 0)
                 log_grant("granted", i->words[0], cli->option, cli->path);
-        STRV_FOREACH (note, notes)
-                (void)fprintf(stderr, "nsrun: note: %s\n", *note);
+        print_notes(notes);
         return r;
 }
 
 COMMAND_MAIN(grant, &(struct grant_cli){0}, .is_mixed = true, .run = run_grant);
 
 /* Takes back what was granted at the path; all, if that is NULL. */
-static int revoke_path(struct widened *w, const char *path, bool *ret_has_writers, struct nsrun_error *err) {
+static int revoke_path(struct widened *w, const char *path, char ***notes, struct nsrun_error *err) {
         _cleanup_free_ char *canonical = NULL;
         size_t taken = 0, lost = 0;
         int r = 0;
@@ -80,10 +83,10 @@ static int revoke_path(struct widened *w, const char *path, bool *ret_has_writer
 
                 if (path && !streq(g->path, path))
                         continue;
-                lost += !g->is_live && g->mount && !g->has_ended;
+                lost += !g->is_live && !g->has_ended;
                 if (!g->is_live)
                         continue;
-                r = widen_revoke(w, g, ret_has_writers, err);
+                r = widen_revoke(w, g, notes, err);
                 taken++;
         }
         if (r >= 0 && lost > 0)
@@ -97,7 +100,7 @@ static int revoke_path(struct widened *w, const char *path, bool *ret_has_writer
 
 static int run_revoke(struct invocation *i, struct nsrun_error *err) {
         _cleanup_widened_ struct widened w = WIDENED_INIT;
-        bool has_writers = false;
+        _cleanup_strv_ char **notes = NULL;
         size_t n = 0;
         int r;
 
@@ -105,7 +108,7 @@ static int run_revoke(struct invocation *i, struct nsrun_error *err) {
                 return option_usage_error(i->command, NULL, "the id of a sandbox is missing", err);
         r = ps_open(i->words[0], &w, err);
         if (r >= 0 && !i->words[1]) {
-                r = revoke_path(&w, NULL, &has_writers, err);
+                r = revoke_path(&w, NULL, &notes, err);
                 n += r >= 0;
                 if (r >= 0)
                         log_grant("revoked", i->words[0], NULL, NULL);
@@ -113,7 +116,7 @@ static int run_revoke(struct invocation *i, struct nsrun_error *err) {
         /* The others are taken back all the same; the first that can't be is told of. */
         for (char *const *path = i->words + 1; i->words[1] && *path && w.file >= 0; path++) {
                 struct nsrun_error other = {0};
-                int q = revoke_path(&w, *path, &has_writers, r < 0 ? &other : err);
+                int q = revoke_path(&w, *path, &notes, r < 0 ? &other : err);
 
                 r = r < 0 ? r : q;
                 n += q >= 0;
@@ -121,11 +124,10 @@ static int run_revoke(struct invocation *i, struct nsrun_error *err) {
                         log_grant("revoked", i->words[0], NULL, *path);
         }
         if (n > 0)
-                (void)fprintf(
-                        stderr, "nsrun: note: %s\n",
-                        has_writers
-                                ? "what is open there, or in namespaces of the command's own, stays, to be written, too"
-                                : "what is open there stays open, to be read alone: a folder shows what comes later, too, and its sockets and FIFOs can be talked to");
+                (void)strv_add(&notes,
+                               "what is open there, or in namespaces of the command's own, stays: a folder "
+                               "shows what comes later, too, and its sockets and FIFOs can be talked to");
+        print_notes(notes);
         return r;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun ps`, `inspect` and `stop`: all sandboxes of this user. */
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "base/sys.h"
 #include "option.h"
@@ -365,11 +367,30 @@ static int find_processes(const char *id, pid_t *ret_waiter, pid_t *ret_init, st
         return r;
 }
 
+/* What fails for want of descriptors would look like something else. */
+static int judge_descriptors(struct nsrun_error *err) {
+        int fds[64], r;
+        size_t n = 0;
+
+        while (n < ARRAY_SIZE(fds) && (fds[n] = open("/", O_PATH | O_CLOEXEC)) >= 0)
+                n++;
+        r = n < ARRAY_SIZE(fds) ? -errno : 0;
+        while (n > 0)
+                (void)close(fds[--n]);
+        return r < 0 ? error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "file descriptors are needed",
+                                 error_limit_hint(RLIMIT_NOFILE, 2 * ARRAY_SIZE(fds)))
+                     : 0;
+}
+
 /* Who was found before its descriptor was opened, and is found after that, is what the descriptor means. */
 int ps_open(const char *id, struct widened *ret, struct nsrun_error *err) {
         pid_t waiter = 0, init = 0, again = 0;
-        int r = find_processes(id, &waiter, &init, err), pidfd = r < 0 ? r : sys_pidfd_open(init);
+        int r = judge_descriptors(err), pidfd = -EBADF;
 
+        if (r >= 0)
+                r = find_processes(id, &waiter, &init, err);
+        if (r >= 0)
+                pidfd = sys_pidfd_open(init);
         if (r >= 0)
                 r = find_processes(id, &waiter, &again, err);
         if (r >= 0 && (pidfd < 0 || again != init))

@@ -16,7 +16,6 @@
 #include "explain/path.h"
 #include "explain/watch.h"
 #include "plan/record.h"
-#include "run_grants.h"
 #include "running/plan_shown.h"
 #include "status_fd.h"
 #include "terminal/asking.h"
@@ -417,7 +416,9 @@ static void write_down_kept(struct run *run) {
 }
 
 /* What can't be kept from the command ends it. */
-void run_judge_replaced(struct run *run, struct nsrun_error *why, int r) {
+static void judge_replaced(struct run *run, int r) {
+        struct nsrun_error *why = &run->protected.uncovered;
+
         if (r >= 0)
                 r = versions_judge(&run->versions, &run->rundir, false, why);
         if (r < 0)
@@ -432,7 +433,7 @@ void run_judge_replaced(struct run *run, struct nsrun_error *why, int r) {
         (void)launch_signal(&run->launch, SIGKILL);
 }
 
-void run_make_killed(void *data) {
+static void make_killed(void *data) {
         struct run *run = data;
 
         if (!run->record_path && run->kept_by && !run->kept_by->session &&
@@ -445,10 +446,9 @@ void run_take_appeared(struct run *run) {
         _cleanup_streams_ int held = closed_streams_hold(NULL);
 
         write_down_kept(run);
-        run->protected.make_killed = run_make_killed;
+        run->protected.make_killed = make_killed;
         run->protected.data = run;
-        run_judge_replaced(run, &run->protected.uncovered, protected_take(&run->protected, run->launch.pid));
-        run_grants_take(run);
+        judge_replaced(run, protected_take(&run->protected, run->launch.pid));
 }
 
 int run_covers_fd(const struct run *run) {
@@ -457,9 +457,7 @@ int run_covers_fd(const struct run *run) {
 
 void run_cover_again(struct run *run, bool has_changed) {
         write_down_kept(run);
-        run_judge_replaced(run, &run->protected.uncovered,
-                           protected_cover(&run->protected, run->launch.pid, has_changed));
-        run_grants_take(run);
+        judge_replaced(run, protected_cover(&run->protected, run->launch.pid, has_changed));
 }
 
 bool run_ran_out_of_memory(struct run *run, bool was_killed) {
@@ -493,8 +491,6 @@ static void look_at_leavings(struct run *run) {
         versions_receive(&run->versions, &run->launch);
         r = gitdirs_end(&run->gitdirs, take_finding, run);
         end = protected_end(&run->protected, run->versions.folder, take_finding, run);
-        if (end >= 0)
-                end = run_grants_end(run, take_finding, run);
         if (is_first && run->launch.activity_fd >= 0 && r >= 0 && end >= 0)
                 (void)records_sweep(run->launch.activity_fd, &begin);
 }
@@ -538,7 +534,6 @@ int run_wait(struct run *run) {
         if (run->is_gone)
                 return 0;
         /* Meanwhile the kernel takes the sandbox apart, which lasts as long. */
-        run_grants_read(run);
         if (run->is_alone)
                 look_at_leavings(run);
         /* Collects the reaper: where pid 1 collects no orphans, as in many containers, an
@@ -551,7 +546,6 @@ int run_wait(struct run *run) {
         } else
                 tell_session_end(run);
         run->is_gone = true;
-        run_grants_read(run);
         close_fdp(&run->shown);
         tell_network(run);
         look_at_leavings(run);
@@ -593,7 +587,6 @@ void run_end(struct run *run) {
         rundir_remove(&run->rundir);
         gitdirs_clear(&run->gitdirs);
         protected_clear(&run->protected);
-        run_grants_clear(run);
         head_clear(&run->head);
         marks_clear(&run->marks);
         carried_clear(&run->carried);

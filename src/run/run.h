@@ -48,7 +48,6 @@ struct run_params {
         void *data;
 };
 
-struct run_grant;
 struct run {
         struct launch launch;
         struct rundir rundir;
@@ -71,10 +70,6 @@ struct run {
         struct denials *denials;
         int listener; /* the descriptor that gives the kernel's questions about denied calls; or -EBADF */
         int shown;    /* shown_begin()'s descriptor; or -errno */
-        off_t shown_size; /* of it, as far as run_grants.h has read it */
-        bool watches_shown;
-        struct run_grant *grants; /* what that has of grants */
-        int grants_fd;
         struct killed killed; /* in the run directory `record_path`, the plan's or its own; */
         char *record_path;    /* or NULL: it has none */
         char **degraded;      /* base/degraded.h's entries: the plan's, and what its launch has found */
@@ -98,7 +93,7 @@ struct run {
                 .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT,                   \
                 .memory = OOM_WATCH_INIT, .versions = VERSIONS_INIT, .streams = REOPENED_INIT,         \
                 .network = NETWORK_INIT, .desktop = DESKTOP_INIT, .listener = -EBADF, .shown = -EBADF, \
-                .grants_fd = -EBADF, .killed = KILLED_INIT, .history = HISTORY_INIT, .is_gone = true   \
+                .killed = KILLED_INIT, .history = HISTORY_INIT, .is_gone = true                        \
         }
 
 /* Makes what the plan needs on disk and of cgroups, and launches it.  What goes wrong in the child

@@ -2,22 +2,20 @@
 /* See granted.h. */
 #include "granted.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "base/array.h"
-#include "base/beneath.h"
 #include "base/str.h"
-#include "base/sys.h"
 #include "plan/store.h"
 #include "plan_shown.h"
+
+/* Room for what is said of all that a sandbox is granted, until that has ended. */
+#define SPARE ((size_t)GRANTS_MOST * 3 * (1 + sizeof(struct shown_event)))
 
 static void granted_free_one(struct granted *g) {
         free(g->option);
         free(g->path);
         free(g->shown);
-        free(g->plan);
 }
 
 void granted_clear(struct granted_list *list) {
@@ -28,15 +26,12 @@ void granted_clear(struct granted_list *list) {
 }
 
 static void store_granted(struct store *s, struct granted *g) {
-        void *plan = g->plan;
-
         store_string(s, &g->option);
         store_string(s, &g->path);
         store_string(s, &g->shown);
         store_bool(s, &g->makes);
-        store_bool(s, &g->needs_keeping);
-        store_array(s, &plan, &g->plan_size, 1);
-        g->plan = plan;
+        store_u64(s, &g->mount);
+        store_u64(s, &g->way);
 }
 
 static int take_asked(struct granted_list *list, uint64_t id, const char *bytes, size_t n) {
@@ -46,7 +41,7 @@ static int take_asked(struct granted_list *list, uint64_t id, const char *bytes,
 
         store_granted(&s, &g);
         r = store_result(&s);
-        if (r >= 0 && (!g.option || !g.path || !g.shown || !g.plan))
+        if (r >= 0 && (!g.option || !g.path || !g.shown))
                 r = -EBADMSG;
         if (r >= 0)
                 r = ARRAY_GROW(list->items, list->n);
@@ -65,19 +60,9 @@ static void take_said(struct granted_list *list, const struct shown_event *event
                         g = &list->items[i];
         if (!g)
                 return;
-        g->is_kept |= event->kind == GRANTED_KEPT;
         g->is_shown |= event->kind == GRANTED_SHOWN;
         g->is_ending |= event->kind == GRANTED_ENDING;
         g->has_ended |= event->kind == GRANTED_ENDED;
-        g->is_swept |= event->kind == GRANTED_SWEPT;
-        if (event->kind == GRANTED_KEPT)
-                g->why_not = (int)event->value;
-        if (event->kind == GRANTED_MADE)
-                g->mount = event->value;
-        if (event->kind == GRANTED_HELD)
-                g->held = event->value;
-        if (event->kind == GRANTED_ENDED)
-                g->has_writers = event->value;
 }
 
 int granted_read(int fd, struct granted_list *ret) {
@@ -105,7 +90,7 @@ int granted_read(int fd, struct granted_list *ret) {
         return 0;
 }
 
-static int say(int fd, struct shown_event event, const char *bytes) {
+static int say(int fd, struct shown_event event, const char *bytes, size_t spare) {
         _cleanup_strbuf_ struct strbuf b = {0};
         _cleanup_free_ char *text = NULL;
         size_t n;
@@ -115,7 +100,7 @@ static int say(int fd, struct shown_event event, const char *bytes) {
         strbuf_add_bytes(&b, bytes, event.n);
         n = b.length;
         text = strbuf_finish(&b);
-        return text ? shown_append(fd, text, n) : -ENOMEM;
+        return text ? shown_append(fd, text, n, spare) : -ENOMEM;
 }
 
 int granted_ask(int fd, struct granted *g) {
@@ -130,19 +115,11 @@ int granted_ask(int fd, struct granted *g) {
         store_granted(&s, g);
         n = s.written.length;
         bytes = strbuf_finish(&s.written);
-        return bytes ? say(fd, (struct shown_event){.kind = GRANTED_ASKED, .of = g->id, .n = n}, bytes)
+        return bytes ? say(fd, (struct shown_event){.kind = GRANTED_ASKED, .of = g->id, .n = n}, bytes,
+                           SPARE)
                      : -ENOMEM;
 }
 
-int granted_say(int fd, enum granted_kind kind, const struct granted *g, uint64_t value) {
-        return say(fd, (struct shown_event){.kind = kind, .of = g->id, .value = value}, "");
-}
-
-int granted_open(const struct granted *g, const struct inside *inside) {
-        _cleanup_close_ int fd = beneath_open(inside->root, g->shown + 1, O_PATH, 0);
-        struct sys_mount mount;
-
-        if (fd < 0 || sys_mount_of(fd, &mount) < 0 || mount.id != g->mount || !mount.is_root)
-                return -ENOENT;
-        return TAKE_FD(fd);
+int granted_say(int fd, enum granted_kind kind, const struct granted *g) {
+        return say(fd, (struct shown_event){.kind = kind, .of = g->id}, "", 0);
 }

@@ -66,20 +66,24 @@ int shown_begin(const struct nsrun_plan *plan, pid_t init, char *const *degraded
         return r < 0 ? r : TAKE_FD(fd);
 }
 
-int shown_append(int fd, const void *bytes, size_t n) {
+int shown_append(int fd, const void *bytes, size_t n, size_t spare) {
         struct stat st;
         int r = sys_fstat(fd, &st);
+        size_t most;
         ssize_t written;
 
-        if (r < 0 || !may_write((size_t)st.st_size + n) || (size_t)st.st_size + n > SHOWN_MOST)
-                return r < 0 ? r : -EFBIG;
+        if (r < 0)
+                return r;
+        most = (size_t)st.st_size + n + spare;
+        if (!may_write(most) || most > SHOWN_MOST)
+                return -EFBIG;
         written = sys_write(fd, bytes, n);
         return written < 0 ? (int)written : (size_t)written < n ? -ENOSPC : 0;
 }
 
 void shown_add(int fd, const char *degraded) {
         if (fd >= 0)
-                (void)shown_append(fd, degraded, strlen(degraded) + 1);
+                (void)shown_append(fd, degraded, strlen(degraded) + 1, 0);
 }
 
 /* ------------------------------------------------------------------------- read */

@@ -11,8 +11,8 @@
 /* The file's descriptor, which the caller closes when the sandbox is gone.  `degraded`: what is, so far.
  * -errno: there is no file, and inspect says so. */
 int shown_begin(const struct nsrun_plan *plan, pid_t init, char *const *degraded);
-/* Adds to it, whoever else does.  `fd`: shown_begin()'s or shown_open()'s. */
-int shown_append(int fd, const void *bytes, size_t n);
+/* Adds to it, whoever else does, if that leaves `spare` bytes.  `fd`: shown_begin()'s or shown_open()'s. */
+int shown_append(int fd, const void *bytes, size_t n, size_t spare);
 /* Adds what is found to be degraded later.  `fd`: shown_begin()'s; or -errno. */
 void shown_add(int fd, const char *degraded);
 /* Its bytes, for free(3), with a NUL behind them; where in them that begins which was added, and where what
@@ -22,7 +22,7 @@ size_t shown_added(const char *bytes, size_t n);
 size_t shown_next(const char *bytes, size_t n, size_t at);
 #define SHOWN_EVENT '\1'
 struct shown_event {
-        uint64_t kind, of, value, n; /* granted.h says what */
+        uint64_t kind, of, n; /* granted.h says what */
 };
 /* Opens the file of the sandbox with that pid 1 for whose end `waiter` waits.  Stage SUPERVISE. */
 int shown_open(pid_t waiter, pid_t init, struct nsrun_error *err);

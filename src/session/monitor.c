@@ -21,7 +21,7 @@
 #include "log.h"
 #include "net/proxy.h"
 #include "plan/record.h"
-#include "run/run_grants.h"
+#include "run/run.h"
 
 _Static_assert(sizeof(struct monitor_answer) <= PIPE_BUF, "an answer must be one atomic write");
 
@@ -210,15 +210,6 @@ static int start_sandbox(struct monitor *k) {
         return 0;
 }
 
-/* Writes a note down for whoever ends the session.  That nobody may is no reason to leave work undone. */
-static int write_down(void *data, const struct nsrun_error *note) {
-        _cleanup_free_ char *line = nsrun_error_format(note);
-
-        if (line)
-                (void)records_tell(data, line);
-        return 0;
-}
-
 static int monitor_start(struct monitor *k, const char *name) {
         int r = clock_gettime(CLOCK_REALTIME, &k->begin) < 0 ? -errno : 0;
 
@@ -230,10 +221,7 @@ static int monitor_start(struct monitor *k, const char *name) {
                 r = k->signal_fd = signals_open(SIGNALS(SIGTERM, SIGINT, SIGHUP), &k->error);
         if (r >= 0)
                 r = start_sandbox(k);
-        if (r >= 0)
-                r = write_record(k);
-        k->run.note = write_down;
-        return r;
+        return r < 0 ? r : write_record(k);
 }
 
 /* Milliseconds until the session may have been idle for long enough; -1: it has no idle timeout; 0:
@@ -295,12 +283,6 @@ static int keep_covers(void *data, nsrun_unused short revents) {
         return 0;
 }
 
-/* What comes to be there no command knows of. */
-static int keep_grants(void *data, nsrun_unused short revents) {
-        run_grants_take(&((struct monitor *)data)->run);
-        return 0;
-}
-
 /* Why the session ends, once there is a reason. */
 static int keep(struct loop *l, void *data) {
         struct monitor *k = data;
@@ -315,7 +297,6 @@ static int keep(struct loop *l, void *data) {
                 l->patience_ms = NAMES_MS;
         loop_add(l, k->has_new_names ? -1 : run_appeared_fd(&k->run), POLLIN, keep_names);
         loop_add(l, k->has_new_names ? run_covers_fd(&k->run) : -1, POLLPRI, keep_covers);
-        loop_add(l, k->has_new_names ? run_grants_fd(&k->run) : -1, POLLIN, keep_grants);
         loop_add(l, k->run.launch.report_fd, 0, keep_until_gone);
         loop_add(l, k->signal_fd, POLLIN, keep_until_told);
         loop_add(l, k->owner_fd, POLLIN, keep_until_unowned);
@@ -340,6 +321,15 @@ static void monitor_stop(const struct monitor *k) {
         (void)launch_terminate_all(&k->run.launch);
         (void)launch_end_when_empty(&k->run.launch);
         await_end(k, MONITOR_GRACE_MS);
+}
+
+/* Writes a note down for whoever ends the session.  That nobody may is no reason to leave work undone. */
+static int write_down(void *data, const struct nsrun_error *note) {
+        _cleanup_free_ char *line = nsrun_error_format(note);
+
+        if (line)
+                (void)records_tell(data, line);
+        return 0;
 }
 
 /* What detached commands leave in versions of their own their keepers carry, out of the run directory. */
@@ -371,8 +361,6 @@ static void monitor_finish(struct monitor *k) {
         k->run.gitdirs.since = k->run.protected.since = records_last_sweep(&k->folder);
         (void)gitdirs_end(&k->run.gitdirs, write_down, &k->folder);
         (void)protected_end(&k->run.protected, k->run.versions.folder, write_down, &k->folder);
-        run_grants_read(&k->run);
-        (void)run_grants_end(&k->run, write_down, &k->folder);
         carried_end(&k->run.carried, &k->run.rundir, write_down, &k->folder);
         (void)versions_end_folders(&k->run.versions, &k->run.rundir, write_down, &k->folder);
         (void)killed_keep(&k->run.rundir, true, write_down, &k->folder);

@@ -201,14 +201,6 @@ static bool watch_entry(struct appearing *a, size_t folder, const char *name, in
         return wd >= 0;
 }
 
-bool appearing_watch_file(struct appearing *a, int fd) {
-        if (!a || !a->has_begun)
-                return false;
-        if (inotify_add_watch(a->inotify, fd_link(fd).path, IN_MODIFY) < 0)
-                begin_polling(a);
-        return true;
-}
-
 /* The watch comes first, so that nothing is missed. */
 bool appearing_while_empty(struct appearing *a, size_t number, int root, const char *name) {
         _cleanup_close_ int fd = beneath_open(root, name, O_PATH, 0);

@@ -35,11 +35,6 @@ void appearing_watch(struct appearing *a, size_t folder, int fd, char *const *gl
  * then. */
 bool appearing_while_empty(struct appearing *a, size_t folder, int fd, const char *name);
 
-/* Has it be readable when the file is written to, which appearing_read() doesn't tell.  False: it hasn't
- * begun.
- */
-bool appearing_watch_file(struct appearing *a, int fd);
-
 /* Calls `found` for each name that has come to be, was written to or has gone (`is_gone`), since, in the
  * order in which that was: the folder's number, and the name's path in it.  Where the kernel has lost count
  * once with SIZE_MAX and "". */

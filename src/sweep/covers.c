@@ -9,7 +9,6 @@
 #include "base/array.h"
 #include "base/beneath.h"
 #include "base/file.h"
-#include "base/path.h"
 #include "base/str.h"
 #include "base/sys.h"
 
@@ -25,10 +24,7 @@ struct cover {
 struct covers {
         struct cover *list;
         size_t n;
-        char *within;                /* they lie in the mount at this path alone, NULL: anywhere; */
-        uint64_t mount;              /* its id; 0: it isn't there yet */
         const struct inside *inside; /* the caller's; NULL: not known yet */
-        pid_t pid;                   /* inside_open()'s */
         int told, asked; /* the sandbox's mountinfo, twice: each says once that something has changed */
 };
 
@@ -38,7 +34,6 @@ struct covers *covers_free(struct covers *covers) {
         for (size_t i = 0; i < covers->n; i++)
                 free(covers->list[i].target);
         free(covers->list);
-        free(covers->within);
         close_fdp(&covers->told);
         close_fdp(&covers->asked);
         free(covers);
@@ -100,7 +95,6 @@ int covers_watch(struct covers *covers, const struct inside *inside, pid_t pid) 
                 return -EACCES;
         }
         covers->inside = inside;
-        covers->pid = pid;
         return covers->told;
 }
 
@@ -131,8 +125,9 @@ static int open_instead(const struct covers *covers, const struct cover *c, int 
 }
 
 /* -ENOENT: what is to be covered has gone at this moment. */
-static int put_back_one(const struct covers *covers, const struct cover *c, const char *path) {
-        _cleanup_close_ int target = beneath_open(covers->inside->root, path + 1, O_PATH | O_NOFOLLOW, 0),
+static int put_back_one(const struct covers *covers, const struct cover *c) {
+        _cleanup_close_ int target = beneath_open(covers->inside->root, c->target + 1, O_PATH | O_NOFOLLOW,
+                                                  0),
                             source = -EBADF;
         struct sys_file file = {0};
         struct stat st;
@@ -151,41 +146,12 @@ static int put_back_one(const struct covers *covers, const struct cover *c, cons
                                     (c->is_writable ? 0 : (uint64_t)MOUNT_ATTR_RDONLY));
 }
 
-int covers_keep_within(struct covers *covers, const char *path, uint64_t mount) {
-        if (!covers)
-                return 0;
-        covers->mount = mount;
-        if (!covers->within)
-                covers->within = strdup(path);
-        return covers->within ? 0 : -ENOMEM;
-}
-
-/* Where the mount is that all of them lie in: whoever has the host's folder around it can have renamed it.
- */
-static int find_their_mount(const struct covers *covers, char **ret) {
-        _cleanup_close_ int fd = beneath_open(covers->inside->root, covers->within + 1, O_PATH, 0);
-        struct sys_mount mount;
-
-        if (fd < 0 || sys_mount_of(fd, &mount) < 0 || mount.id != covers->mount)
-                return covers->mount ? inside_find(covers->inside, covers->pid, covers->mount, ret)
-                                     : -ENOENT;
-        *ret = strdup(covers->within);
-        return *ret ? 0 : -ENOMEM;
-}
-
 int covers_put_back(const struct covers *covers, struct nsrun_error *err) {
-        _cleanup_free_ char *within = NULL;
-
-        if (!covers || !covers->inside || (covers->within && find_their_mount(covers, &within) < 0))
-                return 0;
-        for (size_t i = 0; i < covers->n; i++) {
-                const char *target = covers->list[i].target,
-                           *below = within ? path_below(target, covers->within) : NULL;
-                _cleanup_free_ char *moved = below ? path_join(within, below) : NULL;
-                int r = below && !moved ? -ENOMEM : -ENOENT;
+        for (size_t i = 0; covers && i < covers->n && covers->inside; i++) {
+                int r = -ENOENT;
 
                 for (unsigned k = 0; k < TRIES && r == -ENOENT; k++)
-                        r = put_back_one(covers, &covers->list[i], moved ? moved : target);
+                        r = put_back_one(covers, &covers->list[i]);
                 if (r < 0)
                         return error_set(
                                 err, NSRUN_STAGE_SUPERVISE, r, covers->list[i].target,

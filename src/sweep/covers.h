@@ -20,9 +20,6 @@ int covers_watch(struct covers *covers, const struct inside *inside, pid_t pid);
 int covers_fd(const struct covers *covers);
 /* Whether its mounts have changed since the last call. */
 bool covers_have_changed(const struct covers *covers);
-/* From now on they lie in the mount of that id alone, which is at this path as long as it is there; -ENOMEM.
- */
-int covers_keep_within(struct covers *covers, const char *path, uint64_t mount);
 /* Mounts again what is gone; what the host has removed, and not replaced, has none.  -errno with *err
  * filled: one can't be mounted. */
 int covers_put_back(const struct covers *covers, struct nsrun_error *err);

@@ -216,9 +216,7 @@ int protected_begin(const struct nsrun_plan *plan, struct kept_by *kept_by, stru
                 protected_clear(&names);
                 return r;
         }
-        /* Of a sandbox's own more may come (run/run_grants.h). */
-        names.appearing =
-                names.n > 0 || names.covers || (names.may_enter && !plan->join) ? appearing_new() : NULL;
+        names.appearing = names.n > 0 || names.covers ? appearing_new() : NULL;
         *ret = names;
         return 0;
 }

@@ -23,10 +23,8 @@ int widen_open(pid_t waiter, pid_t init, int pidfd, bool waits, struct widened *
 void widen_close(struct widened *w);
 #define _cleanup_widened_ _cleanup_(widen_close)
 
-/* What the option shows at a start, "ro", "rw" or "overlay", is shown.  *notes gets lines. */
+/* What the option shows at a start, "ro" or "overlay", is shown.  *notes gets lines. */
 int widen_grant(struct widened *w, const char *option, const char *path, char ***notes,
                 struct nsrun_error *err);
-/* Takes one of w->granted back.  *ret_has_writers: a file there was open for writing, or
- * the command may have made namespaces that have it still; who waits for the sandbox looks after it to the
- * end. */
-int widen_revoke(struct widened *w, struct granted *granted, bool *ret_has_writers, struct nsrun_error *err);
+/* Takes one of w->granted back, also where that can't be written down, of which *notes gets a line. */
+int widen_revoke(struct widened *w, struct granted *granted, char ***notes, struct nsrun_error *err);

@@ -11,8 +11,8 @@
 #include "base/str.h"
 #include "base/sys.h"
 
-/* WIDEN_REVOKED, at the root; a file's. */
-#define REVOKED_FOLDER (&WIDEN_REVOKED[1])
+/* At the sandbox's root: where a tree lies while it is taken back. */
+#define REVOKED_FOLDER ".nsrun-revoked"
 #define REVOKED_FILE   ".nsrun-revoked-file"
 #define POINT_MODE     (S_IFREG | 0444)
 
@@ -47,24 +47,6 @@ static int make_point(int folder, const char *name, bool makes_folder) {
         return r == -EEXIST ? 0 : r;
 }
 
-/* And the folders on the way to it that are empty then; what the command has put there stays. */
-static void remove_made(int around, const char *made) {
-        _cleanup_free_ char *path = strdup(made);
-        _cleanup_close_ int point = path ? beneath_open(around, path, O_PATH, 0) : -EBADF;
-        struct stat st;
-        char *slash;
-        int r = point < 0 ? point : sys_fstat(point, &st);
-
-        if (r >= 0)
-                r = S_ISDIR(st.st_mode)                           ? sys_rmdirat(around, path)
-                    : st.st_size == 0 && st.st_mode == POINT_MODE ? sys_unlinkat(around, path)
-                                                                  : -EEXIST;
-        while (r >= 0 && (slash = strrchr(path, '/'))) {
-                *slash = '\0';
-                r = sys_rmdirat(around, path);
-        }
-}
-
 /* -------------------------------------------------------------------- attached */
 
 struct attaching {
@@ -72,20 +54,11 @@ struct attaching {
         int file, folder, tree;
 };
 
-/* A rename that the kernel has let begin before the mount was there ends before this returns: the folder is
- * its own until then.  Nothing is made in a copy that is read-only. */
-static int await_renames(int folder, const char *name) {
-        _cleanup_close_ int copy = open_copy(folder, false);
-
-        if (copy >= 0)
-                (void)sys_mkdirat(copy, name, 0700);
-        return copy < 0 ? copy : 0;
-}
-
+/* Where the command has moved the mount point before, the tree is there; afterwards it can't (EBUSY). */
 static int do_attach(void *data) {
         const struct attaching *a = data;
         const char *name = path_basename(a->g->shown);
-        _cleanup_close_ int own = -EBADF, point = -EBADF, held = -EBADF, there = -EBADF,
+        _cleanup_close_ int own = -EBADF, point = -EBADF, there = -EBADF,
                             root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
         int folder = is_folder(a->tree), r = root < 0 ? root : folder;
 
@@ -95,21 +68,12 @@ static int do_attach(void *data) {
                 r = make_point(own, name, folder);
         if (r >= 0)
                 r = point = beneath_open(a->folder, name, O_PATH | (folder ? O_DIRECTORY : 0), 0);
-        /* It is mounted over itself first: it can't be renamed then, and where the command has done that
-         * before, nothing of the host's was there. */
         if (r >= 0)
-                r = held = open_copy(point, false);
-        if (r >= 0)
-                r = granted_say(a->file, GRANTED_HELD, a->g, mount_id(held));
-        if (r >= 0)
-                r = sys_move_mount(held, point, "");
-        if (r >= 0)
-                r = await_renames(a->folder, name);
+                r = sys_move_mount(a->tree, point, "");
         if (r < 0)
                 return r;
         there = beneath_open(root, a->g->shown + 1, O_PATH, 0);
-        r = mount_id(there) == mount_id(held) ? sys_move_mount(a->tree, held, "") : -ESTALE;
-        return r < 0 ? r : granted_say(a->file, GRANTED_SHOWN, a->g, 0);
+        return mount_id(there) == mount_id(a->tree) ? granted_say(a->file, GRANTED_SHOWN, a->g) : -ESTALE;
 }
 
 int widen_attach(const struct inside *inside, int file, const struct granted *g, int folder, int tree) {
@@ -120,16 +84,17 @@ int widen_attach(const struct inside *inside, int file, const struct granted *g,
 
 /* ------------------------------------------------------------------ taken away */
 
-/* Detached by umount2(2) it would let go of what lies over its parts, for whoever has a folder of it open.
- * The kernel keeps them together when the mount point is removed (UMOUNT_CONNECTED), which must be no mount
- * point where that is done: in a copy of the namespace, which is left without it.  Before that it becomes
- * read-only, unless something is open for writing there. */
-static int take_tree(const struct widen_away *away) {
+/* Detached by umount2(2) it would let go of what the host has mounted over its parts, for whoever has a
+ * folder of it open.  The kernel keeps them together when the mount point is removed (UMOUNT_CONNECTED),
+ * which must be no mount point where that is done: in a copy of the namespace, which is left without it.
+ * What is open in there runs no programs any more, and writes no more to an overlay, unless it is being
+ * written. */
+static int do_detach(void *data) {
+        const int tree = *(const int *)data;
         _cleanup_close_ int root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0), own = -EBADF,
-                            place = -EBADF, at = -EBADF;
-        int folder = is_folder(away->tree), r = root < 0 ? root : folder;
+                            place = -EBADF;
+        int folder = is_folder(tree), r = root < 0 ? root : folder;
         const char *name = folder > 0 ? REVOKED_FOLDER : REVOKED_FILE;
-        bool has_writers = false;
 
         if (r >= 0)
                 r = own = open_copy(root, true);
@@ -139,14 +104,10 @@ static int take_tree(const struct widen_away *away) {
                 r = place = beneath_open(root, name, O_PATH, 0);
         if (r < 0)
                 return r;
-        (void)sys_mount_setattr(away->tree, AT_RECURSIVE, MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NOSYMFOLLOW);
-        has_writers = sys_mount_setattr(away->tree, AT_RECURSIVE, MOUNT_ATTR_RDONLY) < 0;
-        if (mount_id(away->tree) != mount_id(place))
-                r = sys_move_mount(away->tree, place, "");
-        /* What has held its place goes with it. */
-        at = r >= 0 ? beneath_open(root, away->path + 1, O_PATH, 0) : -EBADF;
-        if (at >= 0 && away->held && mount_id(at) == away->held && mount_id(away->tree) != away->held)
-                (void)sys_move_mount(at, away->tree, "");
+        (void)sys_mount_setattr(tree, AT_RECURSIVE, MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NOSYMFOLLOW);
+        (void)sys_mount_setattr(tree, AT_RECURSIVE, MOUNT_ATTR_RDONLY);
+        if (mount_id(tree) != mount_id(place))
+                r = sys_move_mount(tree, place, "");
         if (r >= 0)
                 r = sys_unshare(CLONE_NEWNS);
         if (r >= 0)
@@ -155,24 +116,42 @@ static int take_tree(const struct widen_away *away) {
                 return r;
         while ((r = sys_umount(name, MNT_DETACH | UMOUNT_NOFOLLOW)) >= 0)
                 ;
-        if (r == -EINVAL)
-                r = folder ? sys_rmdirat(own, name) : sys_unlinkat(own, name);
-        return r < 0 ? r : has_writers;
+        return r != -EINVAL ? r : folder ? sys_rmdirat(own, name) : sys_unlinkat(own, name);
 }
 
-static int do_detach(void *data) {
-        const struct widen_away *away = data;
-        /* Of the namespace that is left then. */
-        _cleanup_close_ int around = away->around < 0 ? -EBADF : open_copy(away->around, true);
-        int r = away->tree < 0 ? 0 : take_tree(away);
-
-        if (r >= 0 && around >= 0)
-                remove_made(around, away->made);
-        return r;
+int widen_detach(const struct inside *inside, int file, int tree) {
+        return inside_do(inside, (const int[]){file, tree}, 2, do_detach, &tree);
 }
 
-int widen_detach(const struct inside *inside, const struct widen_away *away) {
-        struct widen_away own = *away;
+struct removing {
+        int folder;
+        const char *path;
+        bool is_mounted;
+};
 
-        return inside_do(inside, (const int[]){away->file, away->tree, away->around}, 3, do_detach, &own);
+/* What the command has put there stays. */
+static int do_remove(void *data) {
+        const struct removing *a = data;
+        const char *name = path_basename(a->path);
+        _cleanup_close_ int own = open_copy(a->folder, true), point = -EBADF;
+        struct stat st;
+        int r = a->is_mounted ? sys_umount(a->path, UMOUNT_NOFOLLOW) : 0;
+
+        if (r >= 0)
+                r = own;
+        if (r >= 0)
+                r = point = beneath_open(own, name, O_PATH, 0);
+        if (r >= 0)
+                r = sys_fstat(point, &st);
+        return r < 0                                         ? r
+               : S_ISDIR(st.st_mode)                         ? sys_rmdirat(own, name)
+               : st.st_size == 0 && st.st_mode == POINT_MODE ? sys_unlinkat(own, name)
+                                                             : -EEXIST;
+}
+
+int widen_remove_point(const struct inside *inside, int file, int folder, const char *path,
+                       bool is_mounted) {
+        struct removing a = {folder, path, is_mounted};
+
+        return inside_do(inside, (const int[]){file, folder}, 2, do_remove, &a);
 }

@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is mounted in a running sandbox, and taken away: in processes that nothing in there can look at,
- * which have the lock for as long as they live. */
+ * which have the lock (`file`, the plan's) for as long as they live. */
 #pragma once
 
 #include "running/granted.h"
 
-/* Attaches the tree at g->shown, in that folder, and says so with each step.  -ELOOP: a symlink stands
- * there; -ESTALE: the command has moved it away; another -errno. */
+/* Attaches the tree at g->shown, in that folder, and says so.  -ELOOP: a symlink stands there; -ESTALE: the
+ * command has moved the mount point away, and the tree with it; another -errno. */
 int widen_attach(const struct inside *inside, int file, const struct granted *g, int folder, int tree);
 
-/* Where a folder lies while it is taken back. */
-#define WIDEN_REVOKED "/.nsrun-revoked"
+/* Takes the tree away, wherever it is. */
+int widen_detach(const struct inside *inside, int file, int tree);
 
-struct widen_away {
-        int file;         /* the plan's, which has the lock */
-        int tree;         /* what is taken away; or -EBADF: nothing was attached */
-        const char *path; /* where it is */
-        uint64_t held;    /* the mount that holds its place */
-        int around;       /* beneath which its mount point was made; or -EBADF: it was there before */
-        const char *made; /* as this path */
-};
-/* 1: something is open for writing there. */
-int widen_detach(const struct inside *inside, const struct widen_away *away);
+/* Removes the empty file or folder `path` in the folder, on which something was mounted.  `is_mounted`: an
+ * empty folder of nsrun's own is mounted there still, which goes before, if nobody stands in it. */
+int widen_remove_point(const struct inside *inside, int file, int folder, const char *path, bool is_mounted);

@@ -5,8 +5,6 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <linux/seccomp.h>
-#include <sched.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
@@ -17,30 +15,13 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/sys.h"
-#include "seccomp/simulate.h"
-#include "seccomp/syscalls.h"
+#include "seccomp/load.h"
 
-/* The flags of clone(2) are its second argument on some machines. */
 bool widen_has_namespaces(const struct nsrun_plan *plan) {
-        static const char *const calls[] = {"unshare", "clone", "clone3"};
+        const char *changes = "";
+        const struct seccomp_shipped *shipped = seccomp_find_shipped(plan->seccomp_name, &changes);
 
-        for (size_t i = 0; i < ARRAY_SIZE(calls) * N_SYSCALL_ARCHS && plan->seccomp.code; i++) {
-                enum syscall_arch arch = (enum syscall_arch)(i / ARRAY_SIZE(calls));
-                int number = syscall_number(arch, calls[i % ARRAY_SIZE(calls)]);
-                const struct seccomp_data data = {.nr = number,
-                                                  .arch = syscall_arch_audit(arch),
-                                                  .args = {CLONE_NEWUSER, CLONE_NEWUSER}};
-                uint32_t answer;
-
-                if (!syscall_arch_runs_on(arch, SYSCALL_ARCH_NATIVE) || number < 0)
-                        continue;
-                answer = seccomp_simulate(plan->seccomp.code, plan->seccomp.n, &data) &
-                         SECCOMP_RET_ACTION_FULL;
-                if (answer != SECCOMP_RET_ERRNO && answer != SECCOMP_RET_KILL_THREAD &&
-                    answer != SECCOMP_RET_KILL_PROCESS)
-                        return true;
-        }
-        return !plan->seccomp.code;
+        return !shipped || *changes || (!streq(shipped->name, "default") && !streq(shipped->name, "strict"));
 }
 
 static int place_refuse(struct nsrun_error *err, int r, const char *path, const char *what,
@@ -80,11 +61,13 @@ static int is_sandboxs_own(int folder) {
         return found < 0 ? found : !found;
 }
 
-/* Whether the command could rename what was opened in the folder. */
-static int can_be_moved(int folder, int fd) {
+/* Whether the command could rename what was opened in the folder; `fd` is negative where nothing is yet.  A
+ * mount point keeps its name (EBUSY) only in namespaces that have the mount, and others can be made that
+ * haven't. */
+static int can_be_moved(int folder, int fd, bool has_namespaces) {
         unsigned long flags = 0;
-        struct sys_mount mount;
-        int r = sys_mount_of(fd, &mount);
+        struct sys_mount mount = {0};
+        int r = has_namespaces ? 0 : sys_mount_of(fd, &mount);
 
         if (r >= 0 && !mount.is_root)
                 r = sys_mount_flags(folder, NULL, &flags);
@@ -101,12 +84,15 @@ static int refuse_step(int r, const char *path, struct nsrun_error *err) {
         return place_refuse(err, r, path, "the mount point can't be looked at", NULL);
 }
 
-/* What the way goes through: to be left where it is. */
-static int judge_step(int folder, int fd, const char *path, struct nsrun_error *err) {
-        int r = can_be_moved(folder, fd);
+static int judge_step(int folder, int fd, const char *path, bool has_namespaces, struct nsrun_error *err) {
+        int r = can_be_moved(folder, fd, has_namespaces);
 
         if (r < 0)
                 return refuse_step(r, path, err);
+        if (r > 0 && has_namespaces)
+                return place_refuse(err, UNSAID(-EPERM), path,
+                                    "the command could move it from a namespace of its own",
+                                    "start the sandbox with the option");
         return r > 0 ? place_refuse(err, UNSAID(-EPERM), path,
                                     "the command could move this folder, and what is mounted in it",
                                     "name a path beside it, or start the sandbox with the option")
@@ -125,26 +111,11 @@ static int judge_missing(int folder, const char *path, struct nsrun_error *err) 
                       : 0;
 }
 
-/* A mount namespace that the command has made before has nothing mounted there, and so nothing that keeps
- * the mount point from being moved or removed, which the kernel obeys everywhere. */
-static int judge_end(int folder, int fd, const char *path, struct nsrun_error *err) {
-        unsigned long flags = 0;
-        int r = fd >= 0 ? can_be_moved(folder, fd) : sys_mount_flags(folder, NULL, &flags);
-
-        if (r < 0)
-                return refuse_step(r, path, err);
-        return (fd >= 0 ? r > 0 : !(flags & MS_RDONLY))
-                       ? place_refuse(err, UNSAID(-EPERM), path,
-                                      "the command could move it from a namespace of its own",
-                                      "start the sandbox with the option")
-                       : 0;
-}
-
 int widen_place_made(int root, const char *shown) {
         _cleanup_free_ char *parent = path_parent(shown);
         _cleanup_close_ int fd = parent ? beneath_open(root, parent + 1, O_PATH | O_DIRECTORY, 0) : -ENOMEM;
 
-        return fd >= 0 && is_sandboxs_own(fd) > 0 ? TAKE_FD(fd) : -ENOENT;
+        return fd < 0 ? fd : is_sandboxs_own(fd) > 0 ? TAKE_FD(fd) : -ENOENT;
 }
 
 int widen_place_find(int root, const char *path, bool has_namespaces, struct widen_place *ret,
@@ -168,11 +139,10 @@ int widen_place_find(int root, const char *path, bool has_namespaces, struct wid
                 is_missing = fd == -ENOENT;
                 if (fd < 0 && !is_missing)
                         return refuse_step(fd, whole, err);
-                r = is_missing ? judge_missing(folder, whole, err)
-                    : *end     ? judge_step(folder, fd, whole, err)
-                               : 0;
-                if (r >= 0 && (is_missing || !*end) && has_namespaces)
-                        r = judge_end(folder, fd, whole, err);
+                r = is_missing ? judge_missing(folder, whole, err) : 0;
+                /* Nothing moves the last one once something is mounted there. */
+                if (r >= 0 && (has_namespaces || (*end && !is_missing)))
+                        r = judge_step(folder, fd, whole, has_namespaces, err);
                 if (r >= 0 && (is_missing || !*end))
                         *ret = (struct widen_place){
                                 .folder = TAKE_FD(folder), .shown = TAKE_PTR(whole), .makes = is_missing};

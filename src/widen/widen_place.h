@@ -4,8 +4,8 @@
 
 #include "plan/plan.h"
 
-/* Whether the command can have made mount namespaces of its own: by a call of any architecture whose
- * programs run here. */
+/* Whether the command can have made mount namespaces of its own: only the shipped filters "default" and
+ * "strict", as they are, let it make none for sure. */
 bool widen_has_namespaces(const struct nsrun_plan *plan);
 
 struct widen_place {
@@ -16,7 +16,8 @@ struct widen_place {
 
 /* Looks for it in the sandbox whose root is given.  Nothing that the command could move is above it, and it
  * is made on a tmpfs of the sandbox's own alone.  `has_namespaces`: the command may have mount namespaces of
- * its own, and so must not be able to write where it lies.  *ret is the caller's.  Stage MOUNT. */
+ * its own, and so must not be able to write to any folder on the way.  *ret is the caller's.  Stage MOUNT.
+ */
 int widen_place_find(int root, const char *path, bool has_namespaces, struct widen_place *ret,
                      struct nsrun_error *err);
 /* The folder of a mount point that was made, to remove that; or -errno. */

@@ -19,19 +19,18 @@ static const struct plan_op *find_shown(const struct nsrun_plan *plan, const cha
                 const struct plan_op *op = &plan->ops[i];
 
                 if (streq(op->target, path) && (op->kind == PLAN_BIND || op->kind == PLAN_OVERLAY) &&
-                    (op->origin == PLAN_BY_READABLE || op->origin == PLAN_BY_WRITABLE))
+                    op->origin == PLAN_BY_READABLE)
                         return op;
         }
         return NULL;
 }
 
-/* Whether the sandbox has at the path what is asked for, and may do with it what is asked for. */
+/* Whether the sandbox has at the path what is asked for. */
 static bool has_already(const struct plan_op *cover, const struct plan_op *op) {
         const char *below = path_below(op->target, cover->target);
         _cleanup_free_ char *source = cover->source && below ? path_join(cover->source, below) : NULL;
 
-        return cover->kind == PLAN_BIND && source && streq(source, op->source) && op->kind == PLAN_BIND &&
-               (op->is_read_only || !cover->is_read_only);
+        return cover->kind == PLAN_BIND && source && streq(source, op->source) && op->kind == PLAN_BIND;
 }
 
 /* Whether the sandbox leaves room for it. */
@@ -57,6 +56,19 @@ static int judge_room(const struct nsrun_plan *running, const struct plan_op *op
                                       : 0;
 }
 
+/* Nothing looks after what is shown later: what has to be covered or hidden in it isn't shown. */
+static int judge_parts(const struct nsrun_plan *plan, const char *path, struct nsrun_error *err) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < plan->n_ops; i++)
+                n += path_is_beneath(plan->ops[i].target, path);
+        return n > 1 ? widen_refuse(path,
+                                    "the sandbox must be started anew to show this: something in it is kept "
+                                    "from commands",
+                                    "name a path in it, or start the sandbox with the option", err)
+                     : 0;
+}
+
 /* No two grants cover each other. */
 static int judge_granted(const struct granted_list *granted, const char *path, struct nsrun_error *err) {
         for (size_t i = 0; i < granted->n; i++) {
@@ -77,9 +89,9 @@ static int add_way(struct plan_op **ops, size_t *n, const char *path, size_t len
         return (*ops)[(*n)++].target ? 0 : -ENOMEM;
 }
 
-/* Leaves of the plan what is at the path and below it, and the folders on the way.  What a command would
- * have a version of its own of is the host's, read-only. */
-static int keep_part(struct nsrun_plan *plan, const char *path) {
+/* Leaves of the plan the folders on the way, and what is at the path: that very folder or file, of which
+ * stat(2) has said this.  What a command would have a version of its own of is the host's, read-only. */
+static int keep_part(struct nsrun_plan *plan, const char *path, const struct stat *st) {
         struct plan_op *ops = NULL;
         size_t n = 0;
         int r = 0;
@@ -89,30 +101,26 @@ static int keep_part(struct nsrun_plan *plan, const char *path) {
         for (size_t i = 0; i < plan->n_ops; i++) {
                 struct plan_op *op = &plan->ops[i];
 
-                if (r >= 0 && path_is_beneath(op->target, path) && (r = ARRAY_GROW(ops, n)) >= 0) {
-                        op->makes_target |= streq(op->target, path);
-                        if (op->kind == PLAN_BIND) {
-                                free(op->text);
-                                op->text = NULL;
-                        }
-                        ops[n++] = *op;
-                } else {
+                if (r < 0 || !streq(op->target, path) || (r = ARRAY_GROW(ops, n)) < 0) {
                         plan_op_clear(op);
+                        continue;
                 }
+                op->makes_target = true;
+                op->is_copied = false;
+                if (op->kind == PLAN_BIND) {
+                        free(op->text);
+                        op->text = NULL;
+                } else {
+                        op->base_dev = st->st_dev;
+                        op->base_ino = st->st_ino;
+                }
+                ops[n++] = *op;
         }
         free(plan->ops);
         plan->ops = ops;
         plan->n_ops = n;
         strv_freep(&plan->private);
         return r;
-}
-
-/* What is written there is the sandbox's command's. */
-static int name_writer(struct nsrun_plan *plan, const struct nsrun_plan *running) {
-        strv_freep(&plan->argv);
-        plan->project = running->project ? strdup(running->project) : NULL;
-        return strv_copy(running->argv, &plan->argv) < 0 || (running->project && !plan->project) ? -ENOMEM
-                                                                                                 : 0;
 }
 
 static int make_policy(const struct nsrun_plan *running, const char *option, const char *path,
@@ -125,15 +133,15 @@ static int make_policy(const struct nsrun_plan *running, const char *option, con
                 return r;
         policy->no_project = true;
         policy->backing = POLICY_BACKING_TMPFS;
-        return strv_copy(running->hide, &policy->hide) < 0 ||
-                               strv_copy(running->protect, &policy->protect) < 0 ||
+        return strv_copy(running->protect, &policy->protect) < 0 ||
                                strv_copy(running->no_protect, &policy->no_protect) < 0
                        ? error_oom(err)
                        : 0;
 }
 
 int widen_plan(const struct nsrun_plan *running, const struct granted_list *granted, const char *option,
-               const char *path, struct nsrun_plan **ret, char **ret_path, struct nsrun_error *err) {
+               const char *path, const struct stat *st, struct nsrun_plan **ret, char **ret_path,
+               struct nsrun_error *err) {
         struct nsrun_policy *policy = NULL;
         /* A plan without a command isn't whole. */
         struct policy_request request = {.argv = (char *[]){(char[]){"true"}, NULL}};
@@ -144,6 +152,10 @@ int widen_plan(const struct nsrun_plan *running, const struct granted_list *gran
 
         if (running->is_strict)
                 return widen_refuse(NULL, "with --protect=strict a sandbox is shown nothing more",
+                                    "start it with the option", err);
+        /* What is hidden could have other names there. */
+        if (running->hide || running->hidden)
+                return widen_refuse(NULL, "with --hide a sandbox is shown nothing more",
                                     "start it with the option", err);
         r = make_policy(running, option, path, &policy, err);
         request.policy = policy;
@@ -157,29 +169,20 @@ int widen_plan(const struct nsrun_plan *running, const struct granted_list *gran
         r = path_canonical(path, &canonical, NULL);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, r, path, "it can't be found", NULL);
-        for (size_t i = 0; i < plan->n_ops; i++)
-                if (streq(plan->ops[i].target, canonical) &&
-                    (plan->ops[i].kind == PLAN_HIDE || plan->ops[i].is_hiding))
-                        return widen_refuse(canonical, "the sandbox hides what lies here", NULL, err);
         op = find_shown(plan, canonical);
         if (!op)
                 return widen_refuse(canonical, "every sandbox has it, or it is the sandbox's own", NULL,
                                     err);
         r = judge_room(running, op, err);
         if (r >= 0)
+                r = judge_parts(plan, canonical, err);
+        if (r >= 0)
                 r = judge_granted(granted, canonical, err);
-        if (r >= 0 && (keep_part(plan, canonical) < 0 || name_writer(plan, running) < 0))
+        if (r >= 0 && keep_part(plan, canonical, st) < 0)
                 r = error_oom(err);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(plan);
         *ret_path = TAKE_PTR(canonical);
         return 0;
-}
-
-bool widen_plan_needs_keeping(const struct nsrun_plan *plan, const char *path) {
-        for (size_t i = 0; i < plan->n_ops; i++)
-                if (plan->ops[i].kind != PLAN_DIR && !streq(plan->ops[i].target, path))
-                        return true;
-        return plan->protected;
 }

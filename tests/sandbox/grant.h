@@ -12,9 +12,9 @@
                                       .cwd = (s)->root},                                           \
                     o);                                                                            \
         } while (0)
-#define STAYS_OPEN                                                                                        \
-        "nsrun: note: what is open there stays open, to be read alone: a folder shows what comes later, " \
-        "too, and its sockets and FIFOs can be talked to\n"
+#define STAYS_OPEN                                                                                       \
+        "nsrun: note: what is open there, or in namespaces of the command's own, stays: a folder shows " \
+        "what comes later, too, and its sockets and FIFOs can be talked to\n"
 /* A session, in which nothing of `beside` is shown. */
 #define BEGIN(s)                                                    \
         _cleanup_free_ char *beside = path_of((s)->home, "beside"); \

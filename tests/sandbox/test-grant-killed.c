@@ -5,7 +5,7 @@
 #include "grant.h"
 
 #define CALL_STEP  (takes_samples() ? 5U : 1U)
-#define MOST_CALLS 350U /* more than it takes: what was killed with something open is kept to the end */
+#define MOST_CALLS 600U /* more than it takes: what was killed with something open is kept to the end */
 
 /* Whoever was killed has left no process: it would have the lock. */
 static void expect_all_taken_back(const struct site *s, const char *id, const char *path) {
@@ -23,20 +23,20 @@ static void expect_all_taken_back(const struct site *s, const char *id, const ch
         expect_out(&o, "");
         expect_status(&o, 0);
         NSRUN(s, &o, "inspect", id);
-        was = text_of("--rw %s", path);
+        was = text_of("--ro %s", path);
         assert_null(strstr(o.out, was));
 }
 
 static void grant_killed(const struct site *s, const char *id, const char *path, bool is_revoked) {
-        const char *const grant[] = {faults_program(), "grant", id, "--rw", path, NULL},
+        const char *const grant[] = {faults_program(), "grant", id, "--ro", path, NULL},
                           *const revoke[] = {faults_program(), "revoke", id, path, NULL};
-        _cleanup_free_ char *look = text_of("cat %s/f", path), *was = text_of("--rw %s", path);
+        _cleanup_free_ char *look = text_of("cat %s/f", path), *was = text_of("--ro %s", path);
         _cleanup_outcome_ struct outcome o = {0};
         struct fault_page page;
         unsigned n, n_shown = 0, n_killed = 0;
 
         if (is_revoked)
-                expect_granted(s, id, "--rw", path);
+                expect_granted(s, id, "--ro", path);
         run_faulty(s, is_revoked ? revoke : grant, NULL, 0, &o, &page);
         expect_status(&o, 0);
         expect_all_taken_back(s, id, path);
@@ -44,7 +44,7 @@ static void grant_killed(const struct site *s, const char *id, const char *path,
                 _cleanup_free_ char *wanted = text_of("kill:%u", n);
 
                 if (is_revoked)
-                        expect_granted(s, id, "--rw", path);
+                        expect_granted(s, id, "--ro", path);
                 run_faulty(s, is_revoked ? revoke : grant, wanted, 0, &o, &page);
                 /* Each process that is listed is a call. */
                 while (waitpid(-1, NULL, WNOHANG) > 0)
@@ -62,7 +62,7 @@ static void grant_killed(const struct site *s, const char *id, const char *path,
                 expect_all_taken_back(s, id, path);
         }
         expect_status(&o, 0);
-        assert_true(n_killed > 20);
+        assert_true(n_killed > 20 && n < MOST_CALLS);
         print_message("killed at %u calls, shown %u times\n", n_killed, n_shown);
         expect_all_taken_back(s, id, path);
 }
@@ -75,7 +75,6 @@ TEST(a_grant_that_is_killed_is_whole_or_gone) {
         make_folder(s->home, "deep/er");
         make_folder(s->home, "deep/er/x");
         make_file(s->home, "deep/er/x/f", "text\n");
-        make_file(s->home, "deep/er/x/.envrc", "mine\n");
         grant_killed(s, id, path, false);
         end_session(s, id, "stop");
 }
@@ -86,7 +85,6 @@ TEST(a_revocation_that_is_killed_is_ended_by_the_next) {
 
         make_folder(s->home, "deep");
         make_file(s->home, "deep/f", "text\n");
-        make_file(s->home, "deep/.envrc", "mine\n");
         grant_killed(s, id, path, true);
         end_session(s, id, "stop");
 }

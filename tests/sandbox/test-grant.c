@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun grant` and `nsrun revoke`: what a running sandbox is shown besides. */
-#include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include "grant.h"
@@ -37,30 +37,6 @@ TEST(a_path_is_there_until_it_is_taken_back) {
         end_session(s, id, "stop");
 }
 
-TEST(what_is_written_there_is_looked_through) {
-        const struct site *s = *state;
-        _cleanup_free_ char *script = NULL;
-        BEGIN(s);
-
-        make_file(s->home, "beside/.envrc", "mine\n");
-        expect_granted(s, id, "--rw", beside);
-        script = text_of(
-                "cd %s && echo new >f && ! echo evil 2>/dev/null >.envrc && mkdir .vscode && echo evil >.vscode/tasks.json",
-                beside);
-        JOIN_SCRIPT(s, id, &o, script);
-        expect_status(&o, 0);
-        NSRUN(s, &o, "revoke", id);
-        expect_status(&o, 0);
-        on_host(s, "cd \"$HOME/beside\"; cat f .envrc; ls -A", &o);
-        expect_out(&o, "new\nmine\n.envrc\nf\n");
-        NSRUN(s, &o, "review", "--project", s->project);
-        expect_in(o.out, "beside/.vscode");
-        SESSION(s, &o, "stop", id);
-        expect_status(&o, 0);
-        expect_in(o.err, "is kept aside");
-        collect_orphans();
-}
-
 TEST(an_overlay_is_thrown_away) {
         const struct site *s = *state;
         _cleanup_free_ char *script = NULL, *text = NULL;
@@ -84,8 +60,8 @@ TEST(what_a_start_refuses_is_refused) {
         BEGIN(s);
 
         expect_refused(
-                s, id, "--rw", "/",
-                "nsrun: --rw would expose the whole file system: /; name the folders that the command needs");
+                s, id, "--ro", "/",
+                "nsrun: --ro would expose the whole file system: /; name the folders that the command needs");
         expect_refused(
                 s, id, "--ro", "/proc",
                 "nsrun: --ro would expose the host's /proc: /proc; the sandbox has a /proc and a /dev of its own");
@@ -95,45 +71,18 @@ TEST(what_a_start_refuses_is_refused) {
         expect_refused(s, id, "--ro", none, missing);
         expect_refused(s, id, "--ro", "/usr/bin", "nsrun: the sandbox has it already: /usr/bin");
         within = text_of("nsrun: the sandbox has it already: %s", s->project);
-        expect_refused(s, id, "--rw", s->project, within);
+        expect_refused(s, id, "--ro", s->project, within);
         expect_granted(s, id, "--ro", beside);
         granted =
                 text_of("nsrun: the sandbox was granted this: %s; take it back first: nsrun revoke", beside);
         expect_refused(s, id, "--ro", file, granted);
         NSRUN(s, &o, "grant", "nobody", "--ro", beside);
         expect_refusal(&o, 125, "nsrun: no such sandbox: nobody; 'nsrun ps' lists them");
+        NSRUN(s, &o, "grant", id, "--rw", beside);
+        expect_refusal(&o, 125, "nsrun: unknown option: --rw; see 'nsrun grant --help'");
         NSRUN(s, &o, "grant", id);
         expect_status(&o, 125);
-        expect_in(o.err, "one of --ro, --rw and --overlay, once");
-        end_session(s, id, "stop");
-}
-
-TEST(what_is_hidden_and_protected_stays_so) {
-        const struct site *s = *state;
-        _cleanup_free_ char *
-                beside = path_of(s->home, "beside"),
-               *id = NULL, *script = NULL, *hides = NULL, *env = path_of(s->home, "beside/.env"),
-               *envrc = path_of(s->project, ".envrc"),
-               *said = text_of(
-                       "nsrun: the sandbox protects what lies here: %s; --no-protect, where the sandbox is started, lets "
-                       "it be written",
-                       envrc);
-        _cleanup_outcome_ struct outcome o = {0};
-
-        make_folder(s->home, "beside");
-        make_file(s->home, "beside/.env", "secret\n");
-        make_file(s->project, ".envrc", "mine\n");
-        id = START(s, "--hide", ".env");
-        expect_granted(s, id, "--ro", beside);
-        script = text_of("ls -A %s; cat %s/.env", beside, beside);
-        JOIN_SCRIPT(s, id, &o, script);
-        expect_status(&o, 1);
-        assert_string_equal(o.out, ".env\n");
-        expect_refused(s, id, "--rw", envrc, said);
-        NSRUN(s, &o, "revoke", id);
-        expect_status(&o, 0);
-        hides = text_of("nsrun: the sandbox hides what lies here: %s", env);
-        expect_refused(s, id, "--ro", env, hides);
+        expect_in(o.err, "one of --ro and --overlay, once");
         end_session(s, id, "stop");
 }
 
@@ -213,79 +162,6 @@ TEST(what_can_be_moved_is_no_place) {
         end_session(s, id, "stop");
 }
 
-/* Whoever stands in what is taken back, or has it open, finds what is hidden there hidden still, and writes
- * no more. */
-TEST(what_is_held_over_a_revocation_keeps_its_covers) {
-        const struct site *s = *state;
-        _cleanup_free_ char *beside = path_of(s->home, "beside"), *id = NULL, *script = NULL,
-                            *ready = path_of(s->project, "ready"), *go = path_of(s->project, "go");
-        _cleanup_outcome_ struct outcome o = {0}, revoked = {0};
-        struct running running;
-        char line[24];
-        FILE *f;
-
-        make_folder(s->home, "beside");
-        make_folder(s->home, "beside/.git");
-        make_file(s->home, "beside/f", "text\n");
-        make_file(s->home, "beside/.env", "secret\n");
-        make_file(s->home, "beside/.envrc", "mine\n");
-        assert_int_equal(mkfifo(ready, 0600) + mkfifo(go, 0600), 0);
-        id = START(s, "--hide", ".env");
-        expect_granted(s, id, "--rw", beside);
-        script = text_of(
-                "cd %s && exec 7<. && echo 1 >%s && read x <%s; cat f; cat .env; cat /proc/self/fd/7/.env; "
-                "echo evil >.envrc; echo evil >g; cat %s/f; ls -a /",
-                beside, ready, go, beside);
-        SPAWN_JOINED(s, id, &running, "--", "sh", "-c", script);
-        f = fopen(ready, "re");
-        assert_non_null(f);
-        assert_non_null(fgets(line, sizeof(line), f));
-        (void)fclose(f);
-        NSRUN(s, &revoked, "revoke", id, beside);
-        expect_status(&revoked, 0);
-        assert_string_equal(revoked.err, STAYS_OPEN);
-        f = fopen(go, "we");
-        assert_non_null(f);
-        assert_int_equal(fclose(f), 0);
-        finish(&running, &o);
-        assert_true(startswith(o.out, "text\n.\n"));
-        assert_null(strstr(o.out, "secret"));
-        assert_null(strstr(o.out, ".nsrun-revoked"));
-        on_host(s, "cd \"$HOME/beside\"; cat .envrc; ls", &o);
-        expect_out(&o, "mine\nf\n");
-        end_session(s, id, "stop");
-}
-
-/* What the host replaces is covered again, and what is open for writing is said to stay so. */
-TEST(who_waits_looks_after_it) {
-        const struct site *s = *state;
-        _cleanup_free_ char *script = NULL, *look = NULL;
-        BEGIN(s);
-
-        make_file(s->home, "beside/.envrc", "mine\n");
-        expect_granted(s, id, "--rw", beside);
-        on_host(s, "cd \"$HOME/beside\"; echo other >new; mv new .envrc", &o);
-        script = text_of("until grep -q ' %s/.envrc ro,' /proc/self/mountinfo; do :; done; cat %s/.envrc; "
-                         "! echo evil 2>/dev/null >%s/.envrc",
-                         beside, beside, beside);
-        JOIN_SCRIPT(s, id, &o, script);
-        expect_out(&o, "other\n");
-        expect_status(&o, 0);
-        look = text_of("exec 7>>%s/f; mkdir %s/.vscode; while [ -e %s/.vscode/x ] || mkdir %s/.vscode/x; do "
-                       "echo evil >%s/.vscode/x/y || break; [ -s %s/f ] && break; done 2>/dev/null; exit 0",
-                       beside, beside, beside, beside, beside, beside);
-        JOIN_SCRIPT(s, id, &o, look);
-        expect_status(&o, 0);
-        NSRUN(s, &o, "revoke", id, beside);
-        expect_status(&o, 0);
-        on_host(s, "cd \"$HOME/beside\"; ls -A", &o);
-        expect_out(&o, ".envrc\nf\n");
-        SESSION(s, &o, "stop", id);
-        expect_status(&o, 0);
-        expect_in(o.err, "is kept aside");
-        collect_orphans();
-}
-
 /* The folder that two lie in stays for the other, and is gone with the last. */
 TEST(of_several_in_a_folder_one_is_taken_back) {
         const struct site *s = *state;
@@ -323,67 +199,6 @@ TEST(of_several_in_a_folder_one_is_taken_back) {
         end_session(s, id, "stop");
 }
 
-/* Nothing of the host's is there that wasn't looked through before. */
-TEST(a_path_is_looked_through_when_nobody_else_has_the_sandbox) {
-        const struct site *s = *state;
-        _cleanup_free_ char *beside = path_of(s->home, "beside"), *id = NULL, *script = NULL, *look = NULL;
-        _cleanup_outcome_ struct outcome o = {0};
-
-        if (!has_program("flock"))
-                skip_because("skipped: there is no flock");
-        make_folder(s->home, "beside");
-        id = START(s, "--hide", ".env");
-        script = text_of(
-                "for f in /proc/%ld/fd/*; do case $(readlink $f) in *memfd:nsrun-plan-of*) break;; esac; "
-                "done; exec 9<$f; flock 9; '%s' grant %s --ro '%s' 9<&- & "
-                "until readlink /proc/$!/fd/* | grep -q memfd:nsrun-plan-of; do :; done; "
-                "echo secret >'%s/.env'; flock -u 9; wait $!",
-                session_number(s, id, "monitor"), program(), id, beside, beside);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, NULL}, .cwd = s->root}, &o);
-        assert_string_equal(o.err, "");
-        expect_status(&o, 0);
-        look = text_of("ls -A %s; cat %s/.env", beside, beside);
-        JOIN_SCRIPT(s, id, &o, look);
-        expect_status(&o, 1);
-        assert_string_equal(o.out, ".env\n");
-        end_session(s, id, "stop");
-}
-
-/* Whoever swaps the folder for another one while it is granted. */
-TEST(what_is_swapped_meanwhile_is_looked_through_or_not_shown) {
-        const struct site *s = *state;
-        _cleanup_free_ char *beside = path_of(s->home, "beside"), *id = NULL, *look = NULL,
-                            *stop = path_of(s->root, "stop");
-        const char swap[] =
-                "cd \"$HOME\"; until [ -e \"$0\" ]; do mv beside t; mv other beside; mv t other; done";
-        _cleanup_outcome_ struct outcome o = {0};
-        struct running running;
-
-        make_folder(s->home, "beside");
-        make_folder(s->home, "other");
-        make_file(s->home, "other/.env", "secret\n");
-        id = START(s, "--hide", ".env");
-        look = text_of("ls -A %s; cat %s/.env", beside, beside);
-        spawn(&(struct request){.argv = (const char *const[]){"sh", "-c", swap, stop, NULL}, .cwd = s->root},
-              &running);
-        for (unsigned i = 0; i < (takes_samples() ? 20 : 100); i++) {
-                NSRUN(s, &o, "grant", id, "--ro", beside);
-                if (o.status != 0) {
-                        expect_status(&o, 125);
-                        assert_true(is_one_line(o.err));
-                        continue;
-                }
-                JOIN_SCRIPT(s, id, &o, look);
-                assert_null(strstr(o.out, "secret"));
-                NSRUN(s, &o, "revoke", id);
-                expect_status(&o, 0);
-        }
-        make_file(s->root, "stop", "");
-        outcome_clear(&o);
-        finish(&running, &o);
-        end_session(s, id, "stop");
-}
-
 TEST(what_was_granted_goes_with_the_sandbox) {
         const struct site *s = *state;
         _cleanup_free_ char *script = NULL, *again = NULL;
@@ -402,71 +217,6 @@ TEST(what_was_granted_goes_with_the_sandbox) {
         NSRUN(s, &o, "inspect", again);
         assert_null(strstr(o.out, beside));
         end_session(s, again, "stop");
-}
-
-TEST_WITH(gits_configuration_is_read_only, repository_setup, site_teardown) {
-        const struct site *s = *state;
-        _cleanup_free_ char *script = NULL;
-        BEGIN(s);
-
-        NEED_GIT();
-        on_host(s, "git init -q \"$HOME/beside\"", &o);
-        expect_granted(s, id, "--rw", beside);
-        script = text_of(
-                "cd %s && ! git config core.pager evil 2>/dev/null && ! echo evil 2>/dev/null >.git/hooks/pre-commit && "
-                "! ln .git/config c 2>/dev/null && ! mv .git g 2>/dev/null && git add f && git write-tree >/dev/null",
-                beside);
-        JOIN_SCRIPT(s, id, &o, script);
-        assert_string_equal(o.err, "");
-        expect_status(&o, 0);
-        on_host(s,
-                "cd \"$HOME/beside\"; ! git config core.pager; ls .git/hooks | grep -v sample; git ls-files",
-                &o);
-        expect_out(&o, "f\n");
-        end_session(s, id, "stop");
-}
-
-/* Nobody would look after what a command makes there, and no name is read that is to be hidden. */
-TEST(who_does_not_look_is_shown_nothing) {
-        const struct site *s = *state;
-        _cleanup_free_ char
-                *beside = path_of(s->home, "beside"),
-                *file = path_of(s->home, "one"), *ready = path_of(s->project, "ready"),
-                *go = path_of(s->project, "go"),
-                *script = text_of("echo 1 >ready; read x <go; ls %s 2>/dev/null; cat %s", beside, file),
-                *said = text_of(
-                        "nsrun: who waits for the sandbox doesn't look after what this shows: %s; it is "
-                        "stopped, or a program with the library that waits for something else",
-                        beside);
-        _cleanup_outcome_ struct outcome o = {0};
-        struct running running;
-        char pid[24];
-        FILE *f;
-
-        make_folder(s->home, "beside");
-        make_file(s->home, "beside/f", "text\n");
-        make_file(s->home, "one", "one\n");
-        assert_int_equal(mkfifo(ready, 0600) + mkfifo(go, 0600), 0);
-        spawn(&(struct request){.argv = (const char *const[]){program(), "run", "--", "sh", "-c", script,
-                                                              NULL},
-                                .cwd = s->project},
-              &running);
-        f = fopen(ready, "re");
-        assert_non_null(f);
-        assert_non_null(fgets(pid, sizeof(pid), f));
-        (void)fclose(f);
-        (void)snprintf(pid, sizeof(pid), "%d", (int)running.pid);
-        assert_int_equal(kill(running.pid, SIGSTOP), 0);
-        expect_refused(s, pid, "--rw", beside, said);
-        expect_granted(s, pid, "--ro", file);
-        assert_int_equal(kill(running.pid, SIGCONT), 0);
-        f = fopen(go, "we");
-        assert_non_null(f);
-        assert_int_equal(fclose(f), 0);
-        finish(&running, &o);
-        expect_out(&o, "one\n");
-        collect_orphans();
-        expect_nothing_left(s);
 }
 
 /* Nothing stays of it but the mount. */
@@ -518,6 +268,180 @@ TEST(a_run_is_granted_a_file) {
         expect_out(&o, "one\nend\n");
         collect_orphans();
         expect_nothing_left(s);
+}
+
+/* What is hidden could have other names in what is shown later. */
+TEST(with_hide_nothing_is_shown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *beside = path_of(s->home, "beside"), *id = NULL, *plain = NULL;
+
+        make_folder(s->home, "beside");
+        id = START(s, "--hide", ".env");
+        expect_refused(s, id, "--ro", beside,
+                       "nsrun: with --hide a sandbox is shown nothing more; start it with the option");
+        end_session(s, id, "stop");
+        plain = START_PLAIN(s);
+        expect_granted(s, plain, "--ro", beside);
+        end_session(s, plain, "stop");
+}
+
+TEST(what_has_parts_that_are_kept_from_commands_is_refused) {
+        const struct site *s = *state;
+        _cleanup_free_ char *cache = path_of(s->home, ".cache"), *part = path_of(s->home, ".cache/part"),
+                            *id = NULL, *said = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, "mkdir -p \"$HOME/.cache/nsrun\" \"$HOME/.cache/part\"", &o);
+        id = START_PLAIN(s);
+        said = text_of("nsrun: the sandbox must be started anew to show this: something in it is kept from "
+                       "commands: %s; name a path in it, or start the sandbox with the option",
+                       cache);
+        expect_refused(s, id, "--ro", cache, said);
+        expect_granted(s, id, "--ro", part);
+        end_session(s, id, "stop");
+}
+
+/* Whoever stands in what is taken back reads on, but runs and overwrites nothing. */
+TEST(what_is_held_over_a_revocation_stays_open) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script = NULL, *ready = path_of(s->project, "ready"),
+                            *go = path_of(s->project, "go");
+        _cleanup_outcome_ struct outcome revoked = {0};
+        struct running running;
+        char line[24];
+        FILE *f;
+        BEGIN(s);
+
+        make_file(s->home, "beside/run", "#!/bin/sh\necho ran\n");
+        on_host(s, "chmod +x \"$HOME/beside/run\"", &o);
+        assert_int_equal(mkfifo(ready, 0600) + mkfifo(go, 0600), 0);
+        expect_granted(s, id, "--overlay", beside);
+        script = text_of("cd %s && ./run && echo over >g && echo 1 >%s && read x <%s; cat f; ./run; "
+                         "echo evil >g; cat g; cat %s/f; ls -a /",
+                         beside, ready, go, beside);
+        SPAWN_JOINED(s, id, &running, "--", "sh", "-c", script);
+        f = fopen(ready, "re");
+        assert_non_null(f);
+        assert_non_null(fgets(line, sizeof(line), f));
+        (void)fclose(f);
+        NSRUN(s, &revoked, "revoke", id, beside);
+        expect_status(&revoked, 0);
+        assert_string_equal(revoked.err, STAYS_OPEN);
+        f = fopen(go, "we");
+        assert_non_null(f);
+        assert_int_equal(fclose(f), 0);
+        outcome_clear(&o);
+        finish(&running, &o);
+        assert_true(startswith(o.out, "ran\ntext\nover\n.\n"));
+        assert_null(strstr(o.out, ".nsrun-revoked"));
+        end_session(s, id, "stop");
+}
+
+/* What is mounted on the host in what is shown covers there what it covers here, and who has that open is
+ * not let see below when it is taken back. */
+TEST(mounts_of_the_hosts_stay_where_they_are) {
+        const struct site *s = *state;
+        _cleanup_free_ char *sub = path_of(s->home, "beside/sub"), *script = NULL,
+                            *ready = path_of(s->project, "ready"), *go = path_of(s->project, "go");
+        _cleanup_outcome_ struct outcome revoked = {0};
+        struct running running;
+        char line[24];
+        FILE *f;
+        BEGIN(s);
+
+        make_folder(s->home, "beside/sub");
+        make_file(s->home, "beside/sub/below", "below\n");
+        if (mount("tmpfs", sub, "tmpfs", 0, "size=64k") < 0) {
+                end_session(s, id, "stop");
+                skip_because("skipped: nothing can be mounted here");
+        }
+        make_file(sub, "over", "over\n");
+        assert_int_equal(mkfifo(ready, 0600) + mkfifo(go, 0600), 0);
+        expect_granted(s, id, "--ro", beside);
+        script = text_of("cd %s && ls sub && echo 1 >%s && read x <%s; ls sub", beside, ready, go);
+        SPAWN_JOINED(s, id, &running, "--", "sh", "-c", script);
+        f = fopen(ready, "re");
+        assert_non_null(f);
+        assert_non_null(fgets(line, sizeof(line), f));
+        (void)fclose(f);
+        NSRUN(s, &revoked, "revoke", id, beside);
+        expect_status(&revoked, 0);
+        f = fopen(go, "we");
+        assert_non_null(f);
+        assert_int_equal(fclose(f), 0);
+        outcome_clear(&o);
+        finish(&running, &o);
+        expect_out(&o, "over\nover\n");
+        end_session(s, id, "stop");
+        assert_int_equal(umount2(sub, MNT_DETACH), 0);
+}
+
+/* Whoever swaps the folder for another one meanwhile gets shown the one that was looked at, or none. */
+TEST(what_is_swapped_meanwhile_is_not_shown) {
+        const struct site *s = *state;
+        const char swap[] =
+                "cd \"$HOME\"; until [ -e \"$0\" ]; do mv beside t; mv other beside; mv t other; done";
+        _cleanup_free_ char *changed = NULL, *stop = path_of(s->root, "stop"), *look = NULL;
+        const char *const options[] = {"--ro", "--overlay"};
+        unsigned n_granted = 0, n_changed = 0;
+        struct running running;
+        BEGIN(s);
+
+        make_folder(s->home, "other");
+        changed = text_of("nsrun: what lies there has changed at this moment: %s; try again\n", beside);
+        look = text_of("ls %s", beside);
+        spawn(&(struct request){.argv = (const char *const[]){"sh", "-c", swap, stop, NULL}, .cwd = s->root},
+              &running);
+        for (unsigned i = 0; i < 400 && (n_granted < 5 || n_changed < 2); i++) {
+                NSRUN(s, &o, "grant", id, options[i % 2], beside);
+                if (o.status != 0) {
+                        expect_status(&o, 125);
+                        assert_true(is_one_line(o.err));
+                        n_changed += streq(o.err, changed);
+                        continue;
+                }
+                n_granted++;
+                NSRUN(s, &o, "revoke", id);
+                expect_status(&o, 0);
+        }
+        make_file(s->root, "stop", "");
+        outcome_clear(&o);
+        finish(&running, &o);
+        print_message("granted %u times, changed %u times\n", n_granted, n_changed);
+        assert_true(n_granted > 0);
+        JOIN_SCRIPT(s, id, &o, look);
+        expect_out(&o, "");
+        end_session(s, id, "stop");
+}
+
+/* A shell's limits keep nothing shown, and show nothing that they would keep. */
+TEST(limits_keep_nothing_shown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script = NULL, *refused = NULL, *look = NULL, *few = NULL, *told = NULL;
+        BEGIN(s);
+
+        refused = text_of("ulimit -f 1; exec '%s' grant %s --ro %s", program(), id, beside);
+        run_outside(s, &o, refused);
+        free(refused);
+        refused =
+                text_of("nsrun: it can't be written down, and so isn't granted: %s: File too large", beside);
+        expect_refusal(&o, 125, refused);
+        few = text_of("ulimit -n 40; exec '%s' grant %s --ro %s", program(), id, beside);
+        run_outside(s, &o, few);
+        expect_status(&o, 125);
+        expect_in(o.err, "nsrun: file descriptors are needed: Too many open files; ");
+        expect_granted(s, id, "--ro", beside);
+        script = text_of("ulimit -f 0; exec '%s' revoke %s", program(), id);
+        run_outside(s, &o, script);
+        expect_status(&o, 0);
+        told = text_of("nsrun: note: it is taken back, but that isn't written down: %s\n%s", beside,
+                       STAYS_OPEN);
+        assert_string_equal(o.err, told);
+        look = text_of("! ls %s 2>/dev/null", beside);
+        JOIN_SCRIPT(s, id, &o, look);
+        expect_status(&o, 0);
+        expect_granted(s, id, "--ro", beside);
+        end_session(s, id, "stop");
 }
 
 int main(void) {
