@@ -147,6 +147,7 @@ _Static_assert(sizeof(struct kernel_statx) == 256, "struct statx is ABI");
 #define KERNEL_STATX_INO       0x0100U
 #define KERNEL_STATX_BTIME     0x0800U
 #define KERNEL_STATX_MNT_ID    0x1000U
+#define KERNEL_STATX_UNIQUE_ID 0x4000U /* 6.8; before, an id may be used again */
 #define KERNEL_ATTR_MOUNT_ROOT 0x2000U
 #define KERNEL_ATTR_IMMUTABLE  0x0010U
 #define KERNEL_DONT_SYNC       0x4000
@@ -166,7 +167,8 @@ int sys_statx(int dir, const char *path, struct sys_file *ret) {
 
 int sys_mount_of(int fd, struct sys_mount *ret) {
         struct kernel_statx st = {0};
-        int r = result(syscall(SYS_statx, fd, "", AT_EMPTY_PATH | KERNEL_DONT_SYNC, 0, &st));
+        int r = result(
+                syscall(SYS_statx, fd, "", AT_EMPTY_PATH | KERNEL_DONT_SYNC, KERNEL_STATX_UNIQUE_ID, &st));
 
         *ret = (struct sys_mount){.id = st.mount,
                                   .is_local = st.attributes_mask & KERNEL_ATTR_IMMUTABLE,
@@ -277,12 +279,20 @@ int sys_open_tree_attr(int dir, const char *path, unsigned flags, uint64_t set) 
         return result(syscall(SYS_open_tree_attr, dir, path, flags, &attributes, sizeof(attributes)));
 }
 
-int sys_mount_setattr(int fd, unsigned flags, uint64_t set) {
-        struct mount_attr attributes = {.attr_set = set};
+static int change_attributes(int fd, unsigned flags, uint64_t set, uint64_t clear) {
+        struct mount_attr attributes = {.attr_set = set, .attr_clr = clear};
 
         SYS_FAULT("mount_setattr");
         return result(
                 syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | flags, &attributes, sizeof(attributes)));
+}
+
+int sys_mount_setattr(int fd, unsigned flags, uint64_t set) {
+        return change_attributes(fd, flags, set, 0);
+}
+
+int sys_mount_let_write(int fd) {
+        return change_attributes(fd, 0, 0, MOUNT_ATTR_RDONLY);
 }
 
 int sys_remount_same(int fd) {

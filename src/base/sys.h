@@ -127,8 +127,9 @@ struct sys_file {
                                 tell */
 };
 int sys_statx(int dir, const char *path, struct sys_file *ret);
-/* The mount that an open file was found by, which isn't asked; and whether its file system keeps attributes
- * like that of being immutable, which those do that nobody but the kernel serves. */
+/* The mount that an open file was found by (of another one never the id again, since 6.8), which isn't
+ * asked; and whether its file system keeps attributes like that of being immutable, which those do that
+ * nobody but the kernel serves. */
 struct sys_mount {
         uint64_t id;
         bool is_local;
@@ -173,6 +174,7 @@ int sys_open_tree_attr(int dir, const char *path, unsigned flags, uint64_t set);
 /* To `path` beneath the folder `to`, of which the last name isn't followed; or with "" to what `to` is. */
 int sys_move_mount(int from, int to, const char *path);
 int sys_mount_setattr(int fd, unsigned flags, uint64_t set);
+int sys_mount_let_write(int fd);
 /* A remount that changes nothing (fspick(2), 5.2) of the file system whose folder `fd` is: the kernel
  * forgets which names it has looked up there, as far as nobody uses them. */
 int sys_remount_same(int fd);

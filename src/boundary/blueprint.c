@@ -305,6 +305,17 @@ static bool rundir_can_be(const struct blueprint *b) {
         return !b->rundir || b->rundir[0] == '/';
 }
 
+static bool grant_can_be(const struct blueprint *b) {
+        if (b->facts.life != BOUNDARY_GRANT)
+                return true;
+        if (!b->grant || b->grant[0] != '/' || !b->grant[1])
+                return false;
+        for (size_t i = 0; i < b->n_ops; i++)
+                if (b->ops[i].target && streq(b->ops[i].target, b->grant))
+                        return true;
+        return false;
+}
+
 /* Whether the parts agree with each other, so that nobody has to ask again. */
 static bool blueprint_can_be(const struct blueprint *b) {
         const struct boundary_facts *f = &b->facts;
@@ -329,7 +340,7 @@ static bool blueprint_can_be(const struct blueprint *b) {
         if (b->pwd && strv_length(b->pwd) != strv_length(b->directories))
                 return false;
         return (!b->home || b->home[0] == '/') && (!b->cgroup_path || b->cgroup_path[0] == '/') &&
-               (!b->rundir_path || b->rundir_path[0] == '/') && rundir_can_be(b);
+               (!b->rundir_path || b->rundir_path[0] == '/') && rundir_can_be(b) && grant_can_be(b);
 }
 
 int blueprint_open(char *bytes, size_t n, struct blueprint *ret) {

@@ -19,6 +19,7 @@ enum boundary_life {
         BOUNDARY_SANDBOX, /* of its own, or a session's */
         BOUNDARY_JOIN,    /* a command that joins a session */
         BOUNDARY_PLAIN,   /* no sandbox: a reaper on the host */
+        BOUNDARY_GRANT,   /* what a running sandbox is shown besides */
         BOUNDARY_RAW,     /* raw/ */
 };
 
@@ -48,8 +49,9 @@ struct boundary_facts {
         uint64_t root_size;  /* bytes of the root tmpfs */
         bool dies_with_thread; /* PR_SET_PDEATHSIG */
         bool is_session;
-        bool is_strict;                /* no process inside may make a mount namespace */
-        bool layers_on_disk;           /* in the run directory; else in memory */
+        bool is_strict;                  /* no process inside may make a mount namespace */
+        bool layers_on_disk;             /* in the run directory; else in memory */
+        int grant_user_fd, grant_socket; /* BOUNDARY_GRANT: the sandbox's; where what is built is sent */
         bool scopes_init;              /* pid 1 is in the Landlock domain, too, so that all here share one */
         char uid_map[48], gid_map[48]; /* of the clone's user namespace */
         struct boundary_raw raw;
@@ -67,6 +69,7 @@ struct blueprint {
         char *init_path;      /* for messages, as the next two */
         char *processes_hint; /* what else could bound processes */
         char *session;        /* the id of the session that is joined */
+        char *grant;          /* of BOUNDARY_GRANT: the target of which what is built is shown */
         char *cgroup_path;    /* of the cgroup that PLAN_CGROUP shows */
         char *file_label;     /* SELinux labels, of what raw/ mounts and of the command */
         char *exec_label;

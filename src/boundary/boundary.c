@@ -98,6 +98,8 @@ nsrun_no_asan _Noreturn void boundary_run(char *bytes, size_t n, const struct bo
                 raw_run(&b);
         case BOUNDARY_JOIN:
                 enter_run(&b);
+        case BOUNDARY_GRANT:
+                grant_run(&b);
         }
         _exit(125);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the lives of a builder have in common: build.c (a sandbox of its own), enter.c (a command that joins
- * a session), no_sandbox.c (no sandbox) and raw/raw.c (bubblewrap's operations). */
+ * a session), grant.c (what a running one is shown besides), no_sandbox.c (no sandbox) and raw/raw.c
+ * (bubblewrap's operations). */
 #pragma once
 
 #include "boundary.h"
@@ -9,6 +10,7 @@
 _Noreturn void build_run(struct builder *b);
 _Noreturn void plain_run(struct builder *b);
 _Noreturn void raw_run(struct builder *b);
+_Noreturn void grant_run(struct builder *b);
 
 /* Moves the command's streams to 0, 1 and 2, and keeps what is passed to it open. */
 int builder_take_descriptors(struct builder *b);

@@ -92,7 +92,7 @@ struct init {
 #define INIT_OWN (INIT_DESCRIPTORS + 2)
 
 /* Raised with every change of the record, and of struct launch_report. */
-#define INIT_VERSION 11U
+#define INIT_VERSION 12U
 
 /* A reaper: the process that goes by a struct init. */
 struct reaper {

@@ -17,6 +17,7 @@
         M(TEXT, init_path)      \
         M(TEXT, processes_hint) \
         M(TEXT, session)        \
+        M(TEXT, grant)          \
         M(TEXT, cgroup_path)    \
         M(TEXT, file_label)     \
         M(TEXT, exec_label)     \

@@ -435,14 +435,18 @@ static int mount_seal(struct mounting *m) {
         return r;
 }
 
-int mount_tree(struct mounting *m) {
+int mount_beside(struct mounting *m) {
         char options[64] = "mode=0755,size=", number[24];
         int r;
 
         strcat(options, number_format(number, m->b->facts.root_size));
         r = mount_private_root(m, MS_PRIVATE, options);
-        if (r >= 0)
-                r = mount_operations(m);
+        return r < 0 ? r : mount_operations(m);
+}
+
+int mount_tree(struct mounting *m) {
+        int r = mount_beside(m);
+
         if (r >= 0)
                 r = close_folders(m);
         if (r >= 0)

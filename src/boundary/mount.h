@@ -57,6 +57,8 @@ int mount_private_root(struct mounting *m, unsigned long propagation, const char
 /* Carries out all operations of a plan of nsrun's own, from the first root to the working
  * directory. */
 int mount_tree(struct mounting *m);
+/* The same without the end: the tree isn't sealed, and the host's is there still. */
+int mount_beside(struct mounting *m);
 /* Enters the working directory beneath `root`, a descriptor or AT_FDCWD.  Symlinks in its path may be the
  * plan's or a former command's and stay inside; a magic link of /proc would not. */
 int mount_enter_directory(int root, const char *path, struct nsrun_error *err);

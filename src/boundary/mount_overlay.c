@@ -124,6 +124,8 @@ static int lay_overlay(struct mounting *m, const struct plan_op *op, const struc
         struct stat st;
         int r = sys_fstat(lower, &st);
 
+        if (r >= 0 && op->base_ino != 0 && (st.st_dev != op->base_dev || st.st_ino != op->base_ino))
+                r = -ESTALE;
         if (r >= 0)
                 r = parent == m->overlay_fd && op->kind == PLAN_OVERLAY
                             ? make_memory_layers(&l, parent, (uint64_t)(op - m->b->ops), st.st_mode & 07777)

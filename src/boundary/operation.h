@@ -114,7 +114,7 @@ struct plan_op {
         bool was_asked_for; /* PLAN_OVERLAY: the user named it, nsrun didn't choose it */
         bool can_be_empty; /* PLAN_OVERLAY that nsrun chose: its mount point is made, and nothing lies on it;
                               PLAN_BIND with a layer: nothing is mounted where that isn't there */
-        uint64_t base_dev; /* PLAN_OVERLAY of a session: stat(2)'s of source at the start */
+        uint64_t base_dev; /* PLAN_OVERLAY of a session or a grant: stat(2)'s of source before; 0: any */
         uint64_t base_ino;
         uint64_t merged_dev; /* and those of the mounted overlay itself */
         uint64_t merged_ino;
@@ -163,8 +163,8 @@ struct plan_op {
         M(BYTES, TEXT, text)             \
         M(BOOL, BOOL, was_asked_for)     \
         M(BOOL, BOOL, can_be_empty)      \
-        M(NOTHING, OVERLAYS, base_dev)   \
-        M(NOTHING, OVERLAYS, base_ino)   \
+        M(NUMBER, OVERLAYS, base_dev)    \
+        M(NUMBER, OVERLAYS, base_ino)    \
         M(NOTHING, OVERLAYS, merged_dev) \
         M(NOTHING, OVERLAYS, merged_ino) \
         M(BOOL, BOOL, is_read_only)      \

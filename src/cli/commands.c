@@ -51,6 +51,11 @@ const struct command commands[] = {
         {"stop", "ID",
          "end a sandbox of ps's list: SIGTERM for its command, and five seconds later the rest",
          .tables = COMMON, .run = stop_main},
+        {"grant", "[OPTIONS] ID",
+         "show a sandbox of ps's list one more path, as the option does at its start", .tables = OWN(grant),
+         .run = grant_main},
+        {"revoke", "ID [PATH...]", "take back what was granted: these paths, or all", .tables = COMMON,
+         .run = revoke_main},
         {"session",
          "start [OPTIONS]\n"
          "enter ID\n"
@@ -91,7 +96,7 @@ const struct command commands[] = {
          .tables = COMMON, .run = completion_main},
         {"help", "[SUBCOMMAND|TOPIC]", "show help: a subcommand's, or some of the sandbox's options",
          .words =
-                 "run|shell|plan|learn|bash|resolve|toolchains|agents|net|seccomp|ps|inspect|stop|session|mcp|config|review|log|doctor|completion|project|filesystem|protection|"
+                 "run|shell|plan|learn|bash|resolve|toolchains|agents|net|seccomp|ps|inspect|stop|grant|revoke|session|mcp|config|review|log|doctor|completion|project|filesystem|protection|"
                  "environment|network|desktop|limits|isolation|sessions|options",
          .tables = COMMON, .run = help_main},
 };

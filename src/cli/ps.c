@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun ps`, `inspect` and `stop`: all sandboxes of this user. */
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "base/sys.h"
 #include "option.h"
@@ -9,6 +11,7 @@
 #include "running/plan_shown.h"
 #include "session/session.h"
 #include "session_ps.h"
+#include "widen/widen.h"
 
 /* How long one that is told to end is waited for to do so. */
 #define END_MS 5000
@@ -235,6 +238,25 @@ static int print_plan_of(const struct nsrun_plan *plan, char *const *degraded, b
         return 0;
 }
 
+/* What it was granted since; in JSON that is the plan's. */
+static int add_granted(pid_t waiter, pid_t init, struct nsrun_plan *plan, struct nsrun_error *err) {
+        _cleanup_widened_ struct widened w = WIDENED_INIT;
+        int r = 0;
+
+        /* What has no plan to show was granted nothing. */
+        if (widen_open(waiter, init, sys_pidfd_open(init), false, &w, NULL) < 0)
+                return 0;
+        for (size_t i = 0; i < w.granted.n && r >= 0; i++) {
+                const struct granted *g = &w.granted.items[i];
+
+                if (g->is_shown && !g->has_ended)
+                        r = strv_consume(&plan->granted,
+                                         str_format("--%s %s%s", g->option, g->path,
+                                                    g->is_live ? "" : " (not where it was mounted)"));
+        }
+        return r < 0 ? error_oom(err) : 0;
+}
+
 static int inspect_session(const char *id, bool wants_json, struct nsrun_error *err) {
         _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
         _cleanup_record_ struct plan_record record = {0};
@@ -246,6 +268,8 @@ static int inspect_session(const char *id, bool wants_json, struct nsrun_error *
                 (void)nsrun_session_answers(id, &answers, NULL);
         STRV_FOREACH (answer, answers)
                 (void)printf("answered: %s\n", *answer);
+        if (r >= 0)
+                r = add_granted(record.monitor.pid, record.init.pid, record.plan, err);
         return r < 0 ? r : print_plan_of(record.plan, record.plan->degraded, wants_json, err);
 }
 
@@ -279,6 +303,9 @@ static int inspect_sandbox(const struct sandbox_process *p, bool wants_json, str
         r = shown_read(p->supervisor, p->init, &plan, &degraded, err);
         if (r < 0)
                 return r;
+        r = add_granted(p->supervisor, p->init, plan, err);
+        if (r < 0)
+                return r;
         /* As text the lines before it have them. */
         if (wants_json) {
                 strv_freep(&plan->degraded);
@@ -309,6 +336,68 @@ static int do_one(const char *id, bool is_stop, bool wants_json, struct nsrun_er
         if (r >= 0)
                 r = is_stop ? stop_one(one, pidfd, err) : inspect_sandbox(one, wants_json, err);
         sandboxes_free(list, n);
+        return r;
+}
+
+static int find_processes(const char *id, pid_t *ret_waiter, pid_t *ret_init, struct nsrun_error *err) {
+        _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
+        _cleanup_record_ struct plan_record record = {0};
+        const struct sandbox_process *one = NULL;
+        struct sandbox_process *list = NULL;
+        size_t n = 0;
+        int r;
+
+        if (is_session_name(id)) {
+                r = is_unknown_session(id) ? unknown(id, err) : session_read(id, &folder, &record, err);
+                *ret_waiter = record.monitor.pid;
+                *ret_init = record.init.pid;
+                return r;
+        }
+        r = sandboxes_list(&list, &n, err);
+        if (r >= 0)
+                r = find_one(id, list, n, &one, err);
+        if (r >= 0 && one->kind == SANDBOX_BWRAP)
+                r = error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-EOPNOTSUPP), id,
+                              "what a sandbox of nsrun-bwrap has is decided by whoever started it", NULL);
+        if (r >= 0) {
+                *ret_waiter = one->supervisor;
+                *ret_init = one->init;
+        }
+        sandboxes_free(list, n);
+        return r;
+}
+
+/* What fails for want of descriptors would look like something else. */
+static int judge_descriptors(struct nsrun_error *err) {
+        int fds[64], r;
+        size_t n = 0;
+
+        while (n < ARRAY_SIZE(fds) && (fds[n] = open("/", O_PATH | O_CLOEXEC)) >= 0)
+                n++;
+        r = n < ARRAY_SIZE(fds) ? -errno : 0;
+        while (n > 0)
+                (void)close(fds[--n]);
+        return r < 0 ? error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "file descriptors are needed",
+                                 error_limit_hint(RLIMIT_NOFILE, 2 * ARRAY_SIZE(fds)))
+                     : 0;
+}
+
+/* Who was found before its descriptor was opened, and is found after that, is what the descriptor means. */
+int ps_open(const char *id, struct widened *ret, struct nsrun_error *err) {
+        pid_t waiter = 0, init = 0, again = 0;
+        int r = judge_descriptors(err), pidfd = -EBADF;
+
+        if (r >= 0)
+                r = find_processes(id, &waiter, &init, err);
+        if (r >= 0)
+                pidfd = sys_pidfd_open(init);
+        if (r >= 0)
+                r = find_processes(id, &waiter, &again, err);
+        if (r >= 0 && (pidfd < 0 || again != init))
+                r = error_set(err, NSRUN_STAGE_SUPERVISE, -ESRCH, NULL, "the sandbox has ended", NULL);
+        if (r >= 0)
+                return widen_open(waiter, init, pidfd, true, ret, err);
+        close_fdp(&pidfd);
         return r;
 }
 

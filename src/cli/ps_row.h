@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "running/sandboxes.h"
+#include "widen/widen.h"
 
 struct ps_row {
         const struct sandbox_process *process;
@@ -26,6 +27,9 @@ void known_sessions_free(struct known_sessions *known);
 /* The number that stands for a sandbox which is no session's: of the process that waits for it, and where
  * that is another program's, which may have any number of them, of its pid 1. */
 pid_t ps_number(const struct sandbox_process *p);
+
+/* ps.c: opens the sandbox of that id, none of nsrun-bwrap's, for one command. */
+int ps_open(const char *id, struct widened *ret, struct nsrun_error *err);
 
 /* -ENOMEM; *row is to be cleared in any case. */
 int ps_row_fill(struct ps_row *row, const struct known_sessions *known);

@@ -19,6 +19,7 @@ void child_free(struct child *c) {
         close_fdp(&init->listener_socket);
         close_fdp(&init->control_fd);
         close_fdp(&f->versions_socket);
+        close_fdp(&f->grant_socket);
         close_fdp(&init->session_fd);
         close_fdp(&init->reaper_socket);
         close_fdp(&init->proc_fd);

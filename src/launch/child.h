@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A launch's child before it is cloned: what the four lives of boundary/ have in common on the caller's
- * side. Each of sandbox.c, join.c, no_sandbox.c and raw.c fills in the record's fixed part, by which its
- * life goes; the rest is written by child_write(). */
+/* A launch's child before it is cloned: what the lives of boundary/ have in common on the caller's
+ * side. Each of sandbox.c, join.c, no_sandbox.c, raw.c and grant.c fills in the record's fixed part, by
+ * which its life goes; the rest is written by child_write(). */
 #pragma once
 
 #include <signal.h>
@@ -51,6 +51,8 @@ struct child {
                                 .browser_socket = -EBADF,                       \
                                 .dbus_socket = -EBADF,                          \
                                 .versions_socket = -EBADF,                      \
+                                .grant_user_fd = -EBADF,                        \
+                                .grant_socket = -EBADF,                         \
                                 .raw = {.start_fd = -EBADF,                     \
                                         .userns_block_fd = -EBADF,              \
                                         .exec_fd = -EBADF,                      \
@@ -69,7 +71,7 @@ struct child_life {
         int (*make)(struct child *c, struct launch *l, struct nsrun_error *err);
         int (*explain)(const struct child *c, int r, struct nsrun_error *err);
 };
-extern const struct child_life own_life, join_life, plain_life, raw_life;
+extern const struct child_life own_life, join_life, plain_life, raw_life, grant_life;
 
 /* Refuses a folder as stream 0, 1 or 2, which would be a way out of the root: openat(0, "../..") walks the
  * host's tree from there. */

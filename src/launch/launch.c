@@ -89,17 +89,18 @@ int launch_start(const struct nsrun_plan *plan, const struct launch_params *para
 
         c.plan = plan;
         c.params = &own;
-        r = plan_verify(plan, err);
+        r = params->grant ? 0 : plan_verify(plan, err);
         if (r >= 0)
                 r = open_stdio(&c, &own, err);
         if (r >= 0)
                 r = open_descriptors(&c, &l.report_fd, err);
         if (r >= 0)
                 r = launch_make(&c,
-                                plan->raw     ? &raw_life
-                                : plan->join  ? &join_life
-                                : plan->plain ? &plain_life
-                                              : &own_life,
+                                plan->raw       ? &raw_life
+                                : plan->join    ? &join_life
+                                : plan->plain   ? &plain_life
+                                : params->grant ? &grant_life
+                                                : &own_life,
                                 &l, err);
         if (r < 0)
                 return r;

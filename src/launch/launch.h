@@ -25,6 +25,13 @@ struct launch_network {
         int socket;
 };
 
+/* What a running sandbox is to be shown besides: what the plan has at `target`, which is only built, and
+ * received with launch_receive_versions(). */
+struct launch_grant {
+        int user; /* the sandbox's user namespace, the caller's descriptor */
+        char *target;
+};
+
 struct launch_params {
         const int *stdio;    /* three descriptors that become the command's 0, 1 and 2, each -1 for the
                                 caller's; the caller keeps its own.  NULL: the caller's, all of them */
@@ -42,6 +49,7 @@ struct launch_params {
         bool has_own_terminal;                /* terminal_fd is the command's alone (terminal/pty.h) */
         const struct launch_cgroup *cgroup;   /* pid 1 is born in it; or NULL */
         const struct launch_network *network; /* or NULL */
+        const struct launch_grant *grant;     /* of a plan that is verified; or NULL */
         int desktop_socket; /* where the descriptor of the PLAN_SOCKET goes whose text is PLAN_SOCKET_SSH, */
         int display_socket; /* that of PLAN_SOCKET_WAYLAND, */
         int browser_socket; /* that of PLAN_SOCKET_BROWSER, */

@@ -95,6 +95,7 @@ struct nsrun_plan {
         char **unseen;   /* what the environment points at that isn't visible inside, a line each */
         char **lacks;    /* of git: as in struct resolved */
         char **secrets;  /* as in struct resolved */
+        char **granted;  /* what it was granted while it runs, an option each, for a plan that is shown */
         char **gives;    /* what --kvm and its like give away, a line each */
         char *ssh_agent; /* the host's socket of the SSH agent, canonical; NULL: without --ssh-agent */
         char **ssh_keys; /* its values */
@@ -171,6 +172,7 @@ struct nsrun_plan {
         M(UNSTORED_TEXTS, unseen)  \
         M(UNSTORED_TEXTS, lacks)   \
         M(TEXTS, secrets)          \
+        M(UNSTORED_TEXTS, granted) \
         M(TEXTS, gives)            \
         M(TEXT, ssh_agent)         \
         M(TEXTS, ssh_keys)         \

@@ -326,6 +326,8 @@ int plan_print_text(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         add_names(&b, "withheld", plan->left_out);
         STRV_FOREACH (line, plan->unseen)
                 add_fact(&b, "not seen", *line);
+        STRV_FOREACH (line, plan->granted)
+                add_fact(&b, "granted", *line);
         STRV_FOREACH (line, plan->gives)
                 add_fact(&b, "gives away", *line);
         if (plan_print_add_degraded(&b, plan) < 0)

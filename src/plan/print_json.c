@@ -187,6 +187,8 @@ int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         print_json_add_environment(&d, plan->env);
         json_add_strings(&d, d.root, "withheld", plan->left_out);
         json_add_strings(&d, d.root, "not_seen", plan->unseen);
+        if (plan->granted)
+                json_add_strings(&d, d.root, "granted", plan->granted);
         if (plan->gives)
                 json_add_strings(&d, d.root, "gives_away", plan->gives);
         json_add_bool(&d, d.root, "strict", plan->refuses_degraded);

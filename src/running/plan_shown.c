@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* See plan_shown.h.  The file has the size of the plan's bytes, plan->unseen (which is no part of them), the
- * bytes, and each degraded thing's entry with its NUL. */
+ * bytes, and what is added: each degraded thing's entry with its NUL, and events (granted.c). */
 #include "plan_shown.h"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #define SHOWN_LINK "/memfd:" SHOWN_NAME " (deleted)"
 #define SHOWN_MOST ((size_t)16 << 20)
 
-static int shown_bytes(const struct nsrun_plan *plan, char *const *degraded, char **ret, size_t *ret_n) {
+static int shown_form(const struct nsrun_plan *plan, char *const *degraded, char **ret, size_t *ret_n) {
         _cleanup_free_ char *bytes = NULL;
         _cleanup_store_ struct store s = {0};
         char **unseen = plan->unseen;
@@ -49,7 +49,7 @@ int shown_begin(const struct nsrun_plan *plan, pid_t init, char *const *degraded
         _cleanup_free_ char *bytes = NULL;
         char name[64];
         size_t n = 0;
-        int r = shown_bytes(plan, degraded, &bytes, &n);
+        int r = shown_form(plan, degraded, &bytes, &n);
 
         if (r >= 0 && !may_write(n))
                 r = -EFBIG;
@@ -60,14 +60,30 @@ int shown_begin(const struct nsrun_plan *plan, pid_t init, char *const *degraded
         r = fd < 0 ? fd : fd_lift(&fd);
         if (r >= 0)
                 r = write_full(fd, bytes, n);
+        /* Others add to it, too. */
+        if (r >= 0 && fcntl(fd, F_SETFL, O_APPEND) < 0)
+                r = -errno;
         return r < 0 ? r : TAKE_FD(fd);
 }
 
-void shown_add(int fd, const char *degraded) {
+int shown_append(int fd, const void *bytes, size_t n, size_t spare) {
         struct stat st;
+        int r = sys_fstat(fd, &st);
+        size_t most;
+        ssize_t written;
 
-        if (fd >= 0 && sys_fstat(fd, &st) >= 0 && may_write((size_t)st.st_size + strlen(degraded) + 1))
-                (void)write_full(fd, degraded, strlen(degraded) + 1);
+        if (r < 0)
+                return r;
+        most = (size_t)st.st_size + n + spare;
+        if (!may_write(most) || most > SHOWN_MOST)
+                return -EFBIG;
+        written = sys_write(fd, bytes, n);
+        return written < 0 ? (int)written : (size_t)written < n ? -ENOSPC : 0;
+}
+
+void shown_add(int fd, const char *degraded) {
+        if (fd >= 0)
+                (void)shown_append(fd, degraded, strlen(degraded) + 1, 0);
 }
 
 /* ------------------------------------------------------------------------- read */
@@ -97,7 +113,7 @@ static int shown_try(void *data, int folder, const struct dirent *entry) {
             (search->fd >= 0 && was_made_before(&st.st_mtim, &search->made)))
                 return 0;
         (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", seen);
-        fd = sys_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK, 0);
+        fd = sys_open(AT_FDCWD, path, O_RDWR | O_APPEND | O_NONBLOCK, 0);
         if (fd < 0)
                 return 0;
         close_fdp(&search->fd);
@@ -127,13 +143,11 @@ static int check_waiter(pid_t waiter) {
         return r < 0 ? r : check_namespace(waiter, "mnt");
 }
 
-/* The file's bytes.  -ENOENT: there is none. */
-static int shown_find(pid_t waiter, pid_t init, char **ret, size_t *ret_n) {
+/* The file.  -ENOENT: there is none. */
+static int shown_find(pid_t waiter, pid_t init) {
         struct shown_search search = {.fd = -EBADF};
-        _cleanup_close_ int folder = -EBADF, fd = -EBADF;
-        _cleanup_free_ char *bytes = NULL;
+        _cleanup_close_ int folder = -EBADF;
         char path[64];
-        struct stat st;
         int r = check_waiter(waiter);
 
         if (r < 0)
@@ -142,21 +156,49 @@ static int shown_find(pid_t waiter, pid_t init, char **ret, size_t *ret_n) {
         (void)snprintf(search.link, sizeof(search.link), SHOWN_LINK, (int)init);
         folder = sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
         r = folder < 0 ? folder : folder_each(folder, shown_try, &search);
-        fd = search.fd;
-        if (r < 0 || fd < 0)
-                return r < 0 ? r : -ENOENT;
-        r = sys_fstat(fd, &st);
+        if (r < 0)
+                close_fdp(&search.fd);
+        return r < 0 ? r : search.fd < 0 ? -ENOENT : search.fd;
+}
+
+int shown_bytes(int fd, char **ret, size_t *ret_n) {
+        _cleanup_free_ char *bytes = NULL;
+        struct stat st;
+        int r = sys_fstat(fd, &st);
+
         if (r < 0 || (uintmax_t)st.st_size > SHOWN_MOST)
                 return r < 0 ? r : -EFBIG;
         bytes = malloc((size_t)st.st_size + 1);
         if (!bytes)
                 return -ENOMEM;
-        r = read_full(fd, bytes, (size_t)st.st_size, ret_n);
+        /* What is added is added behind it, wherever the descriptor stands. */
+        r = lseek(fd, 0, SEEK_SET) < 0 ? -errno : read_full(fd, bytes, (size_t)st.st_size, ret_n);
         if (r < 0)
                 return r;
         bytes[*ret_n] = '\0';
         *ret = TAKE_PTR(bytes);
         return 0;
+}
+
+size_t shown_added(const char *bytes, size_t n) {
+        _cleanup_strv_ char **unseen = NULL;
+        struct store s = store_reader(bytes, n);
+        uint64_t size = 0;
+
+        store_u64(&s, &size);
+        store_strv(&s, &unseen);
+        return s.has_failed || s.is_broken || size > s.n ? n : (size_t)(s.from - bytes) + size;
+}
+
+size_t shown_next(const char *bytes, size_t n, size_t at) {
+        struct shown_event event;
+
+        if (bytes[at] != SHOWN_EVENT)
+                return at + strlen(bytes + at) + 1;
+        if (n - at < 1 + sizeof(event))
+                return n;
+        memcpy(&event, bytes + at + 1, sizeof(event));
+        return n - at - 1 - sizeof(event) < event.n ? n : at + 1 + sizeof(event) + event.n;
 }
 
 /* `bytes` has a NUL behind its end. */
@@ -176,8 +218,8 @@ static int shown_parse(const char *bytes, size_t n, struct nsrun_plan **ret, cha
         r = plan_restore(s.from, (size_t)size, &plan, NULL);
         if (r >= 0 && (!plan->cwd || !plan->seccomp_name))
                 r = -EBADMSG;
-        for (const char *at = s.from + size; r >= 0 && at < bytes + n; at += strlen(at) + 1)
-                r = strv_add(&degraded, at);
+        for (size_t at = shown_added(bytes, n); r >= 0 && at < n; at = shown_next(bytes, n, at))
+                r = bytes[at] == SHOWN_EVENT ? 0 : strv_add(&degraded, bytes + at);
         if (r < 0)
                 return r;
         plan->unseen = TAKE_PTR(unseen);
@@ -186,11 +228,8 @@ static int shown_parse(const char *bytes, size_t n, struct nsrun_plan **ret, cha
         return 0;
 }
 
-int shown_read(pid_t waiter, pid_t init, struct nsrun_plan **ret, char ***ret_degraded,
-               struct nsrun_error *err) {
-        _cleanup_free_ char *bytes = NULL;
-        size_t n = 0;
-        int r = shown_find(waiter, init, &bytes, &n);
+int shown_open(pid_t waiter, pid_t init, struct nsrun_error *err) {
+        int r = shown_find(waiter, init);
 
         if (r == -EPERM)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(r), NULL,
@@ -205,6 +244,16 @@ int shown_read(pid_t waiter, pid_t init, struct nsrun_plan **ret, char ***ret_de
                                  "whoever waits for this sandbox has no plan to show",
                                  "it may be another version, have ended, or have no room for files of that "
                                  "size");
+        return r < 0 ? error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL,
+                                 "the plan of this sandbox can't be read", NULL)
+                     : r;
+}
+
+int shown_read_open(int fd, struct nsrun_plan **ret, char ***ret_degraded, struct nsrun_error *err) {
+        _cleanup_free_ char *bytes = NULL;
+        size_t n = 0;
+        int r = shown_bytes(fd, &bytes, &n);
+
         if (r >= 0)
                 r = shown_parse(bytes, n, ret, ret_degraded);
         if (r == -ENOMEM)
@@ -213,4 +262,11 @@ int shown_read(pid_t waiter, pid_t init, struct nsrun_plan **ret, char ***ret_de
                                  "the plan of this sandbox can't be read",
                                  r == -EBADMSG ? "another version of nsrun made it" : NULL)
                      : 0;
+}
+
+int shown_read(pid_t waiter, pid_t init, struct nsrun_plan **ret, char ***ret_degraded,
+               struct nsrun_error *err) {
+        _cleanup_close_ int fd = shown_open(waiter, init, err);
+
+        return fd < 0 ? fd : shown_read_open(fd, ret, ret_degraded, err);
 }

@@ -8,13 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/beneath.h"
 #include "base/file.h"
 #include "base/sys.h"
+#include "boundary/harden.h"
 
 #define CHILDREN_MOST 4096
+#define STATUS_ERRNO  200 /* no errno is more */
 
 void inside_close(struct inside *inside) {
         close_fdp(&inside->user);
@@ -62,18 +66,61 @@ static bool is_built(int root) {
                (st.st_dev != hosts.st_dev || st.st_ino != hosts.st_ino);
 }
 
-static int inside_enter(const struct inside *inside) {
-        int r = sys_setns(inside->user, CLONE_NEWUSER);
+/* The kernel lets others look at whoever has entered one. */
+static int inside_enter_one(int fd, uint64_t kind) {
+        int r = sys_setns(fd, kind);
 
-        /* EINVAL: it is the caller's. */
-        return r >= 0 || r == -EINVAL ? sys_setns(inside->mount_namespace, CLONE_NEWNS) : r;
+        return r < 0 ? r : sys_prctl(PR_SET_DUMPABLE, 0, 0);
 }
 
+static int inside_enter(const struct inside *inside) {
+        int r = inside_enter_one(inside->user, CLONE_NEWUSER);
+
+        /* EINVAL: it is the caller's. */
+        return r >= 0 || r == -EINVAL ? inside_enter_one(inside->mount_namespace, CLONE_NEWNS) : r;
+}
+
+/* A status is an errno, or what is above all of them. */
 static int wait_for(int pidfd) {
         siginfo_t info = {0};
         int r = sys_waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED);
 
-        return r < 0 ? r : info.si_code == CLD_EXITED ? -info.si_status : -EIO;
+        return r < 0                           ? r
+               : info.si_code != CLD_EXITED    ? -EIO
+               : info.si_status > STATUS_ERRNO ? info.si_status - STATUS_ERRNO
+                                               : -info.si_status;
+}
+
+static int do_inside(const struct inside *inside, int self, const int *keep, size_t n,
+                     int (*what)(void *data), void *data) {
+        int kept[INSIDE_KEPT_MOST + 3] = {self, inside->user, inside->mount_namespace};
+        int r = harden_die_with(self, NULL);
+
+        (void)sys_setsid();
+        for (int fd = 0; fd <= 2; fd++)
+                (void)sys_close(fd);
+        memcpy(kept + 3, keep, n * sizeof(*keep));
+        if (r >= 0)
+                r = harden_descriptors(kept, n + 3, NULL);
+        if (r >= 0)
+                r = harden_process(NULL);
+        if (r >= 0)
+                r = inside_enter(inside);
+        /* The kernel may have forgotten it. */
+        if (r >= 0)
+                r = harden_die_with(self, NULL);
+        return r < 0 ? r : what(data);
+}
+
+int inside_do(const struct inside *inside, const int *keep, size_t n, int (*what)(void *data), void *data) {
+        _cleanup_close_ int pidfd = -EBADF, self = sys_pidfd_open(getpid());
+        int r = self < 0 ? self : sys_fork_to_enter(0, &pidfd);
+
+        if (r == 0 && self >= 0) {
+                r = do_inside(inside, self, keep, n, what, data);
+                _exit(r < 0 ? -r : r == 0 ? 0 : STATUS_ERRNO + r);
+        }
+        return r < 0 ? r : wait_for(pidfd);
 }
 
 /* The namespace's own root folder: a process's may be another one, to which it has changed.  Who enters a
@@ -133,28 +180,67 @@ pid_t inside_open(pid_t init, struct inside *ret) {
         return -EACCES;
 }
 
-/* In a process of its own. */
-static int enter_and_mount(const struct inside *inside, int source, int target, uint64_t attributes) {
-        int tree, r = inside_enter(inside);
+/* What mountinfo has as \\040 is a space. */
+static void unescape(char *path) {
+        char *to = path;
 
-        if (r >= 0 && source < 0) {
-                r = sys_fchdir(target);
+        for (const char *from = path; *from;)
+                if (*from == '\\' && from[1] && from[2] && from[3]) {
+                        *to++ = (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + from[3] - '0');
+                        from += 4;
+                } else {
+                        *to++ = *from++;
+                }
+        *to = '\0';
+}
+
+int inside_find(const struct inside *inside, pid_t pid, uint64_t mount, char **ret) {
+        _cleanup_free_ char *name = NULL, *line = NULL;
+        _cleanup_fclose_ FILE *f = NULL;
+        size_t size = 0;
+
+        if (asprintf(&name, "/proc/%d/mountinfo", (int)pid) < 0)
+                return -ENOMEM;
+        f = fopen(name, "re");
+        while (f && getline(&line, &size, f) >= 0) {
+                _cleanup_free_ char *path = NULL;
+                _cleanup_close_ int fd = -EBADF;
+                struct sys_mount found;
+
+                if (sscanf(line, "%*d %*d %*s %*s %ms", &path) != 1)
+                        continue;
+                unescape(path);
+                fd = beneath_open(inside->root, path + 1, O_PATH, 0);
+                if (fd < 0 || sys_mount_of(fd, &found) < 0 || found.id != mount || !found.is_root)
+                        continue;
+                *ret = TAKE_PTR(path);
+                return 0;
+        }
+        return -ENOENT;
+}
+
+struct mount_job {
+        int source, target;
+        uint64_t attributes;
+};
+
+static int do_mount(void *data) {
+        const struct mount_job *job = data;
+        int tree, r;
+
+        if (job->source < 0) {
+                r = sys_fchdir(job->target);
                 return r < 0 ? r
                              : sys_mount("tmpfs", ".", "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
                                          "size=4096,mode=0555");
         }
-        tree = r < 0 ? r
-                     : sys_open_tree(source, "",
-                                     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
-        r = tree < 0 ? tree : sys_mount_setattr(tree, AT_RECURSIVE, attributes);
-        return r < 0 ? r : sys_move_mount(tree, target, "");
+        tree = sys_open_tree(job->source, "",
+                             OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+        r = tree < 0 ? tree : sys_mount_setattr(tree, AT_RECURSIVE, job->attributes);
+        return r < 0 ? r : sys_move_mount(tree, job->target, "");
 }
 
 int mount_inside(const struct inside *inside, int source, int target, uint64_t attributes) {
-        _cleanup_close_ int pidfd = -EBADF;
-        int r = sys_fork_to_enter(0, &pidfd);
-
-        if (r == 0)
-                _exit(-enter_and_mount(inside, source, target, attributes));
-        return r < 0 ? r : wait_for(pidfd);
+        return inside_do(inside, (const int[]){source, target}, 2, do_mount,
+                         &(struct mount_job){source, target, attributes});
 }

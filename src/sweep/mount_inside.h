@@ -21,6 +21,15 @@ struct inside {
  * the pid of that which could be looked at.  -EACCES: none of them, or the sandbox is being built still. */
 pid_t inside_open(pid_t init, struct inside *ret);
 void inside_close(struct inside *inside);
+/* Where the mount with that id (sys_mount_of()) is now; `pid`: inside_open()'s.  *ret is the path.
+ * -ENOENT: it is nowhere, or under something else. */
+int inside_find(const struct inside *inside, pid_t pid, uint64_t mount, char **ret);
+
+/* Calls a function in the sandbox's namespaces, in a process of its own that nothing in there can look at,
+ * that dies with this one and of its descriptors has those in keep[n] alone.  What it returns, 50 at most;
+ * or -errno. */
+#define INSIDE_KEPT_MOST 4
+int inside_do(const struct inside *inside, const int *keep, size_t n, int (*what)(void *data), void *data);
 
 /* Mounts what `source` is, with the mounts below it, over `target`: descriptors, which may be O_PATH, of
  * what was opened beneath `root`; with the given attributes (MOUNT_ATTR_*) besides those that it has.  A

@@ -47,16 +47,20 @@ TEST(a_run_is_written_down_from_begin_to_end) {
 TEST(commands_of_every_kind_are_written_down) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0}, log = {0};
-        _cleanup_free_ char *id = NULL, *options = NULL, *joined = NULL, *same = NULL;
+        _cleanup_free_ char *id = NULL, *options = NULL, *joined = NULL, *same = NULL, *grants = NULL;
 
         BASH(s, &o, "--log", "--", "echo of bash; exit 4");
         id = START(s, "--log");
         JOIN_SCRIPT(s, id, &o, "echo of a session");
+        grants = text_of("%s grant %s --ro %s; %s revoke %s", program(), id, s->outside, program(), id);
+        run_outside(s, &o, grants);
         SESSION(s, &o, "stop", id);
         collect_orphans();
         print_log(s, &log, "");
         expect_in(log.out, "  begin bash -c -- 'echo of bash; exit 4' bash; cwd ");
         expect_in(log.out, "  exited code 4\n");
+        expect_in(log.out, "  -  granted ");
+        expect_in(log.out, "  -  revoked sandbox ");
         options = text_of("--session %s", id);
         joined = text_of("session %s\n", id);
         print_log(s, &log, options);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `nsrun grant` and `nsrun revoke`: what a running sandbox is shown besides. */
+#include "base/path.h"
+#include "base/str.h"
+#include "history/history.h"
+#include "option.h"
+#include "ps_row.h"
+
+struct grant_cli {
+        const char *option, *path;
+        unsigned n;
+};
+
+static int grant_apply(void *target, const struct option_spec *spec, const char *value,
+                       nsrun_unused struct nsrun_error *err) {
+        struct grant_cli *cli = target;
+
+        cli->option = spec->name;
+        cli->path = value;
+        cli->n++;
+        return 0;
+}
+
+const struct option_spec grant_options[] = {
+        {"ro", 0, "PATH", OPTION_COMPLETES_PATH, "Paths", "to be read", grant_apply},
+        {"overlay", 0, "DIR", OPTION_COMPLETES_FOLDER, "Paths", "to be written, and thrown away",
+         grant_apply},
+};
+const size_t n_grant_options = ARRAY_SIZE(grant_options);
+
+/* `what` may be NULL, and the path: all. */
+static void log_grant(const char *event, const char *id, const char *what, const char *path) {
+        _cleanup_json_ struct json_document d = json_begin();
+
+        json_add_string(&d, d.root, "event", event);
+        json_add_string(&d, d.root, "sandbox", id);
+        if (what)
+                json_add_string(&d, d.root, "option", what);
+        json_add_string(&d, d.root, "path", path);
+        if (history_add(&d) < 0)
+                (void)fprintf(stderr, "nsrun: note: this isn't in the log\n");
+}
+
+static void print_notes(char *const *notes) {
+        STRV_FOREACH (note, notes)
+                (void)fprintf(stderr, "nsrun: note: %s\n", *note);
+}
+
+static int run_grant(struct invocation *i, struct nsrun_error *err) {
+        const struct grant_cli *cli = i->options;
+        _cleanup_widened_ struct widened w = WIDENED_INIT;
+        _cleanup_strv_ char **notes = NULL;
+        int r;
+
+        if (!i->words[0])
+                return option_usage_error(i->command, NULL, "the id of a sandbox is missing", err);
+        if (i->words[1])
+                return option_usage_error(i->command, i->words[1], "an argument too many", err);
+        if (cli->n != 1)
+                return option_usage_error(i->command, NULL, "one of --ro and --overlay, once", err);
+        r = ps_open(i->words[0], &w, err);
+        if (r >= 0)
+                r = widen_grant(&w, cli->option, cli->path, &notes, err);
+        if (r >= 0)
+                log_grant("granted", i->words[0], cli->option, cli->path);
+        print_notes(notes);
+        return r;
+}
+
+COMMAND_MAIN(grant, &(struct grant_cli){0}, .is_mixed = true, .run = run_grant);
+
+/* Takes back what was granted at the path; all, if that is NULL. */
+static int revoke_path(struct widened *w, const char *path, char ***notes, struct nsrun_error *err) {
+        _cleanup_free_ char *canonical = NULL;
+        size_t taken = 0, lost = 0;
+        int r = 0;
+
+        /* What is gone was granted by its name. */
+        if (path && path_canonical(path, &canonical, NULL) >= 0)
+                path = canonical;
+        for (size_t k = 0; k < w->granted.n && r >= 0; k++) {
+                struct granted *g = &w->granted.items[k];
+
+                if (path && !streq(g->path, path))
+                        continue;
+                lost += !g->is_live && !g->has_ended;
+                if (!g->is_live)
+                        continue;
+                r = widen_revoke(w, g, notes, err);
+                taken++;
+        }
+        if (r >= 0 && lost > 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ENOENT), path,
+                                 "it was moved or removed, and what holds it keeps it",
+                                 "end the sandbox: nsrun stop ID");
+        return r < 0 || taken > 0 ? r
+                                  : error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ENOENT), path,
+                                              "nothing of that was granted", "'nsrun inspect' lists it");
+}
+
+static int run_revoke(struct invocation *i, struct nsrun_error *err) {
+        _cleanup_widened_ struct widened w = WIDENED_INIT;
+        _cleanup_strv_ char **notes = NULL;
+        size_t n = 0;
+        int r;
+
+        if (!i->words[0])
+                return option_usage_error(i->command, NULL, "the id of a sandbox is missing", err);
+        r = ps_open(i->words[0], &w, err);
+        if (r >= 0 && !i->words[1]) {
+                r = revoke_path(&w, NULL, &notes, err);
+                n += r >= 0;
+                if (r >= 0)
+                        log_grant("revoked", i->words[0], NULL, NULL);
+        }
+        /* The others are taken back all the same; the first that can't be is told of. */
+        for (char *const *path = i->words + 1; i->words[1] && *path && w.file >= 0; path++) {
+                struct nsrun_error other = {0};
+                int q = revoke_path(&w, *path, &notes, r < 0 ? &other : err);
+
+                r = r < 0 ? r : q;
+                n += q >= 0;
+                if (q >= 0)
+                        log_grant("revoked", i->words[0], NULL, *path);
+        }
+        if (n > 0)
+                (void)strv_add(&notes,
+                               "what is open there, or in namespaces of the command's own, stays: a folder "
+                               "shows what comes later, too, and its sockets and FIFOs can be talked to");
+        print_notes(notes);
+        return r;
+}
+
+COMMAND_MAIN(revoke, NULL, .run = run_revoke);

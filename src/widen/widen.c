@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See widen.h. */
+#include "widen.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+
+#include "base/beneath.h"
+#include "base/file.h"
+#include "base/loop.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/sys.h"
+#include "launch/launch.h"
+#include "running/plan_shown.h"
+#include "widen_mount.h"
+#include "widen_place.h"
+#include "widen_plan.h"
+
+enum {
+        LOCK_MS = 5000,
+        LOOK_MS = 10,
+        TRIES = 5, /* of a mount that is moved at this moment */
+};
+
+static int widen_fail(struct nsrun_error *err, int r, const char *path, const char *what, const char *hint) {
+        return error_set(err, NSRUN_STAGE_SUPERVISE, r, path, what, hint);
+}
+
+void widen_close(struct widened *w) {
+        inside_close(&w->inside);
+        close_fdp(&w->file);
+        close_fdp(&w->pidfd);
+        plan_free(w->plan);
+        granted_clear(&w->granted);
+        *w = (struct widened)WIDENED_INIT;
+}
+
+/* What the sandbox has at the path, if it is that mount; else a negative value. */
+static int open_mount(const struct widened *w, const char *path, uint64_t id) {
+        _cleanup_close_ int fd = id ? beneath_open(w->inside.root, path + 1, O_PATH, 0) : -ENOENT;
+        struct sys_mount mount;
+
+        if (fd < 0 || sys_mount_of(fd, &mount) < 0 || mount.id != id || !mount.is_root)
+                return -ENOENT;
+        return TAKE_FD(fd);
+}
+
+/* What a grant has mounted: at its place, or where that has been moved: by whoever else has the host's
+ * folder that it lies in, or while it is taken back. */
+static int open_tree_of(const struct widened *w, const struct granted *g) {
+        int fd = open_mount(w, g->path, g->mount);
+
+        for (unsigned i = 0; i < TRIES && fd < 0 && w->inside.root >= 0; i++) {
+                _cleanup_free_ char *moved = NULL;
+
+                if (inside_find(&w->inside, w->pid, g->mount, &moved) >= 0)
+                        fd = open_mount(w, moved, g->mount);
+        }
+        return fd;
+}
+
+static int find_live(struct widened *w) {
+        int r;
+
+        granted_clear(&w->granted);
+        r = granted_read(w->file, &w->granted);
+        for (size_t i = 0; i < w->granted.n && r >= 0; i++) {
+                struct granted *g = &w->granted.items[i];
+                _cleanup_close_ int fd = g->has_ended ? -EBADF : open_tree_of(w, g);
+
+                /* Of one that can't be entered nobody knows better. */
+                g->is_live = fd >= 0 || (w->inside.root < 0 && !g->has_ended);
+        }
+        return r;
+}
+
+static int widen_lock(const struct widened *w, struct nsrun_error *err) {
+        for (int waited = 0; flock(w->file, LOCK_EX | LOCK_NB) < 0; waited += LOOK_MS) {
+                if (errno != EWOULDBLOCK)
+                        return widen_fail(err, -errno, NULL, "the sandbox can't be locked", NULL);
+                if (waited >= LOCK_MS)
+                        return widen_fail(err, UNSAID(-EBUSY), NULL,
+                                          "another nsrun grant or revoke has the sandbox", NULL);
+                if (loop_await(w->pidfd, POLLIN, LOOK_MS) != 0)
+                        return widen_fail(err, -ESRCH, NULL, "the sandbox has ended", NULL);
+        }
+        return 0;
+}
+
+/* Removes the mount point that was made. */
+static void remove_point(const struct widened *w, const char *path, bool is_mounted) {
+        _cleanup_close_ int folder = widen_place_made(w->inside.root, path);
+
+        if (folder >= 0)
+                (void)widen_remove_point(&w->inside, w->file, folder, path, is_mounted);
+}
+
+/* Removes folders on the way of grants that have ended; not those that others lie in, or somebody stands in.
+ */
+static void take_ways(const struct widened *w) {
+        for (size_t i = 0; i < w->granted.n; i++) {
+                const struct granted *g = &w->granted.items[i];
+                int fd = g->has_ended ? open_mount(w, g->shown, g->way) : -EBADF;
+                bool is_there = fd >= 0;
+
+                close_fdp(&fd);
+                if (is_there)
+                        remove_point(w, g->shown, true);
+        }
+}
+
+static int take_back(struct widened *w, struct granted *g, struct nsrun_error *err) {
+        _cleanup_close_ int tree = open_tree_of(w, g);
+        int r = tree < 0 ? 0 : widen_detach(&w->inside, w->file, tree);
+
+        if (r < 0)
+                return widen_fail(err, r, g->path, "it can't be taken back", NULL);
+        if (g->makes)
+                remove_point(w, g->path, false);
+        g->has_ended = true;
+        g->is_live = false;
+        take_ways(w);
+        return granted_say(w->file, GRANTED_ENDED, g) < 0;
+}
+
+/* Ends what a process has begun that was killed: it is gone, since it had the lock. */
+static int widen_repair(struct widened *w) {
+        int r = 0;
+
+        for (size_t i = 0; i < w->granted.n; i++) {
+                struct granted *g = &w->granted.items[i];
+                int taken = g->has_ended || (g->is_shown && !g->is_ending) ? 0 : take_back(w, g, NULL);
+
+                r = taken < 0 ? taken : r;
+        }
+        take_ways(w);
+        return r;
+}
+
+int widen_open(pid_t waiter, pid_t init, int pidfd, bool waits, struct widened *ret,
+               struct nsrun_error *err) {
+        _cleanup_widened_ struct widened w = WIDENED_INIT;
+        _cleanup_strv_ char **lacks = NULL;
+        int r = w.file = shown_open(waiter, init, err);
+
+        w.pidfd = pidfd;
+        if (r < 0)
+                return r;
+        r = waits ? widen_lock(&w, err) : 0;
+        if (r >= 0)
+                r = shown_read_open(w.file, &w.plan, &lacks, err);
+        if (r < 0)
+                return r;
+        r = w.pid = inside_open(init, &w.inside);
+        if (r < 0 && waits)
+                return widen_fail(err, r, NULL, "the sandbox can't be entered",
+                                  "it is being started, or its command is in namespaces of its own");
+        r = find_live(&w);
+        /* What can't be taken back now is by the next one. */
+        if (r >= 0 && waits)
+                (void)widen_repair(&w);
+        /* All of that was of this sandbox, if it is there still. */
+        if (r >= 0)
+                r = sys_pidfd_send_signal(pidfd, 0);
+        if (r < 0)
+                return widen_fail(
+                        err, r, NULL,
+                        r == -ESRCH ? "the sandbox has ended" : "what it was granted can't be read", NULL);
+        *ret = w;
+        w = (struct widened)WIDENED_INIT;
+        return 0;
+}
+
+/* The tree, which nobody else sees. */
+static int widen_build(const struct nsrun_plan *plan, const struct launch_grant *grant, char ***notes,
+                       struct nsrun_error *err) {
+        const struct launch_params params = {
+                .rundir_fd = -EBADF, .lock_fd = -EBADF, .terminal_fd = -1, .grant = grant};
+        _cleanup_(launch_close) struct launch l = LAUNCH_INIT;
+        struct launch_report report;
+        int r = launch_start(plan, &params, &l, err), tree;
+
+        if (r < 0)
+                return r;
+        while ((r = launch_read_report(&l, &report)) > 0) {
+                if (report.kind == LAUNCH_FAILED)
+                        *err = report.error;
+                else if (report.kind == LAUNCH_NOTE && *report.error.what)
+                        (void)strv_consume(notes, nsrun_error_format(&report.error));
+        }
+        (void)launch_wait(&l);
+        tree = launch_receive_versions(&l);
+        if (tree >= 0 || err->stage)
+                return tree;
+        return widen_fail(err, r < 0 ? r : -EIO, NULL, "the process that builds it was killed", NULL);
+}
+
+/* What is mounted at the path in the tree is what `source` is, which the plan was made of; an overlay was
+ * compared where it was laid. */
+static int check_tree(const struct stat *source, const struct plan_op *op, struct granted *g, int tree) {
+        const char *below = path_below(g->path, g->shown);
+        _cleanup_close_ int fd =
+                *below ? beneath_open(tree, below, O_PATH, 0) : fcntl(tree, F_DUPFD_CLOEXEC, 3);
+        struct sys_mount mount = {0}, way = {0};
+        struct stat st;
+        int r = fd < 0 ? fd : sys_fstat(fd, &st);
+
+        if (r >= 0 && op->kind == PLAN_BIND && (st.st_dev != source->st_dev || st.st_ino != source->st_ino))
+                r = -ESTALE;
+        if (r >= 0)
+                r = sys_mount_of(fd, &mount);
+        if (r >= 0 && *below)
+                r = sys_mount_of(tree, &way);
+        g->mount = mount.id;
+        g->way = way.id;
+        /* Linux before 5.8 has no ids. */
+        return r < 0 ? r : g->mount ? 0 : -EOPNOTSUPP;
+}
+
+static int widen_attach_tree(struct widened *w, const struct granted *g, int folder, int tree,
+                             struct nsrun_error *err) {
+        int r = widen_attach(&w->inside, w->file, g, folder, tree);
+
+        return r >= 0         ? 0
+               : r == -ELOOP  ? error_set(err, NSRUN_STAGE_MOUNT, r, g->shown,
+                                          "a symlink stands in the way of a mount point",
+                                          "the command may have made it")
+               : r == -ESTALE ? error_set(err, NSRUN_STAGE_MOUNT, r, g->shown,
+                                          "the command has moved the mount point away", "try again")
+                              : error_set(err, NSRUN_STAGE_MOUNT, r, g->shown,
+                                          "it can't be mounted in the sandbox", NULL);
+}
+
+/* Builds it, writes it down, and attaches it. */
+static int widen_show(struct widened *w, const struct nsrun_plan *plan, const struct stat *source,
+                      int folder, struct granted *g, char ***notes, struct nsrun_error *err) {
+        const struct launch_grant grant = {.user = w->inside.user, .target = g->shown};
+        _cleanup_close_ int tree = widen_build(plan, &grant, notes, err);
+        int r = tree < 0 ? tree : check_tree(source, &plan->ops[plan->n_ops - 1], g, tree);
+
+        if (r == -ESTALE) {
+                *err = (struct nsrun_error){0};
+                return widen_fail(err, UNSAID(r), g->path, "what lies there has changed at this moment",
+                                  "try again");
+        }
+        if (tree < 0)
+                return r;
+        if (r >= 0)
+                r = granted_ask(w->file, g);
+        if (r < 0)
+                return widen_fail(err, r, g->path, "it can't be written down, and so isn't granted", NULL);
+        r = widen_attach_tree(w, g, folder, tree, err);
+        /* What there is of it goes. */
+        if (r < 0 && (find_live(w) < 0 || widen_repair(w) < 0))
+                (void)strv_consume(notes,
+                                   strdup("what was begun can't be taken back now; the next grant does"));
+        return r;
+}
+
+int widen_grant(struct widened *w, const char *option, const char *path, char ***notes,
+                struct nsrun_error *err) {
+        struct granted g = {.option = (char *)(uintptr_t)option};
+        _cleanup_plan_ struct nsrun_plan *plan = NULL;
+        struct widen_place place = {.folder = -EBADF};
+        /* Held, so that its number is nobody else's; what can't be opened the plan refuses. */
+        _cleanup_close_ int source = sys_open(AT_FDCWD, path, O_PATH, 0);
+        struct stat st = {0};
+        size_t n = 0;
+        int r = source < 0 ? 0 : sys_fstat(source, &st);
+
+        if (r < 0)
+                return widen_fail(err, r, path, "it can't be looked at", NULL);
+        r = widen_plan(w->plan, &w->granted, option, path, &st, &plan, &g.path, err);
+        for (size_t i = 0; i < w->granted.n; i++)
+                n += !w->granted.items[i].has_ended;
+        if (r >= 0 && n >= GRANTS_MOST)
+                r = widen_fail(err, UNSAID(-E2BIG), NULL, "the sandbox was granted too much already",
+                               "start it with the options");
+        if (r >= 0)
+                r = widen_place_find(w->inside.root, g.path, widen_has_namespaces(w->plan), &place, err);
+        g.shown = place.shown;
+        g.makes = place.makes;
+        if (r >= 0)
+                r = widen_show(w, plan, &st, place.folder, &g, notes, err);
+        close_fdp(&place.folder);
+        free(place.shown);
+        free(g.path);
+        return r;
+}
+
+int widen_revoke(struct widened *w, struct granted *g, char ***notes, struct nsrun_error *err) {
+        int r;
+
+        (void)granted_say(w->file, GRANTED_ENDING, g);
+        r = take_back(w, g, err);
+        if (r > 0)
+                (void)strv_consume(notes,
+                                   str_format("it is taken back, but that isn't written down: %s", g->path));
+        return r < 0 ? r : 0;
+}

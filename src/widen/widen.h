@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A running sandbox that is shown more, or less again.  All of it fails with -errno and *err. */
+#pragma once
+
+#include "running/granted.h"
+
+struct widened {
+        int pidfd; /* init's */
+        pid_t pid; /* by which `inside` was opened */
+        int file;  /* the plan's (plan_shown.h), locked: one grant at a time */
+        struct inside inside;
+        struct nsrun_plan *plan;
+        struct granted_list granted; /* what it has of that now */
+};
+
+#define WIDENED_INIT \
+        { .pidfd = -EBADF, .file = -EBADF, .inside = INSIDE_INIT, }
+
+/* Opens the sandbox with that pid 1, which `pidfd` (taken over) is for sure, for whose end `waiter` waits.
+ * `waits`: until nobody else has it. */
+int widen_open(pid_t waiter, pid_t init, int pidfd, bool waits, struct widened *ret,
+               struct nsrun_error *err);
+void widen_close(struct widened *w);
+#define _cleanup_widened_ _cleanup_(widen_close)
+
+/* What the option shows at a start, "ro" or "overlay", is shown.  *notes gets lines. */
+int widen_grant(struct widened *w, const char *option, const char *path, char ***notes,
+                struct nsrun_error *err);
+/* Takes one of w->granted back, also where that can't be written down, of which *notes gets a line. */
+int widen_revoke(struct widened *w, struct granted *granted, char ***notes, struct nsrun_error *err);

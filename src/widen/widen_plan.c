@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See widen_plan.h. */
+#include "widen_plan.h"
+
+#include "base/array.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "explain/path.h"
+#include "plan/build.h"
+#include "plan/verify.h"
+
+static int widen_refuse(const char *path, const char *what, const char *hint, struct nsrun_error *err) {
+        return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EPERM), path, what, hint);
+}
+
+/* The operation that shows what was asked for. */
+static const struct plan_op *find_shown(const struct nsrun_plan *plan, const char *path) {
+        for (size_t i = 0; i < plan->n_ops; i++) {
+                const struct plan_op *op = &plan->ops[i];
+
+                if (streq(op->target, path) && (op->kind == PLAN_BIND || op->kind == PLAN_OVERLAY) &&
+                    op->origin == PLAN_BY_READABLE)
+                        return op;
+        }
+        return NULL;
+}
+
+/* Whether the sandbox has at the path what is asked for. */
+static bool has_already(const struct plan_op *cover, const struct plan_op *op) {
+        const char *below = path_below(op->target, cover->target);
+        _cleanup_free_ char *source = cover->source && below ? path_join(cover->source, below) : NULL;
+
+        return cover->kind == PLAN_BIND && source && streq(source, op->source) && op->kind == PLAN_BIND;
+}
+
+/* Whether the sandbox leaves room for it. */
+static int judge_room(const struct nsrun_plan *running, const struct plan_op *op, struct nsrun_error *err) {
+        const struct plan_op *cover = explain_covering(running, op->target);
+
+        for (size_t i = 0; i < running->n_ops; i++) {
+                const char *below = path_below(running->ops[i].target, op->target);
+
+                if (below && *below && running->ops[i].kind != PLAN_DIR)
+                        return widen_refuse(running->ops[i].target,
+                                            "the sandbox has this, and what lies around it would cover it",
+                                            "name what is wanted beside it", err);
+        }
+        if (!cover || cover->kind == PLAN_DIR || (cover->kind == PLAN_TMPFS && !cover->is_hiding))
+                return 0;
+        if (cover->kind != PLAN_BIND && cover->kind != PLAN_OVERLAY)
+                return widen_refuse(op->target, "the sandbox hides what lies here", NULL, err);
+        if (cover->origin == PLAN_BY_PROTECTED)
+                return widen_refuse(op->target, "the sandbox protects what lies here",
+                                    "--no-protect, where the sandbox is started, lets it be written", err);
+        return has_already(cover, op) ? widen_refuse(op->target, "the sandbox has it already", NULL, err)
+                                      : 0;
+}
+
+/* Nothing looks after what is shown later: what has to be covered or hidden in it isn't shown. */
+static int judge_parts(const struct nsrun_plan *plan, const char *path, struct nsrun_error *err) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < plan->n_ops; i++)
+                n += path_is_beneath(plan->ops[i].target, path);
+        return n > 1 ? widen_refuse(path,
+                                    "the sandbox must be started anew to show this: something in it is kept "
+                                    "from commands",
+                                    "name a path in it, or start the sandbox with the option", err)
+                     : 0;
+}
+
+/* No two grants cover each other. */
+static int judge_granted(const struct granted_list *granted, const char *path, struct nsrun_error *err) {
+        for (size_t i = 0; i < granted->n; i++) {
+                const char *other = granted->items[i].path;
+
+                if (granted->items[i].is_live &&
+                    (path_is_beneath(other, path) || path_is_beneath(path, other)))
+                        return widen_refuse(other, "the sandbox was granted this",
+                                            "take it back first: nsrun revoke", err);
+        }
+        return 0;
+}
+
+static int add_way(struct plan_op **ops, size_t *n, const char *path, size_t length) {
+        if (ARRAY_GROW(*ops, *n) < 0)
+                return -ENOMEM;
+        (*ops)[*n] = (struct plan_op){.kind = PLAN_DIR, .target = strndup(path, length), .mode = 0755};
+        return (*ops)[(*n)++].target ? 0 : -ENOMEM;
+}
+
+/* Leaves of the plan the folders on the way, and what is at the path: that very folder or file, of which
+ * stat(2) has said this.  What a command would have a version of its own of is the host's, read-only. */
+static int keep_part(struct nsrun_plan *plan, const char *path, const struct stat *st) {
+        struct plan_op *ops = NULL;
+        size_t n = 0;
+        int r = 0;
+
+        for (const char *slash = path; (slash = strchr(slash + 1, '/')) && r >= 0;)
+                r = add_way(&ops, &n, path, (size_t)(slash - path));
+        for (size_t i = 0; i < plan->n_ops; i++) {
+                struct plan_op *op = &plan->ops[i];
+
+                if (r < 0 || !streq(op->target, path) || (r = ARRAY_GROW(ops, n)) < 0) {
+                        plan_op_clear(op);
+                        continue;
+                }
+                op->makes_target = true;
+                op->is_copied = false;
+                if (op->kind == PLAN_BIND) {
+                        free(op->text);
+                        op->text = NULL;
+                } else {
+                        op->base_dev = st->st_dev;
+                        op->base_ino = st->st_ino;
+                }
+                ops[n++] = *op;
+        }
+        free(plan->ops);
+        plan->ops = ops;
+        plan->n_ops = n;
+        strv_freep(&plan->private);
+        return r;
+}
+
+static int make_policy(const struct nsrun_plan *running, const char *option, const char *path,
+                       struct nsrun_policy **ret, struct nsrun_error *err) {
+        struct nsrun_policy *policy = NULL;
+        int r = nsrun_policy_new(&policy) < 0 ? error_oom(err) : nsrun_policy_set(policy, option, path, err);
+
+        *ret = policy;
+        if (r < 0)
+                return r;
+        policy->no_project = true;
+        policy->backing = POLICY_BACKING_TMPFS;
+        return strv_copy(running->protect, &policy->protect) < 0 ||
+                               strv_copy(running->no_protect, &policy->no_protect) < 0
+                       ? error_oom(err)
+                       : 0;
+}
+
+int widen_plan(const struct nsrun_plan *running, const struct granted_list *granted, const char *option,
+               const char *path, const struct stat *st, struct nsrun_plan **ret, char **ret_path,
+               struct nsrun_error *err) {
+        struct nsrun_policy *policy = NULL;
+        /* A plan without a command isn't whole. */
+        struct policy_request request = {.argv = (char *[]){(char[]){"true"}, NULL}};
+        _cleanup_plan_ struct nsrun_plan *plan = NULL;
+        _cleanup_free_ char *canonical = NULL;
+        const struct plan_op *op;
+        int r;
+
+        if (running->is_strict)
+                return widen_refuse(NULL, "with --protect=strict a sandbox is shown nothing more",
+                                    "start it with the option", err);
+        /* What is hidden could have other names there. */
+        if (running->hide || running->hidden)
+                return widen_refuse(NULL, "with --hide a sandbox is shown nothing more",
+                                    "start it with the option", err);
+        r = make_policy(running, option, path, &policy, err);
+        request.policy = policy;
+        if (r >= 0)
+                r = plan_make(&request, &plan, err);
+        (void)nsrun_policy_free(policy);
+        if (r >= 0)
+                r = plan_verify(plan, err);
+        if (r < 0)
+                return r;
+        r = path_canonical(path, &canonical, NULL);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_POLICY, r, path, "it can't be found", NULL);
+        op = find_shown(plan, canonical);
+        if (!op)
+                return widen_refuse(canonical, "every sandbox has it, or it is the sandbox's own", NULL,
+                                    err);
+        r = judge_room(running, op, err);
+        if (r >= 0)
+                r = judge_parts(plan, canonical, err);
+        if (r >= 0)
+                r = judge_granted(granted, canonical, err);
+        if (r >= 0 && keep_part(plan, canonical, st) < 0)
+                r = error_oom(err);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(plan);
+        *ret_path = TAKE_PTR(canonical);
+        return 0;
+}

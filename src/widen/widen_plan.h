@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The plan by which a running sandbox is shown one more path of the host's. */
+#pragma once
+
+#include <sys/stat.h>
+
+#include "running/granted.h"
+
+/* The plan of what the option shows of `path`, as it was typed, which was `st` before: its operations are
+ * those of the folders on the way, and one for the path.  *ret is for plan_free(), *ret_path the path
+ * inside. `granted`: what the sandbox, whose plan is `running`, was granted already.  -errno with *err
+ * filled: what refuses the option at a start refuses it here; and what the sandbox has there, or below,
+ * would be covered; or something in it would have to be. */
+int widen_plan(const struct nsrun_plan *running, const struct granted_list *granted, const char *option,
+               const char *path, const struct stat *st, struct nsrun_plan **ret, char **ret_path,
+               struct nsrun_error *err);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `nsrun grant` and `nsrun revoke` are killed before every system call: what is there then is whole or is
+ * taken back by the next one, and nothing stays. */
+#include "faults.h"
+#include "grant.h"
+
+#define CALL_STEP  (takes_samples() ? 5U : 1U)
+#define LAST_CALLS 250U /* before them nothing is written down or mounted */
+
+/* Whoever was killed has left no process: it would have the lock. */
+static void expect_all_taken_back(const struct site *s, const char *id, const char *path) {
+        _cleanup_free_ char *look = text_of(
+                                    "ls -A ~; grep -e deep -e revoked /proc/self/mountinfo; ls -A / | "
+                                    "grep revoked; [ ! -e %s ]",
+                                    path),
+                            *was = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NSRUN(s, &o, "revoke", id);
+        if (o.status != 0)
+                expect_refusal(&o, 125, "nsrun: nothing of that was granted; 'nsrun inspect' lists it");
+        JOIN_SCRIPT(s, id, &o, look);
+        expect_out(&o, "");
+        expect_status(&o, 0);
+        NSRUN(s, &o, "inspect", id);
+        was = text_of("--ro %s", path);
+        assert_null(strstr(o.out, was));
+}
+
+static void grant_killed(const struct site *s, const char *id, const char *path, bool is_revoked) {
+        const char *const grant[] = {faults_program(), "grant", id, "--ro", path, NULL},
+                          *const revoke[] = {faults_program(), "revoke", id, path, NULL};
+        _cleanup_free_ char *look = text_of("cat %s/f", path), *was = text_of("--ro %s", path);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct fault_page page;
+        unsigned n, n_shown = 0, n_killed = 0;
+
+        if (is_revoked)
+                expect_granted(s, id, "--ro", path);
+        run_faulty(s, is_revoked ? revoke : grant, NULL, 0, &o, &page);
+        expect_status(&o, 0);
+        expect_all_taken_back(s, id, path);
+        n = page.calls > LAST_CALLS ? page.calls - LAST_CALLS : 1;
+        print_message("%u calls\n", page.calls);
+        /* Each grant that has ended is a call more, to look for its folders. */
+        for (unsigned end = n + 2 * LAST_CALLS; n < end; n += CALL_STEP) {
+                _cleanup_free_ char *wanted = text_of("kill:%u", n);
+
+                if (is_revoked)
+                        expect_granted(s, id, "--ro", path);
+                run_faulty(s, is_revoked ? revoke : grant, wanted, 0, &o, &page);
+                /* Each process that is listed is a call. */
+                while (waitpid(-1, NULL, WNOHANG) > 0)
+                        ;
+                if (!page.call[0])
+                        break;
+                expect_status(&o, 1000 + SIGKILL);
+                n_killed++;
+                NSRUN(s, &o, "inspect", id);
+                if (strstr(o.out, was) && !is_revoked) {
+                        JOIN_SCRIPT(s, id, &o, look);
+                        expect_out(&o, "text\n");
+                        n_shown++;
+                }
+                expect_all_taken_back(s, id, path);
+        }
+        expect_status(&o, 0);
+        assert_true(n_killed > 20);
+        print_message("killed at %u calls, shown %u times\n", n_killed, n_shown);
+        expect_all_taken_back(s, id, path);
+}
+
+TEST(a_grant_that_is_killed_is_whole_or_gone) {
+        const struct site *s = *state;
+        _cleanup_free_ char *path = path_of(s->home, "deep/er/x"), *id = START_PLAIN(s);
+
+        make_folder(s->home, "deep");
+        make_folder(s->home, "deep/er");
+        make_folder(s->home, "deep/er/x");
+        make_file(s->home, "deep/er/x/f", "text\n");
+        grant_killed(s, id, path, false);
+        end_session(s, id, "stop");
+}
+
+TEST(a_revocation_that_is_killed_is_ended_by_the_next) {
+        const struct site *s = *state;
+        _cleanup_free_ char *path = path_of(s->home, "deep"), *id = START_PLAIN(s);
+
+        make_folder(s->home, "deep");
+        make_file(s->home, "deep/f", "text\n");
+        grant_killed(s, id, path, true);
+        end_session(s, id, "stop");
+}
+
+int main(void) {
+        return run_all_tests();
+}
