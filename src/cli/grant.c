@@ -46,6 +46,24 @@ static void print_notes(char *const *notes) {
                 (void)fprintf(stderr, "nsrun: note: %s\n", *note);
 }
 
+/* A symlink of the host's isn't there with what it leads to. */
+static int tell_granted(const char *id, const struct grant_cli *cli) {
+        _cleanup_free_ char *canonical = NULL, *cwd = NULL, *joined = NULL, *typed = NULL;
+
+        log_grant("granted", id, cli->option, cli->path);
+        cwd = get_current_dir_name();
+        if (cwd)
+                joined = *cli->path == '/' ? strdup(cli->path) : path_join(cwd, cli->path);
+        typed = joined ? path_normalise(joined) : NULL;
+        if (typed && path_canonical(cli->path, &canonical, NULL) >= 0 && !streq(typed, canonical)) {
+                _cleanup_free_ char *visible = str_visible(canonical);
+
+                (void)fprintf(stderr, "nsrun: note: a symlink leads there, and the sandbox has it at %s\n",
+                              visible ? visible : "?");
+        }
+        return 0;
+}
+
 static int run_grant(struct invocation *i, struct nsrun_error *err) {
         const struct grant_cli *cli = i->options;
         _cleanup_widened_ struct widened w = WIDENED_INIT;
@@ -62,12 +80,22 @@ static int run_grant(struct invocation *i, struct nsrun_error *err) {
         if (r >= 0)
                 r = widen_grant(&w, cli->option, cli->path, &notes, err);
         if (r >= 0)
-                log_grant("granted", i->words[0], cli->option, cli->path);
+                r = tell_granted(i->words[0], cli);
         print_notes(notes);
         return r;
 }
 
 COMMAND_MAIN(grant, &(struct grant_cli){0}, .is_mixed = true, .run = run_grant);
+
+/* Whether something was granted at that very path. */
+static bool is_granted(const struct widened *w, const char *path) {
+        bool is = false;
+
+        for (size_t k = 0; k < w->granted.n; k++)
+                is |= streq(w->granted.items[k].path, path) &&
+                      (w->granted.items[k].is_repaired || !w->granted.items[k].has_ended);
+        return is;
+}
 
 /* Takes back what was granted at the path; all, if that is NULL. */
 static int revoke_path(struct widened *w, const char *path, char ***notes, struct nsrun_error *err) {
@@ -75,8 +103,8 @@ static int revoke_path(struct widened *w, const char *path, char ***notes, struc
         size_t taken = 0, lost = 0;
         int r = 0;
 
-        /* What is gone was granted by its name. */
-        if (path && path_canonical(path, &canonical, NULL) >= 0)
+        /* What lies there now may lead elsewhere. */
+        if (path && !is_granted(w, path) && path_canonical(path, &canonical, NULL) >= 0)
                 path = canonical;
         for (size_t k = 0; k < w->granted.n && r >= 0; k++) {
                 struct granted *g = &w->granted.items[k];
@@ -84,10 +112,9 @@ static int revoke_path(struct widened *w, const char *path, char ***notes, struc
                 if (path && !streq(g->path, path))
                         continue;
                 lost += !g->is_live && !g->has_ended;
-                if (!g->is_live)
-                        continue;
-                r = widen_revoke(w, g, notes, err);
-                taken++;
+                taken += g->is_live || g->is_repaired;
+                if (g->is_live)
+                        r = widen_revoke(w, g, notes, err);
         }
         if (r >= 0 && lost > 0)
                 return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ENOENT), path,

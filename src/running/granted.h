@@ -23,7 +23,8 @@ struct granted {
         bool makes;          /* which was made for it */
         uint64_t mount, way; /* what is mounted at `path`, and at such a folder; 0: there is none */
         bool is_shown, is_ending, has_ended;
-        bool is_live; /* the caller's: the sandbox has it */
+        bool is_repaired; /* likewise: it has just been taken back, as was begun */
+        bool is_live;     /* the caller's: the sandbox has it */
 };
 
 struct granted_list {

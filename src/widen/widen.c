@@ -131,8 +131,10 @@ static int widen_repair(struct widened *w) {
 
         for (size_t i = 0; i < w->granted.n; i++) {
                 struct granted *g = &w->granted.items[i];
-                int taken = g->has_ended || (g->is_shown && !g->is_ending) ? 0 : take_back(w, g, NULL);
+                bool is_whole = g->has_ended || (g->is_shown && !g->is_ending);
+                int taken = is_whole ? 0 : take_back(w, g, NULL);
 
+                g->is_repaired = !is_whole && taken >= 0;
                 r = taken < 0 ? taken : r;
         }
         take_ways(w);
@@ -279,7 +281,7 @@ int widen_grant(struct widened *w, const char *option, const char *path, char **
                 r = widen_fail(err, UNSAID(-E2BIG), NULL, "the sandbox was granted too much already",
                                "start it with the options");
         if (r >= 0)
-                r = widen_place_find(w->inside.root, g.path, widen_has_namespaces(w->plan), &place, err);
+                r = widen_place_find(w->inside.root, g.path, &place, err);
         g.shown = place.shown;
         g.makes = place.makes;
         if (r >= 0)

@@ -89,8 +89,7 @@ int widen_attach(const struct inside *inside, int file, const struct granted *g,
  * which must be no mount point where that is done: in a copy of the namespace, which is left without it.
  * What is open in there runs no programs any more, and writes no more to an overlay, unless it is being
  * written. */
-static int do_detach(void *data) {
-        const int tree = *(const int *)data;
+static int detach_aside(int tree) {
         _cleanup_close_ int root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0), own = -EBADF,
                             place = -EBADF;
         int folder = is_folder(tree), r = root < 0 ? root : folder;
@@ -108,8 +107,9 @@ static int do_detach(void *data) {
         (void)sys_mount_setattr(tree, AT_RECURSIVE, MOUNT_ATTR_RDONLY);
         if (mount_id(tree) != mount_id(place))
                 r = sys_move_mount(tree, place, "");
+        /* Without one it goes from the sandbox's own. */
         if (r >= 0)
-                r = sys_unshare(CLONE_NEWNS);
+                (void)sys_unshare(CLONE_NEWNS);
         if (r >= 0)
                 r = sys_chdir("/");
         if (r < 0)
@@ -117,6 +117,14 @@ static int do_detach(void *data) {
         while ((r = sys_umount(name, MNT_DETACH | UMOUNT_NOFOLLOW)) >= 0)
                 ;
         return r != -EINVAL ? r : folder ? sys_rmdirat(own, name) : sys_unlinkat(own, name);
+}
+
+/* As it is, where there is no room for a copy of anything. */
+static int do_detach(void *data) {
+        const int tree = *(const int *)data;
+        int r = detach_aside(tree), q = r < 0 ? sys_fchdir(tree) : 0;
+
+        return r < 0 && q >= 0 ? sys_umount(".", MNT_DETACH | UMOUNT_NOFOLLOW) : r;
 }
 
 int widen_detach(const struct inside *inside, int file, int tree) {

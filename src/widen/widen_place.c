@@ -15,14 +15,6 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/sys.h"
-#include "seccomp/load.h"
-
-bool widen_has_namespaces(const struct nsrun_plan *plan) {
-        const char *changes = "";
-        const struct seccomp_shipped *shipped = seccomp_find_shipped(plan->seccomp_name, &changes);
-
-        return !shipped || *changes || (!streq(shipped->name, "default") && !streq(shipped->name, "strict"));
-}
 
 static int place_refuse(struct nsrun_error *err, int r, const char *path, const char *what,
                         const char *hint) {
@@ -61,13 +53,11 @@ static int is_sandboxs_own(int folder) {
         return found < 0 ? found : !found;
 }
 
-/* Whether the command could rename what was opened in the folder; `fd` is negative where nothing is yet.  A
- * mount point keeps its name (EBUSY) only in namespaces that have the mount, and others can be made that
- * haven't. */
-static int can_be_moved(int folder, int fd, bool has_namespaces) {
+/* Whether the command could rename what was opened in the folder: a mount point keeps its name (EBUSY). */
+static int can_be_moved(int folder, int fd) {
         unsigned long flags = 0;
         struct sys_mount mount = {0};
-        int r = has_namespaces ? 0 : sys_mount_of(fd, &mount);
+        int r = sys_mount_of(fd, &mount);
 
         if (r >= 0 && !mount.is_root)
                 r = sys_mount_flags(folder, NULL, &flags);
@@ -84,15 +74,11 @@ static int refuse_step(int r, const char *path, struct nsrun_error *err) {
         return place_refuse(err, r, path, "the mount point can't be looked at", NULL);
 }
 
-static int judge_step(int folder, int fd, const char *path, bool has_namespaces, struct nsrun_error *err) {
-        int r = can_be_moved(folder, fd, has_namespaces);
+static int judge_step(int folder, int fd, const char *path, struct nsrun_error *err) {
+        int r = can_be_moved(folder, fd);
 
         if (r < 0)
                 return refuse_step(r, path, err);
-        if (r > 0 && has_namespaces)
-                return place_refuse(err, UNSAID(-EPERM), path,
-                                    "the command could move it from a namespace of its own",
-                                    "start the sandbox with the option");
         return r > 0 ? place_refuse(err, UNSAID(-EPERM), path,
                                     "the command could move this folder, and what is mounted in it",
                                     "name a path beside it, or start the sandbox with the option")
@@ -118,8 +104,7 @@ int widen_place_made(int root, const char *shown) {
         return fd < 0 ? fd : is_sandboxs_own(fd) > 0 ? TAKE_FD(fd) : -ENOENT;
 }
 
-int widen_place_find(int root, const char *path, bool has_namespaces, struct widen_place *ret,
-                     struct nsrun_error *err) {
+int widen_place_find(int root, const char *path, struct widen_place *ret, struct nsrun_error *err) {
         _cleanup_close_ int folder = fcntl(root, F_DUPFD_CLOEXEC, 3);
         bool is_missing = false;
         const char *end = path;
@@ -141,8 +126,8 @@ int widen_place_find(int root, const char *path, bool has_namespaces, struct wid
                         return refuse_step(fd, whole, err);
                 r = is_missing ? judge_missing(folder, whole, err) : 0;
                 /* Nothing moves the last one once something is mounted there. */
-                if (r >= 0 && (has_namespaces || (*end && !is_missing)))
-                        r = judge_step(folder, fd, whole, has_namespaces, err);
+                if (r >= 0 && *end && !is_missing)
+                        r = judge_step(folder, fd, whole, err);
                 if (r >= 0 && (is_missing || !*end))
                         *ret = (struct widen_place){
                                 .folder = TAKE_FD(folder), .shown = TAKE_PTR(whole), .makes = is_missing};

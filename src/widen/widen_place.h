@@ -4,10 +4,6 @@
 
 #include "plan/plan.h"
 
-/* Whether the command can have made mount namespaces of its own: only the shipped filters "default" and
- * "strict", as they are, let it make none for sure. */
-bool widen_has_namespaces(const struct nsrun_plan *plan);
-
 struct widen_place {
         int folder;  /* of the mount point */
         char *shown; /* the mount point: the path, or the first folder of its way that is missing */
@@ -15,10 +11,7 @@ struct widen_place {
 };
 
 /* Looks for it in the sandbox whose root is given.  Nothing that the command could move is above it, and it
- * is made on a tmpfs of the sandbox's own alone.  `has_namespaces`: the command may have mount namespaces of
- * its own, and so must not be able to write to any folder on the way.  *ret is the caller's.  Stage MOUNT.
- */
-int widen_place_find(int root, const char *path, bool has_namespaces, struct widen_place *ret,
-                     struct nsrun_error *err);
+ * is made on a tmpfs of the sandbox's own alone.  *ret is the caller's.  Stage MOUNT. */
+int widen_place_find(int root, const char *path, struct widen_place *ret, struct nsrun_error *err);
 /* The folder of a mount point that was made, to remove that; or -errno. */
 int widen_place_made(int root, const char *shown);

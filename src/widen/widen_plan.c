@@ -8,9 +8,17 @@
 #include "explain/path.h"
 #include "plan/build.h"
 #include "plan/verify.h"
+#include "seccomp/load.h"
 
 static int widen_refuse(const char *path, const char *what, const char *hint, struct nsrun_error *err) {
         return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EPERM), path, what, hint);
+}
+
+bool widen_has_namespaces(const struct nsrun_plan *plan) {
+        const char *changes = "";
+        const struct seccomp_shipped *shipped = seccomp_find_shipped(plan->seccomp_name, &changes);
+
+        return !shipped || *changes || (!streq(shipped->name, "default") && !streq(shipped->name, "strict"));
 }
 
 /* The operation that shows what was asked for. */
@@ -52,8 +60,11 @@ static int judge_room(const struct nsrun_plan *running, const struct plan_op *op
         if (cover->origin == PLAN_BY_PROTECTED)
                 return widen_refuse(op->target, "the sandbox protects what lies here",
                                     "--no-protect, where the sandbox is started, lets it be written", err);
-        return has_already(cover, op) ? widen_refuse(op->target, "the sandbox has it already", NULL, err)
-                                      : 0;
+        /* Whoever has that elsewhere, the command among them, could move what is mounted there. */
+        return has_already(cover, op)
+                       ? widen_refuse(op->target, "the sandbox has it already", NULL, err)
+                       : widen_refuse(op->target, "the sandbox shows a folder of the host's around it",
+                                      "name a path beside that, or start the sandbox with the option", err);
 }
 
 /* Nothing looks after what is shown later: what has to be covered or hidden in it isn't shown. */
@@ -157,6 +168,13 @@ int widen_plan(const struct nsrun_plan *running, const struct granted_list *gran
         if (running->hide || running->hidden)
                 return widen_refuse(NULL, "with --hide a sandbox is shown nothing more",
                                     "start it with the option", err);
+        /* It could move a mount point from one that hasn't that mount, and keep what is taken back. */
+        if (widen_has_namespaces(running))
+                return widen_refuse(
+                        running->seccomp_name,
+                        "with this filter, which may let the command make namespaces, a sandbox is "
+                        "shown nothing more",
+                        "start it with the option", err);
         r = make_policy(running, option, path, &policy, err);
         request.policy = policy;
         if (r >= 0)

@@ -6,6 +6,10 @@
 
 #include "running/granted.h"
 
+/* Whether the command can have made mount namespaces of its own: only the shipped filters "default" and
+ * "strict", as they are, let it make none for sure. */
+bool widen_has_namespaces(const struct nsrun_plan *plan);
+
 /* The plan of what the option shows of `path`, as it was typed, which was `st` before: its operations are
  * those of the folders on the way, and one for the path.  *ret is for plan_free(), *ret_path the path
  * inside. `granted`: what the sandbox, whose plan is `running`, was granted already.  -errno with *err
