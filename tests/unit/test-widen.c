@@ -7,7 +7,7 @@
 #include "seccomp/load.h"
 #include "seccomp/simulate.h"
 #include "seccomp/syscalls.h"
-#include "widen/widen_place.h"
+#include "widen/widen_plan.h"
 
 static bool may(const char *name) {
         const struct nsrun_plan plan = {.seccomp_name = (char *)(uintptr_t)name};
