@@ -111,14 +111,22 @@ static void take_ways(const struct widened *w) {
         }
 }
 
+static bool is_mounted(const struct widened *w, const char *path) {
+        _cleanup_close_ int fd = beneath_open(w->inside.root, path + 1, O_PATH, 0);
+        struct sys_mount mount = {0};
+
+        return fd >= 0 && (sys_mount_of(fd, &mount) < 0 || mount.is_root);
+}
+
 static int take_back(struct widened *w, struct granted *g, struct nsrun_error *err) {
         _cleanup_close_ int tree = open_tree_of(w, g);
         int r = tree < 0 ? 0 : widen_detach(&w->inside, w->file, tree);
 
         if (r < 0)
                 return widen_fail(err, r, g->path, "it can't be taken back", NULL);
-        if (g->makes)
-                remove_point(w, g->path, false);
+        /* Where that is a folder on the way, with a mount of the grant's, take_ways() does. */
+        if (g->makes && !is_mounted(w, g->shown))
+                remove_point(w, g->shown, false);
         g->has_ended = true;
         g->is_live = false;
         take_ways(w);
