@@ -124,9 +124,9 @@ static int take_back(struct widened *w, struct granted *g, struct nsrun_error *e
 
         if (r < 0)
                 return widen_fail(err, r, g->path, "it can't be taken back", NULL);
-        /* Where that is a folder on the way, with a mount of the grant's, take_ways() does. */
-        if (g->makes && !is_mounted(w, g->shown))
-                remove_point(w, g->shown, false);
+        /* The folder on the way, where that is a mount, is take_ways()'s. */
+        if (g->makes)
+                remove_point(w, is_mounted(w, g->shown) ? g->path : g->shown, false);
         g->has_ended = true;
         g->is_live = false;
         take_ways(w);
