@@ -100,7 +100,7 @@ static bool is_granted(const struct widened *w, const char *path) {
 /* Takes back what was granted at the path; all, if that is NULL. */
 static int revoke_path(struct widened *w, const char *path, char ***notes, struct nsrun_error *err) {
         _cleanup_free_ char *canonical = NULL;
-        size_t taken = 0, lost = 0;
+        size_t taken = 0;
         int r = 0;
 
         /* What lies there now may lead elsewhere. */
@@ -111,15 +111,10 @@ static int revoke_path(struct widened *w, const char *path, char ***notes, struc
 
                 if (path && !streq(g->path, path))
                         continue;
-                lost += !g->is_live && !g->has_ended;
                 taken += g->is_live || g->is_repaired;
                 if (g->is_live)
                         r = widen_revoke(w, g, notes, err);
         }
-        if (r >= 0 && lost > 0)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ENOENT), path,
-                                 "it was moved or removed, and what holds it keeps it",
-                                 "end the sandbox: nsrun stop ID");
         return r < 0 || taken > 0 ? r
                                   : error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ENOENT), path,
                                               "nothing of that was granted", "'nsrun inspect' lists it");

@@ -249,10 +249,8 @@ static int add_granted(pid_t waiter, pid_t init, struct nsrun_plan *plan, struct
         for (size_t i = 0; i < w.granted.n && r >= 0; i++) {
                 const struct granted *g = &w.granted.items[i];
 
-                if (g->is_shown && !g->has_ended)
-                        r = strv_consume(&plan->granted,
-                                         str_format("--%s %s%s", g->option, g->path,
-                                                    g->is_live ? "" : " (not where it was mounted)"));
+                if (g->is_shown && !g->has_ended && g->is_live)
+                        r = strv_consume(&plan->granted, str_format("--%s %s", g->option, g->path));
         }
         return r < 0 ? error_oom(err) : 0;
 }

@@ -13,6 +13,7 @@
 #define SPARE ((size_t)GRANTS_MOST * 3 * (1 + sizeof(struct shown_event)))
 
 static void granted_free_one(struct granted *g) {
+        close_fdp(&g->tree);
         free(g->option);
         free(g->path);
         free(g->shown);
@@ -36,7 +37,7 @@ static void store_granted(struct store *s, struct granted *g) {
 
 static int take_asked(struct granted_list *list, uint64_t id, const char *bytes, size_t n) {
         struct store s = store_reader(bytes, n);
-        struct granted g = {.id = id};
+        struct granted g = {.id = id, .tree = -ENOENT};
         int r;
 
         store_granted(&s, &g);

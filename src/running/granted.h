@@ -24,7 +24,9 @@ struct granted {
         uint64_t mount, way; /* what is mounted at `path`, and at such a folder; 0: there is none */
         bool is_shown, is_ending, has_ended;
         bool is_repaired; /* likewise: it has just been taken back, as was begun */
-        bool is_live;     /* the caller's: the sandbox has it */
+        /* The caller's: what is mounted; -ENOENT: nothing; else that isn't known, as if it were. */
+        int tree;
+        bool is_live;
 };
 
 struct granted_list {

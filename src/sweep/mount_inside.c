@@ -194,15 +194,18 @@ static void unescape(char *path) {
         *to = '\0';
 }
 
-int inside_find(const struct inside *inside, pid_t pid, uint64_t mount, char **ret) {
+int inside_find(const struct inside *inside, pid_t pid, uint64_t mount) {
         _cleanup_free_ char *name = NULL, *line = NULL;
         _cleanup_fclose_ FILE *f = NULL;
         size_t size = 0;
+        int r = -ENOENT;
 
         if (asprintf(&name, "/proc/%d/mountinfo", (int)pid) < 0)
                 return -ENOMEM;
         f = fopen(name, "re");
-        while (f && getline(&line, &size, f) >= 0) {
+        if (!f)
+                return -errno;
+        while (getline(&line, &size, f) >= 0) {
                 _cleanup_free_ char *path = NULL;
                 _cleanup_close_ int fd = -EBADF;
                 struct sys_mount found;
@@ -211,12 +214,14 @@ int inside_find(const struct inside *inside, pid_t pid, uint64_t mount, char **r
                         continue;
                 unescape(path);
                 fd = beneath_open(inside->root, path + 1, O_PATH, 0);
-                if (fd < 0 || sys_mount_of(fd, &found) < 0 || found.id != mount || !found.is_root)
-                        continue;
-                *ret = TAKE_PTR(path);
-                return 0;
+                if (fd >= 0 && sys_mount_of(fd, &found) >= 0 && found.is_root) {
+                        if (found.id == mount)
+                                return TAKE_FD(fd);
+                } else {
+                        r = -EAGAIN;
+                }
         }
-        return -ENOENT;
+        return ferror(f) ? -EIO : r;
 }
 
 struct mount_job {

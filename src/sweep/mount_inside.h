@@ -21,9 +21,10 @@ struct inside {
  * the pid of that which could be looked at.  -EACCES: none of them, or the sandbox is being built still. */
 pid_t inside_open(pid_t init, struct inside *ret);
 void inside_close(struct inside *inside);
-/* Where the mount with that id (sys_mount_of()) is now; `pid`: inside_open()'s.  *ret is the path.
- * -ENOENT: it is nowhere, or under something else. */
-int inside_find(const struct inside *inside, pid_t pid, uint64_t mount, char **ret);
+/* Opens the root (O_PATH) of the mount with that id (sys_mount_of()), wherever it is now; `pid`:
+ * inside_open()'s.  -ENOENT: it is nowhere; -EAGAIN: not everything that is mounted could be looked at,
+ * since it is being moved, or something else lies over it; another -errno. */
+int inside_find(const struct inside *inside, pid_t pid, uint64_t mount);
 
 /* Calls a function in the sandbox's namespaces, in a process of its own that nothing in there can look at,
  * that dies with this one and of its descriptors has those in keep[n] alone.  What it returns, 50 at most;

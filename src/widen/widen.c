@@ -47,17 +47,13 @@ static int open_mount(const struct widened *w, const char *path, uint64_t id) {
         return TAKE_FD(fd);
 }
 
-/* What a grant has mounted: at its place, or where that has been moved: by whoever else has the host's
- * folder that it lies in, or while it is taken back. */
+/* What a grant has mounted: at its place, or where that has been moved: by the command, or while it is taken
+ * back.  -ENOENT: it is nowhere; else it isn't known. */
 static int open_tree_of(const struct widened *w, const struct granted *g) {
-        int fd = open_mount(w, g->path, g->mount);
+        int fd = w->inside.root < 0 ? -EAGAIN : open_mount(w, g->path, g->mount);
 
-        for (unsigned i = 0; i < TRIES && fd < 0 && w->inside.root >= 0; i++) {
-                _cleanup_free_ char *moved = NULL;
-
-                if (inside_find(&w->inside, w->pid, g->mount, &moved) >= 0)
-                        fd = open_mount(w, moved, g->mount);
-        }
+        for (unsigned i = 0; i < TRIES && fd < 0 && w->inside.root >= 0; i++)
+                fd = inside_find(&w->inside, w->pid, g->mount);
         return fd;
 }
 
@@ -68,10 +64,9 @@ static int find_live(struct widened *w) {
         r = granted_read(w->file, &w->granted);
         for (size_t i = 0; i < w->granted.n && r >= 0; i++) {
                 struct granted *g = &w->granted.items[i];
-                _cleanup_close_ int fd = g->has_ended ? -EBADF : open_tree_of(w, g);
 
-                /* Of one that can't be entered nobody knows better. */
-                g->is_live = fd >= 0 || (w->inside.root < 0 && !g->has_ended);
+                g->tree = g->has_ended ? -ENOENT : open_tree_of(w, g);
+                g->is_live = g->tree != -ENOENT;
         }
         return r;
 }
@@ -119,9 +114,10 @@ static bool is_mounted(const struct widened *w, const char *path) {
 }
 
 static int take_back(struct widened *w, struct granted *g, struct nsrun_error *err) {
-        _cleanup_close_ int tree = open_tree_of(w, g);
-        int r = tree < 0 ? 0 : widen_detach(&w->inside, w->file, tree);
+        int r = g->tree == -ENOENT ? 0 : g->tree < 0 ? g->tree : widen_detach(&w->inside, w->file, g->tree);
 
+        if (r == -EAGAIN)
+                return widen_fail(err, UNSAID(r), g->path, "it is being moved at this moment", "try again");
         if (r < 0)
                 return widen_fail(err, r, g->path, "it can't be taken back", NULL);
         /* The folder on the way, where that is a mount, is take_ways()'s. */
@@ -133,13 +129,14 @@ static int take_back(struct widened *w, struct granted *g, struct nsrun_error *e
         return granted_say(w->file, GRANTED_ENDED, g) < 0;
 }
 
-/* Ends what a process has begun that was killed: it is gone, since it had the lock. */
+/* Ends what a process has begun that was killed (it is gone, since it had the lock), and what was taken back
+ * by one that couldn't say so. */
 static int widen_repair(struct widened *w) {
         int r = 0;
 
         for (size_t i = 0; i < w->granted.n; i++) {
                 struct granted *g = &w->granted.items[i];
-                bool is_whole = g->has_ended || (g->is_shown && !g->is_ending);
+                bool is_whole = g->has_ended || (g->is_shown && !g->is_ending && g->is_live);
                 int taken = is_whole ? 0 : take_back(w, g, NULL);
 
                 g->is_repaired = !is_whole && taken >= 0;
@@ -263,9 +260,15 @@ static int widen_show(struct widened *w, const struct nsrun_plan *plan, const st
                 return widen_fail(err, r, g->path, "it can't be written down, and so isn't granted", NULL);
         r = widen_attach_tree(w, g, folder, tree, err);
         /* What there is of it goes. */
-        if (r < 0 && (find_live(w) < 0 || widen_repair(w) < 0))
-                (void)strv_consume(notes,
-                                   strdup("what was begun can't be taken back now; the next grant does"));
+        if (r < 0) {
+                _cleanup_close_ int there = open_tree_of(w, g);
+
+                g->tree = there < 0 && there != -ENOENT ? tree : there;
+                if (take_back(w, g, NULL) < 0)
+                        (void)strv_consume(
+                                notes,
+                                strdup("what was begun can't be taken back now; the next grant does"));
+        }
         return r;
 }
 

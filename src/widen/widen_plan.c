@@ -44,23 +44,29 @@ static bool has_already(const struct plan_op *cover, const struct plan_op *op) {
 /* Whether the sandbox leaves room for it. */
 static int judge_room(const struct nsrun_plan *running, const struct plan_op *op, struct nsrun_error *err) {
         const struct plan_op *cover = explain_covering(running, op->target);
+        bool is_hosts = false;
 
         for (size_t i = 0; i < running->n_ops; i++) {
-                const char *below = path_below(running->ops[i].target, op->target);
+                const struct plan_op *other = &running->ops[i];
+                const char *below = path_below(other->target, op->target);
 
-                if (below && *below && running->ops[i].kind != PLAN_DIR)
-                        return widen_refuse(running->ops[i].target,
+                if (below && *below && other->kind != PLAN_DIR)
+                        return widen_refuse(other->target,
                                             "the sandbox has this, and what lies around it would cover it",
                                             "name what is wanted beside it", err);
+                is_hosts |= path_is_beneath(op->target, other->target) &&
+                            (other->kind == PLAN_BIND || other->kind == PLAN_OVERLAY);
         }
-        if (!cover || cover->kind == PLAN_DIR || (cover->kind == PLAN_TMPFS && !cover->is_hiding))
-                return 0;
-        if (cover->kind != PLAN_BIND && cover->kind != PLAN_OVERLAY)
+        if (cover && cover->kind != PLAN_DIR && cover->kind != PLAN_BIND && cover->kind != PLAN_OVERLAY &&
+            (cover->kind != PLAN_TMPFS || cover->is_hiding))
                 return widen_refuse(op->target, "the sandbox hides what lies here", NULL, err);
+        if (!is_hosts)
+                return 0;
         if (cover->origin == PLAN_BY_PROTECTED)
                 return widen_refuse(op->target, "the sandbox protects what lies here",
                                     "--no-protect, where the sandbox is started, lets it be written", err);
-        /* Whoever has that elsewhere, the command among them, could move what is mounted there. */
+        /* Whoever has that elsewhere, the command among them, could move what is mounted there, and with it
+         * what else is mounted in it. */
         return has_already(cover, op)
                        ? widen_refuse(op->target, "the sandbox has it already", NULL, err)
                        : widen_refuse(op->target, "the sandbox shows a folder of the host's around it",

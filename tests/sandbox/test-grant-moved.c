@@ -122,6 +122,29 @@ TEST(in_a_folder_of_the_hosts_nothing_is_mounted) {
         }
 }
 
+/* Nor where something of the sandbox's own lies between: that moves with the folder. */
+TEST(in_a_tmpfs_in_a_folder_of_the_hosts_nothing_is_mounted) {
+        const struct site *s = *state;
+        _cleanup_free_ char *around = path_of(s->home, "around"), *t = path_of(s->home, "around/t"),
+                            *z = path_of(s->home, "around/t/z"), *own = path_of(s->home, "own"),
+                            *in_own = path_of(s->home, "own/z"), *id = NULL, *said = NULL;
+
+        make_folder(s->home, "around");
+        make_folder(s->home, "around/t");
+        make_folder(s->home, "around/t/z");
+        make_folder(s->home, "own");
+        make_folder(s->home, "own/z");
+        id = START(s, "--rw", around, "--tmpfs", t, "--tmpfs", own);
+        said = text_of(
+                "nsrun: the sandbox shows a folder of the host's around it: %s; name a path beside that, or start the "
+                "sandbox with the option",
+                z);
+        expect_refused(s, id, "--ro", z, said);
+        expect_refused(s, id, "--overlay", z, said);
+        expect_granted(s, id, "--ro", in_own);
+        end_session(s, id, "stop");
+}
+
 /* By the name by which it was granted, whatever lies there now; by a link that leads there, too, which is
  * told. */
 TEST(a_grant_has_the_name_of_what_it_shows) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun grant` and `nsrun revoke`: what a running sandbox is shown besides. */
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
@@ -345,8 +346,11 @@ TEST_IF(geteuid() == 0, mounts_of_the_hosts_stay_where_they_are, site_setup, sit
         struct running running;
         char line[24];
         FILE *f;
+        /* Nobody else sees what is mounted. */
+        bool is_alone = unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
         BEGIN(s);
 
+        assert_true(is_alone);
         make_folder(s->home, "beside/sub");
         make_file(s->home, "beside/sub/below", "below\n");
         assert_int_equal(mount("tmpfs", sub, "tmpfs", 0, "size=64k"), 0);
@@ -435,6 +439,11 @@ TEST(limits_keep_nothing_shown) {
         JOIN_SCRIPT(s, id, &o, look);
         expect_status(&o, 0);
         expect_granted(s, id, "--ro", beside);
+        NSRUN(s, &o, "revoke", id, beside);
+        assert_string_equal(o.err, STAYS_OPEN);
+        expect_status(&o, 0);
+        JOIN_SCRIPT(s, id, &o, look);
+        expect_status(&o, 0);
         end_session(s, id, "stop");
 }
 
