@@ -26,7 +26,7 @@ enum {
         LOCK_TRIES = 500, /* of 10 ms: whoever has it appends some lines */
 };
 
-/* 0: there is none, and none is to be made. */
+/* -ENOENT: there is none, and none is to be made; another -errno. */
 static int open_history(bool makes) {
         _cleanup_close_ int state = exposed_open_base();
 

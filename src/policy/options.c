@@ -486,7 +486,7 @@ const struct option_spec policy_options[] = {
          "refuse to start where the host lets something be had in a lesser way alone; see nsrun-hosts(7)",
          apply_member},
         {"log", 0, NULL, OPTION_COMPLETES_NOTHING, of_isolation,
-         "write down what is run, and what it is denied, for 'nsrun log'", apply_member},
+         "write down what is run, and what becomes of it, for 'nsrun log'", apply_member},
         {"session", 0, "ID", OPTION_COMPLETES_SESSION, of_sessions,
          "run in a sandbox that 'nsrun session start' made: of the other options just --env, --unsetenv, --chdir, --new-session and --kill-leftovers may be given",
          apply_member},
