@@ -187,7 +187,7 @@ static int fill_layer(const struct private_folder *f, int kept, const struct kep
                         : kept_copy(KEPT_COPIED, kept, KEPT_ENTRY, layer, UPPER, 0777);
 
         upper = r < 0 ? r : open_below(layer, UPPER);
-        host = r < 0 ? r : open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        host = r < 0 ? r : beneath_open_canonical(f->path, O_RDONLY | O_DIRECTORY);
         STRV_FOREACH (path, k->removed)
                 if (r >= 0 && upper >= 0 && host >= 0)
                         r = make_whiteout(upper, host, *path);
@@ -337,7 +337,7 @@ static int keep_layer(const struct private_folder *f, int layer, const char *nam
 
         if (upper < 0)
                 return upper == -ENOENT ? 0 : upper;
-        p.host = host = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        p.host = host = beneath_open_canonical(f->path, O_RDONLY | O_DIRECTORY);
         p.is_bound = faccessat(layer, WORK, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
         if (host >= 0 && !p.is_bound && is_opaque_folder(upper)) {
                 p.upper = upper;
