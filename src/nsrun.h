@@ -383,6 +383,15 @@ struct nsrun_start_options {
          * nobody. */
         int (*ask)(const char *name, const char *program, void *data);
         void *data;
+        /* Whether what the command doesn't find and the host has is to be shown, read-only, while its call
+         * waits: `path`, a file or a folder; or, around a file, `folder`, which is NULL where that can't be.
+         * Called as ask() is; until nsrun_sandbox_wait() is all calls wait that name a file.  Each path is
+         * asked about once, 32 at most, and none that `nsrun grant` would refuse.  1: the path; 2: the
+         * folder; less than 0: no, and nothing else is asked; else no, nor for the rest of the folder.
+         * NULL: nobody is asked.  The plan must outlive the sandbox then.  nsrun_start() asks, too, and
+         * refuses a plan that nothing can be granted with (-EPERM, stage POLICY), or that joins a session
+         * or has no sandbox (-EINVAL). */
+        int (*ask_file)(const char *path, const char *folder, const char *program, void *data);
 };
 #define NSRUN_START_OPTIONS_INIT                                                    \
         {                                                                           \

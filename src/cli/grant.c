@@ -78,7 +78,7 @@ static int run_grant(struct invocation *i, struct nsrun_error *err) {
                 return option_usage_error(i->command, NULL, "one of --ro and --overlay, once", err);
         r = ps_open(i->words[0], &w, err);
         if (r >= 0)
-                r = widen_grant(&w, cli->option, cli->path, &notes, err);
+                r = widen_grant(&w, cli->option, cli->path, NULL, &notes, err);
         if (r >= 0)
                 r = tell_granted(i->words[0], cli);
         print_notes(notes);

@@ -48,9 +48,10 @@ static void print_log_words(const struct json_value *words) {
 
 /* What an event says of itself: "message" and "path", or its other members. */
 static void print_log_rest(const struct json_value *o) {
-        static const char *const members[] = {"message", "text",    "path",   "hint", "cwd",
-                                              "session", "sandbox", "option", "host", "verdict",
-                                              "syscall", "errno",   "comm",   "rule"},
+        static const char *const members[] = {"message", "text",    "path",   "hint",  "cwd",
+                                              "session", "sandbox", "option", "host",  "verdict",
+                                              "syscall", "errno",   "comm",   "rule",  "name",
+                                              "key",     "link",    "file",   "answer"},
                                  *const numbers[] = {"code", "signal", "port", "count"};
         const char *separator = " ";
 

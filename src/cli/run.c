@@ -74,6 +74,7 @@ OPTION_READS(cli_run_apply_timeout, struct run_options, timeout, option_long_tim
 
 OPTION_FLAG(apply_pty, struct run_options, wants_terminal);
 OPTION_FLAG(apply_explain, struct run_options, explains);
+OPTION_FLAG(apply_ask, struct run_options, asks);
 OPTION_FLAG(apply_verbose, struct run_options, is_verbose);
 OPTION_FLAG(apply_debug, struct run_options, is_debugging);
 
@@ -82,6 +83,9 @@ const struct option_spec run_options[] = {
          "end the command after SECONDS (default: never)", cli_run_apply_timeout},
         {"pty", 't', NULL, OPTION_COMPLETES_NOTHING, "Isolation",
          "give the command a terminal of its own, so that yours is out of its reach", apply_pty},
+        {"ask", 0, NULL, OPTION_COMPLETES_NOTHING, "Paths",
+         "ask at the terminal about files that the command doesn't find and the host has; a yes shows them",
+         apply_ask},
         {"pass-fd", 0, "FD", OPTION_COMPLETES_NOTHING, "Environment",
          "give the command the open descriptor FD under the same number; may be given again",
          cli_run_apply_pass_fd},
@@ -124,6 +128,7 @@ static int run_with_terminal(const struct nsrun_policy *policy, const struct run
                 .status_fd = options->status_fd,
                 .report_fd = options->report_fd,
                 .explains = options->explains,
+                .asks = options->asks,
                 .is_shell = options->is_shell,
                 .is_verbose = options->is_verbose,
                 .timeout = (unsigned)options->timeout,
@@ -140,13 +145,17 @@ static int run_with_terminal(const struct nsrun_policy *policy, const struct run
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         int r;
 
-        if (options->explains && (policy->session || policy->no_sandbox || request.is_plain))
+        if ((options->explains || options->asks) &&
+            (policy->session || policy->no_sandbox || request.is_plain))
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL,
-                                 "--explain is for a sandbox of the command's own",
-                                 policy->session
+                                 options->explains ? "--explain is for a sandbox of the command's own"
+                                                   : "--ask is for a sandbox of the command's own",
+                                 !policy->session ? NULL
+                                 : options->explains
                                          ? "what a session's command leaves behind would have nobody "
                                            "to answer it: 'nsrun bash --session' gives reasons, too"
-                                         : NULL);
+                                         : "what a session's command leaves behind would have nobody "
+                                           "to answer it: 'nsrun grant' shows a path");
         /* A configuration that a command of an earlier run could have written must not switch the isolation
          * off. */
         r = request.is_plain ? refuse_plain_config(policy, err) : 0;
@@ -180,9 +189,9 @@ int run_sandbox(const struct nsrun_policy *policy, const struct run_options *opt
         int r;
 
         pty.is_shell = options->is_shell;
-        r = options->wants_terminal ? pty_open(&pty, err)
-            : policy_asks(policy)   ? pty_open_for_asking(&pty, err)
-                                    : 0;
+        r = options->wants_terminal                ? pty_open(&pty, err)
+            : options->asks || policy_asks(policy) ? pty_open_for_asking(&pty, err)
+                                                   : 0;
         if (r >= 0)
                 r = run_with_terminal(policy, options, &pty, ret_status, err);
         else

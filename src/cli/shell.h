@@ -14,6 +14,7 @@ struct run_options {
         bool wants_terminal; /* the command has a terminal of its own */
         bool is_shell;       /* the command is a person's own shell */
         bool explains;       /* what of a failure the sandbox caused is told */
+        bool asks;           /* a person is asked about what the command doesn't find */
         bool is_verbose;
         bool is_debugging;
 };

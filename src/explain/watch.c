@@ -268,7 +268,11 @@ int watch_take(struct watch *watch, int listener, const struct seccomp_notif *qu
                         see(watch, question, &watched_calls[i], &seen[n++]);
         if (seen[0].path || seen[1].path)
                 read_process_name((pid_t)question->pid, program, sizeof(program));
-        r = sys_seccomp_continue(listener, question);
+        /* A call with two paths goes on: it may have changed something by the one. */
+        r = n == 1 && seen[0].path && !seen[0].is_there && watch->hold &&
+                            watch->hold(watch->data, question, seen[0].path, seen[0].how, program)
+                    ? 0
+                    : sys_seccomp_continue(listener, question);
         for (size_t i = 0; i < n; i++) {
                 if (r >= 0)
                         watch_keep(watch, &seen[i], question, program);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* For --explain and `nsrun learn`: what the command asks for by paths, learned while its calls wait.  The
  * kernel reads the path once more after the answer, and the command may have changed it meanwhile: so
- * nothing here decides what a command may do, every call goes on as if nobody had looked, and what was seen
- * is told to people alone. */
+ * nothing here decides what a command may do, every call goes on as if nobody had looked, some once a person
+ * was asked (--ask), and what was seen is told to people alone. */
 #pragma once
 
 #include <linux/seccomp.h>
@@ -22,6 +22,11 @@ struct watch {
         bool is_learning;  /* a path that was there once stays so */
         uint64_t n_read;   /* how many calls could be read */
         unsigned failures; /* in a row, of the listener */
+        /* Called with a call whose one path isn't there: true, and the answer is the function's to give; or
+         * NULL. */
+        bool (*hold)(void *data, const struct seccomp_notif *call, const char *path, enum watched_how how,
+                     const char *program);
+        void *data;
 };
 
 /* Whether a look at what the command names and maps ends, whatever it does: not where it can be the one who

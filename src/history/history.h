@@ -6,8 +6,8 @@
  *      "event":"begin","command":["make"],"cwd":"/p","project":"/p","plan":"SHA-256 of what nsrun plan
  * --format=json prints"}
  *
- * and lines of --status-fd ("note", "network", "exited"), with --report denied calls ("denied"), and what a
- * person did outside of any run ("accepted").  A line that was taken out, or changed, breaks the chain. */
+ * and lines of --status-fd ("note", "network", "exited"), with --report denied calls ("denied"), questions
+ * that were answered ("asked"), and what a person did outside of any run ("accepted").  A line that was taken out, or changed, breaks the chain. */
 #pragma once
 
 #include "base/json.h"

@@ -13,12 +13,14 @@
 #include "base/sys.h"
 #include "carry/killed.h"
 #include "descriptors.h"
+#include "explain/json_line.h"
 #include "explain/path.h"
 #include "explain/watch.h"
 #include "plan/record.h"
 #include "running/plan_shown.h"
 #include "status_fd.h"
 #include "terminal/asking.h"
+#include "widen/widen_plan.h"
 
 /* What was written to the draft is on the disk, or that is said, once. */
 static void take_history(struct run *run, const char *event) {
@@ -50,6 +52,17 @@ static int take_note(struct run *run, const struct nsrun_error *note, struct nsr
         if (run->history.folder >= 0 && status_note(run->history.draft, note) >= 0)
                 take_history(run, NULL);
         return r == -ENOMEM ? error_oom(err) : r;
+}
+
+void run_log_answer(struct run *run, const char *about, const char *what, const char *answer) {
+        _cleanup_json_ struct json_document d = json_begin();
+
+        if (run->history.folder < 0)
+                return;
+        json_add_string(&d, d.root, about, what);
+        json_add_string(&d, d.root, "answer", answer);
+        if (json_write_line(run->history.draft, &d, "", NULL, NULL) >= 0)
+                take_history(run, "asked");
 }
 
 static int take_finding(void *data, const struct nsrun_error *note) {
@@ -243,7 +256,9 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
         struct run run = RUN_INIT;
         int r;
 
-        if (params->launch.watches && !watch_can_end(plan))
+        launch_params.wants_denials |= params->asks_files;
+        launch_params.watches |= params->asks_files;
+        if (launch_params.watches && !watch_can_end(plan))
                 return error_set(
                         err, NSRUN_STAGE_POLICY, UNSAID(-EOPNOTSUPP), NULL,
                         "a command that has /dev/fuse can't be watched: a look at a file system of its "
@@ -267,6 +282,12 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
                         "nobody can be asked about links",
                         "only 'nsrun run' and 'nsrun shell' ask (--browser), at their terminal: leave it "
                         "out");
+        if (params->asks_files && (plan->join || plan->plain))
+                return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                 "questions about files are for a sandbox of the command's own", NULL);
+        r = params->asks_files ? widen_allows(plan, err) : 0;
+        if (r < 0)
+                return r;
         run.note = params->note;
         run.ends = params->ends;
         if (plan->join && !(run.joined = strdup(plan->join->folder.id)))
@@ -310,6 +331,16 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
                 log_failure(&run, err);
                 run_end(&run);
                 return r;
+        }
+        if (params->asks_files)
+                r = file_questions_new(plan, run.launch.pid, &run.files);
+        if (r < 0) {
+                run_end(&run);
+                return error_oom(err);
+        }
+        if (run.files) {
+                denials_watched(run.denials)->hold = file_questions_hold;
+                denials_watched(run.denials)->data = run.files;
         }
         /* The command has copies of them: the other end of a pipe sees its end only when all
          * holders have closed it. */
@@ -586,6 +617,7 @@ void run_end(struct run *run) {
         free(run->record_path);
         free(run->joined);
         run->denials = denials_free(run->denials);
+        run->files = file_questions_free(run->files);
         (void)oom_watch_ended(&run->memory);
         cgroup_remove(&run->cgroup);
         run->rundir.is_shown |= run->killed.has_taken;

@@ -21,6 +21,7 @@
 #include "sweep/overlay_marks.h"
 #include "sweep/protected.h"
 #include "sweep/protected_links.h"
+#include "widen/widen_ask.h"
 
 struct run_params {
         /* What the caller decides of the launch.  run_begin() fills in the run directory, the
@@ -37,6 +38,7 @@ struct run_params {
         bool notes_later;     /* the caller makes run_note_environment()'s notes, where it wants them */
         bool can_ask;         /* asking.h's questions about names are read and answered, */
         bool can_ask_of_keys; /* and its questions about keys, and those about links */
+        bool asks_files;      /* struct run's `files` are asked about */
         bool may_move;        /* cgroup_prepare()'s may_move */
         bool watches_all_memory; /* OOM kills are watched for also where the run has no cgroup with a memory
                                     limit */
@@ -68,6 +70,7 @@ struct run {
         char **hidden;        /* as hidden_begin() has them */
         uint64_t n_processes; /* the bound on processes by RLIMIT_NPROC; 0: none */
         struct denials *denials;
+        struct file_questions *files; /* NULL: nobody is asked */
         int listener; /* the descriptor that gives the kernel's questions about denied calls; or -EBADF */
         int shown;    /* shown_begin()'s descriptor; or -errno */
         struct killed killed; /* in the run directory `record_path`, the plan's or its own; */
@@ -136,6 +139,9 @@ bool run_ran_out_of_memory(struct run *run, bool was_killed);
  * what the command left behind.  Returns the wait(2) status of pid 1 or the reaper; 0 if it can't
  * be known. */
 int run_wait(struct run *run);
+
+/* Writes down what a person was asked, and the answer, where the run is logged. */
+void run_log_answer(struct run *run, const char *about, const char *what, const char *answer);
 
 /* Kills all that still runs in the sandbox and waits for it; all notes have been made then. */
 void run_kill(struct run *run);

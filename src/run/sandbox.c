@@ -9,11 +9,13 @@
 #include "run.h"
 #include "start_options.h"
 #include "terminal/asking.h"
+#include "widen/widen_ask.h"
 
 struct nsrun_sandbox {
         struct run run;
         pid_t init; /* of the session that the command has joined; 0: of none */
         int (*ask)(const char *name, const char *program, void *data);
+        int (*ask_file)(const char *path, const char *folder, const char *program, void *data);
         void *data;
 };
 
@@ -23,6 +25,91 @@ static struct nsrun_sandbox *sandbox_new(void) {
         if (s)
                 s->run = RUN_INIT;
         return s;
+}
+
+struct sandbox_waiting {
+        struct nsrun_sandbox *sandbox;
+        struct nsrun_error *err;
+        bool has_started;
+};
+
+static int sandbox_take_question(void *data, nsrun_unused short revents) {
+        struct nsrun_sandbox *s = ((struct sandbox_waiting *)data)->sandbox;
+
+        if (question_call(s->run.network.life_fd, s->init ? s->init : s->run.launch.pid, s->run.launch.pid,
+                          s->ask, s->data, NULL) < 0)
+                s->ask = NULL;
+        return 0;
+}
+
+static int sandbox_take_report(void *data, nsrun_unused short revents) {
+        struct sandbox_waiting *w = data;
+        struct launch_report report;
+        int r = run_take_report(&w->sandbox->run, &report, w->err);
+
+        return r == 0 ? 1 : r < 0 ? r : 0;
+}
+
+static int sandbox_take_file(void *data, short revents) {
+        struct nsrun_sandbox *s = ((struct sandbox_waiting *)data)->sandbox;
+        struct file_question q;
+
+        run_take_denial(&s->run, revents);
+        while (file_questions_first(s->run.files, &q)) {
+                int answer = s->ask_file(q.path, q.folder, q.program, s->data);
+
+                (void)file_questions_answer(s->run.files, s->run.listener,
+                                            answer < 0                ? FILE_NEVER
+                                            : answer == 1             ? FILE_YES
+                                            : answer == 2 && q.folder ? FILE_FOLDER
+                                                                      : FILE_NO,
+                                            &s->run.notes, NULL);
+        }
+        return 0;
+}
+
+static int sandbox_take_appeared(void *data, nsrun_unused short revents) {
+        run_take_appeared(&((struct sandbox_waiting *)data)->sandbox->run);
+        return 0;
+}
+
+static int sandbox_take_start(void *data, nsrun_unused short revents) {
+        struct sandbox_waiting *w = data;
+        struct launch_report report;
+        int r = run_take_report(&w->sandbox->run, &report, w->err);
+
+        w->has_started |= r > 0 && report.kind == LAUNCH_STARTED;
+        return r < 0 ? r : r == 0 || w->has_started;
+}
+
+static int sandbox_tell_awaited(struct loop *l, void *data) {
+        const struct nsrun_sandbox *s = ((struct sandbox_waiting *)data)->sandbox;
+
+        loop_add(l, s->ask ? s->run.network.life_fd : -1, POLLIN, sandbox_take_question);
+        loop_add(l, s->run.files ? run_denials_fd(&s->run) : -1, POLLIN, sandbox_take_file);
+        loop_add(l, run_appeared_fd(&s->run), POLLIN, sandbox_take_appeared);
+        loop_add(l, s->run.launch.report_fd, POLLIN, sandbox_take_report);
+        return s->run.has_exited;
+}
+
+static int sandbox_tell_awaited_start(struct loop *l, void *data) {
+        struct sandbox_waiting *w = data;
+
+        loop_add(l, run_denials_fd(&w->sandbox->run), POLLIN, sandbox_take_file);
+        loop_add(l, w->sandbox->run.launch.report_fd, POLLIN, sandbox_take_start);
+        return 0;
+}
+
+/* Before the command runs its calls are asked about: that of its start is one. */
+static int sandbox_await_start(struct nsrun_sandbox *s, struct nsrun_error *err) {
+        struct sandbox_waiting w = {.sandbox = s, .err = err};
+        int r = s->run.files ? loop_run(sandbox_tell_awaited_start, &w)
+                             : run_await_start(&s->run, NULL, err);
+
+        return r >= 0 && s->run.files && !w.has_started
+                       ? error_set(err, NSRUN_STAGE_SUPERVISE, -EIO, NULL,
+                                   "the sandbox was killed while it was being built", NULL)
+                       : r;
 }
 
 nsrun_public int nsrun_start(const struct nsrun_plan *plan, const struct nsrun_start_options *options,
@@ -40,16 +127,18 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, const struct nsrun_s
         params.launch.pass_fds = own.pass_fds;
         params.launch.n_pass_fds = own.n_pass_fds;
         params.can_ask = own.ask;
+        params.asks_files = own.ask_file;
         s = sandbox_new();
         if (!s)
                 return error_oom(error);
         s->ask = own.ask;
+        s->ask_file = own.ask_file;
         s->data = own.data;
         s->init = plan->join ? plan->join->init.pid : 0;
         /* may_move stays false: the process is the host program's, and so is its cgroup. */
         r = run_begin(plan, &params, &s->run, error);
         if (r >= 0)
-                r = run_await_start(&s->run, NULL, error);
+                r = sandbox_await_start(s, error);
         if (r < 0) {
                 (void)nsrun_sandbox_free(s);
                 return r;
@@ -80,42 +169,6 @@ nsrun_public int nsrun_sandbox_pidfd(const struct nsrun_sandbox *sandbox) {
 
 nsrun_public int nsrun_sandbox_kill(const struct nsrun_sandbox *sandbox, int signal) {
         return sandbox->run.is_gone ? -ESRCH : launch_signal(&sandbox->run.launch, signal);
-}
-
-struct sandbox_waiting {
-        struct nsrun_sandbox *sandbox;
-        struct nsrun_error *err;
-};
-
-static int sandbox_take_question(void *data, nsrun_unused short revents) {
-        struct nsrun_sandbox *s = ((struct sandbox_waiting *)data)->sandbox;
-
-        if (question_call(s->run.network.life_fd, s->init ? s->init : s->run.launch.pid, s->run.launch.pid,
-                          s->ask, s->data, NULL) < 0)
-                s->ask = NULL;
-        return 0;
-}
-
-static int sandbox_take_report(void *data, nsrun_unused short revents) {
-        struct sandbox_waiting *w = data;
-        struct launch_report report;
-        int r = run_take_report(&w->sandbox->run, &report, w->err);
-
-        return r == 0 ? 1 : r < 0 ? r : 0;
-}
-
-static int sandbox_take_appeared(void *data, nsrun_unused short revents) {
-        run_take_appeared(&((struct sandbox_waiting *)data)->sandbox->run);
-        return 0;
-}
-
-static int sandbox_tell_awaited(struct loop *l, void *data) {
-        const struct nsrun_sandbox *s = ((struct sandbox_waiting *)data)->sandbox;
-
-        loop_add(l, s->ask ? s->run.network.life_fd : -1, POLLIN, sandbox_take_question);
-        loop_add(l, run_appeared_fd(&s->run), POLLIN, sandbox_take_appeared);
-        loop_add(l, s->run.launch.report_fd, POLLIN, sandbox_take_report);
-        return s->run.has_exited;
 }
 
 /* Waits until the command has ended, and all that it started.  run->has_exited says whether the

@@ -8,6 +8,7 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
+#include "base/closed_streams.h"
 #include "base/degraded.h"
 #include "base/json.h"
 #include "base/loop.h"
@@ -300,15 +301,39 @@ static void await_terminal(struct loop *l, struct supervised *s) {
         l->patience_ms = pty_patience(s->pty);
 }
 
+/* Shows what a person wants shown, and tells of it. */
+static int answer_file(void *data, enum file_answer answer, struct nsrun_error *err) {
+        _cleanup_streams_ int held = closed_streams_hold(NULL);
+        struct supervised *s = data;
+        _cleanup_strv_ char **notes = NULL;
+        int r = file_questions_answer(s->run.files, s->run.listener, answer, &notes, err);
+
+        STRV_FOREACH (note, notes) {
+                struct nsrun_error line = {0};
+
+                (void)error_set(&line, NSRUN_STAGE_SUPERVISE, 0, NULL, *note, NULL);
+                (void)tell_note(s, &line);
+        }
+        return r;
+}
+
+static void log_answered(void *data, const char *about, const char *what, const char *answer) {
+        run_log_answer(&((struct supervised *)data)->run, about, what, answer);
+}
+
 /* Until pid 1 has reported how the command ended, or its pipe ends, which means that pid 1 is gone: after
  * the report of the command's end no other follows, and there is nobody to pass signals on to. */
 static int tell_supervised(struct loop *l, void *data) {
         struct supervised *s = data;
         const struct asking *a = &s->asking;
-        bool asks = a->tty >= 0, is_free = asks && !a->is_open;
+        struct file_question file;
+        bool asks = a->tty >= 0, is_free;
 
         if (s->run.has_exited)
                 return 1;
+        while (asks && !a->is_open && s->run.files && file_questions_first(s->run.files, &file))
+                question_take_file(&s->asking, &file);
+        is_free = asks && !a->is_open;
         await_terminal(l, s);
         loop_add(l, s->signal_fd, POLLIN, take_signals);
         loop_add(l, s->deadline.fd, POLLIN, take_deadline);
@@ -357,6 +382,9 @@ static int run_plan(struct supervised *s, const struct run_params *params, int *
         int r, init_status;
 
         r = run_begin(s->plan, params, run, s->err);
+        s->asking.answer_file = answer_file;
+        s->asking.answered = log_answered;
+        s->asking.data = s;
         s->asking.is_session = s->plan->join;
         s->asking.opener.program = s->plan->browser;
         s->asking.init = s->plan->join ? s->plan->join->init.pid : run->launch.pid;
@@ -438,7 +466,8 @@ static int begin_asking(struct supervised *s, bool *ret_can_ask) {
 
         if (!s->plan->join)
                 return question_begin(&s->asking,
-                                      plan_asks(s->plan)           ? ASKED_NAME
+                                      s->params->asks              ? ASKED_FILE
+                                      : plan_asks(s->plan)         ? ASKED_NAME
                                       : plan_asks_of_keys(s->plan) ? ASKED_KEY
                                                                    : ASKED_LINK,
                                       s->err);
@@ -467,6 +496,7 @@ int supervise(struct nsrun_plan *plan, const struct supervise_params *params, in
                                .deadline = DEADLINE_INIT,
                                .asking = ASKING_INIT,
                                .err = err};
+        const bool watches = params->explains || params->watched;
         struct standard_state standard = {0};
         struct run_params run_params = {
                 .launch = {.stdio = s.pty ? s.pty->stdio : NULL,
@@ -475,8 +505,8 @@ int supervise(struct nsrun_plan *plan, const struct supervise_params *params, in
                            .n_pass_fds = params->n_pass_fds,
                            .terminal_fd = s.pty ? find_own_terminal(s.pty) : s.terminal_fd,
                            .wants_started = params->status_fd >= 0 || s.pty,
-                           .wants_denials = params->report_fd >= 0 || params->explains || params->watched,
-                           .watches = params->explains || params->watched,
+                           .wants_denials = params->report_fd >= 0 || watches,
+                           .watches = watches,
                            .dies_with_thread = true,
                            .command_line = params->command_line,
                            .command_line_size = params->command_line_size},
@@ -484,6 +514,7 @@ int supervise(struct nsrun_plan *plan, const struct supervise_params *params, in
                 .watched_by = params->watched_by,
                 .reads_prints = params->explains,
                 .can_ask = true,
+                .asks_files = params->asks,
                 .can_ask_of_keys = true,
                 .may_move = true,
                 .note = tell_note,
@@ -494,7 +525,8 @@ int supervise(struct nsrun_plan *plan, const struct supervise_params *params, in
         r = check_output_fd(params->status_fd, "--status-fd", err);
         if (r >= 0)
                 r = check_output_fd(params->report_fd, "--report", err);
-        if (r >= 0 && (plan_asks(plan) || plan_asks_of_keys(plan) || plan_asks_of_links(plan)))
+        if (r >= 0 &&
+            (params->asks || plan_asks(plan) || plan_asks_of_keys(plan) || plan_asks_of_links(plan)))
                 r = begin_asking(&s, &run_params.can_ask);
         s.asking.screen = s.pty ? &s.pty->screen : NULL;
         if (r >= 0)

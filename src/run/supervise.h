@@ -12,6 +12,7 @@ struct supervise_params {
         int status_fd; /* where the status lines go, or -1 */
         int report_fd; /* where --report's lines go when the command has ended, or -1 */
         bool explains; /* what of a failure the sandbox caused is told */
+        bool asks;     /* about what the command doesn't find and the host has */
         /* Called when the command has ended with what it asked for: `watched_by` says what of that is of
          * interest.  NULL: nothing is kept. */
         void (*watched)(void *data, const struct run *run);

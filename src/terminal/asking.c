@@ -54,6 +54,20 @@ static void question_answer(int fd, uint32_t number, enum net_verdict verdict) {
         (void)send(fd, &a, sizeof(a), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+/* Answers the question that is put. */
+static int give_answer(struct asking *a, int fd, enum net_verdict verdict, struct nsrun_error *err) {
+        if (a->about != ASKED_FILE) {
+                question_answer(fd, a->question.number, verdict);
+                return 0;
+        }
+        return a->answer_file(a->data,
+                              verdict == NET_VERDICT_YES     ? a->is_folder ? FILE_FOLDER : FILE_YES
+                              : verdict == NET_VERDICT_NO    ? FILE_NO
+                              : verdict == NET_VERDICT_NEVER ? FILE_NEVER
+                                                             : FILE_NOT_NOW,
+                              err);
+}
+
 #define HELLO_MS 10000
 
 /* Waits until nsrun-net knows of it: what the command asks for comes later. */
@@ -181,6 +195,10 @@ int question_call(int fd, pid_t init, pid_t reaper,
 
 int question_begin(struct asking *a, enum asked_about about, struct nsrun_error *err) {
         a->tty = sys_open(AT_FDCWD, "/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK, 0);
+        if (a->tty < 0 && about == ASKED_FILE)
+                return error_set(err, NSRUN_STAGE_POLICY, UNSAID(a->tty), NULL,
+                                 "nobody can be asked about files",
+                                 "--ask asks on the terminal, and there is none: leave it out");
         if (a->tty < 0 && about == ASKED_LINK)
                 return error_set(err, NSRUN_STAGE_POLICY, UNSAID(a->tty), NULL,
                                  "nobody can be asked about links",
@@ -251,12 +269,40 @@ static bool is_this_machine(const char *host) {
         return is_own;
 }
 
-#define QUESTION_MOST (LINK_MOST + 2 * NET_NAME_MOST + 256)
+/* A byte of a path is four characters at most. */
+#define QUESTION_MOST (LINK_MOST + 2 * NET_NAME_MOST + 8 * FILE_PATH_MOST + 256)
+
+/* Of a file the path, else the name. */
+static char *visible_subject(const struct asking *a) {
+        return a->about == ASKED_FILE ? str_visible(a->is_folder ? a->file.folder : a->file.path)
+                                      : strdup(a->question.name);
+}
+
+static void file_word(const struct asking *a, char *to, size_t size) {
+        _cleanup_free_ char *path = str_visible(a->file.path),
+                            *folder = a->file.folder ? str_visible(a->file.folder) : NULL;
+
+        (void)snprintf(
+                to, size,
+                "\nnsrun: %s %s %s, which isn't exposed.\n"
+                "nsrun: Show it, read-only, until the run ends? [type y%s for yes%s%s%s%s, n for no, q to "
+                "be asked no more] ",
+                a->file.program,
+                a->file.how == WATCHED_EXEC   ? "wants to execute"
+                : a->file.how == WATCHED_READ ? "wants to read"
+                                              : "looks for",
+                path ? path : "?", a->code, folder ? ", f" : "", folder ? a->code : "",
+                folder ? " for all of " : "", folder ? folder : "");
+}
 
 /* The question's lines. */
 static void question_word(const struct asking *a, char *to, size_t size) {
         char program[QUESTION_PROGRAM_MOST];
 
+        if (a->about == ASKED_FILE) {
+                file_word(a, to, size);
+                return;
+        }
         if (a->about == ASKED_LINK) {
                 (void)snprintf(to, size,
                                "\nnsrun: a program wants to open a link to %s on the host:\nnsrun:   %s\n%s"
@@ -288,16 +334,20 @@ static void question_show(struct asking *a, int fd) {
         unsigned char digits = 0;
 
         if (a->is_open || getrandom(&digits, 1, 0) != 1) {
-                question_answer(fd, a->question.number, NET_VERDICT_NOT_NOW);
+                (void)give_answer(a, fd, NET_VERDICT_NOT_NOW, NULL);
                 return;
         }
         if (tcgetpgrp(a->tty) != getpgrp()) {
+                _cleanup_free_ char *subject = visible_subject(a);
+
                 (void)snprintf(text, sizeof(text),
                                "\nnsrun: %s is refused: nsrun is in the background, and can't ask\n",
-                               a->question.name);
+                               subject ? subject : "?");
                 (void)question_write(a, text);
-                question_answer(fd, a->question.number,
-                                a->is_session ? NET_VERDICT_NOT_NOW : NET_VERDICT_NO);
+                (void)give_answer(a, fd,
+                                  a->is_session || a->about == ASKED_FILE ? NET_VERDICT_NOT_NOW
+                                                                          : NET_VERDICT_NO,
+                                  NULL);
                 return;
         }
         (void)snprintf(a->code, sizeof(a->code), "%d%d", digits % 10, digits / 16 % 10);
@@ -307,7 +357,7 @@ static void question_show(struct asking *a, int fd) {
         /* What isn't shown in whole isn't asked. */
         if (!clear_screen(a) || !question_write(a, text)) {
                 close_question(a);
-                question_answer(fd, a->question.number, NET_VERDICT_NOT_NOW);
+                (void)give_answer(a, fd, NET_VERDICT_NOT_NOW, NULL);
                 return;
         }
         a->fd = fd;
@@ -370,6 +420,37 @@ void question_take_link(struct asking *a, int fd) {
         question_show(a, fd);
 }
 
+void question_take_file(struct asking *a, const struct file_question *file) {
+        a->file = *file;
+        a->is_folder = false;
+        a->about = ASKED_FILE;
+        question_show(a, -EBADF);
+}
+
+/* What comes of the answer about a file; `err`: why it isn't shown. */
+static void tell_file(const struct asking *a, enum net_verdict verdict, const struct nsrun_error *err) {
+        _cleanup_free_ char *subject = visible_subject(a), *word = NULL, *text = NULL,
+                            *folder = a->file.folder ? str_visible(a->file.folder) : NULL, *why = NULL;
+
+        if (verdict == NET_VERDICT_YES &&
+            (word = str_shell_quote(a->is_folder ? a->file.folder : a->file.path)))
+                text = str_format("nsrun: %s is shown; in later runs by --ro %s\n", subject ? subject : "?",
+                                  word);
+        else if (verdict == NET_VERDICT_NO)
+                text = str_format("nsrun: %s is refused%s%s\n", subject ? subject : "?",
+                                  folder ? ", and so is what else is in " : "", folder ? folder : "");
+        else if (verdict == NET_VERDICT_NEVER)
+                text = str_format("nsrun: %s is refused, and so is all else that isn't exposed\n",
+                                  subject ? subject : "?");
+        else if ((why = nsrun_error_format(err)))
+                text = str_format("nsrun: it isn't shown: %s\n", why);
+        if (text)
+                (void)question_write(a, text);
+        if (a->file.is_last && verdict != NET_VERDICT_NEVER)
+                (void)question_write(
+                        a, "nsrun: That was the last question: what else isn't exposed is refused\n");
+}
+
 /* What comes of the answer. */
 static void question_tell(const struct asking *a, enum net_verdict verdict) {
         const char *name = a->question.name;
@@ -399,14 +480,35 @@ static void question_tell(const struct asking *a, enum net_verdict verdict) {
                         a, "nsrun: That was the last question: what else no rule covers is refused\n");
 }
 
+/* Whether a line is the letter with the question's digits. */
+static bool is_letter(const struct asking *a, char letter) {
+        return a->line[0] == letter && streq(a->line + 1, a->code);
+}
+
+/* For those who write it down. */
+static void tell_answered(const struct asking *a, enum net_verdict verdict) {
+        static const char *const about[] = {"name", "key", "link", "file"};
+
+        if (a->answered)
+                a->answered(a->data, about[a->about],
+                            a->about == ASKED_LINK   ? a->link
+                            : a->about == ASKED_FILE ? a->is_folder ? a->file.folder : a->file.path
+                                                     : a->question.name,
+                            verdict == NET_VERDICT_YES     ? "yes"
+                            : verdict == NET_VERDICT_NO    ? "no"
+                            : verdict == NET_VERDICT_NEVER ? "never"
+                                                           : "failed");
+}
+
 static void question_decide(struct asking *a) {
-        char yes[4], text[QUESTION_MOST];
+        char text[QUESTION_MOST];
+        struct nsrun_error err = {0};
         enum net_verdict verdict = streq(a->line, "n")   ? NET_VERDICT_NO
                                    : streq(a->line, "q") ? NET_VERDICT_NEVER
                                                          : NET_VERDICT_YES;
 
-        (void)snprintf(yes, sizeof(yes), "y%s", a->code);
-        if (verdict == NET_VERDICT_YES && !streq(a->line, yes)) {
+        a->is_folder = a->about == ASKED_FILE && a->file.folder && is_letter(a, 'f');
+        if (verdict == NET_VERDICT_YES && !a->is_folder && !is_letter(a, 'y')) {
                 /* What was meant may have been a question of the command's: this one is asked again. */
                 question_word(a, text, sizeof(text));
                 (void)question_write(a, text);
@@ -414,9 +516,15 @@ static void question_decide(struct asking *a) {
         }
         if (a->about == ASKED_LINK && verdict == NET_VERDICT_YES && opener_open(&a->opener, a->link) < 0)
                 verdict = NET_VERDICT_NOT_NOW;
-        question_tell(a, verdict);
+        if (a->about != ASKED_FILE) {
+                question_tell(a, verdict);
+                question_answer(a->fd, a->question.number, verdict);
+        } else {
+                verdict = give_answer(a, -EBADF, verdict, &err) < 0 ? NET_VERDICT_NOT_NOW : verdict;
+                tell_file(a, verdict, &err);
+        }
         close_question(a);
-        question_answer(a->fd, a->question.number, verdict);
+        tell_answered(a, verdict);
 }
 
 void question_take_line(struct asking *a) {
@@ -428,7 +536,7 @@ void question_take_line(struct asking *a) {
         /* The terminal is gone, or its input has ended. */
         if (n <= 0) {
                 close_question(a);
-                question_answer(a->fd, a->question.number, NET_VERDICT_NEVER);
+                (void)give_answer(a, a->fd, NET_VERDICT_NEVER, NULL);
                 return;
         }
         for (ssize_t i = 0; i < n && a->is_open; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* --net=ask, --ssh-agent ask, --browser: nsrun-net's questions read, shown at a terminal, and answered.  The
+/* --ask, --net=ask, --ssh-agent ask, --browser: questions read, shown at a terminal, and answered.  The
  * process that was started by the person asks; nothing of the sandbox's is believed but that it wants the
  * name. */
 #pragma once
@@ -11,6 +11,7 @@
 #include "launch/launch.h"
 #include "net/question.h"
 #include "screen.h"
+#include "widen/widen_ask.h"
 
 /* Whether a plan needs somebody to ask about names; about signatures; and about links. */
 bool plan_asks(const struct nsrun_plan *plan);
@@ -32,6 +33,7 @@ enum asked_about {
         ASKED_NAME,
         ASKED_KEY,
         ASKED_LINK,
+        ASKED_FILE,
 };
 
 struct asking {
@@ -49,8 +51,15 @@ struct asking {
         struct net_question question; /* of a link the number, and the host as its name */
         char link[LINK_MOST + 1];
         struct opener opener;
+        struct file_question file;
+        bool is_folder; /* of which the folder is to be shown */
+        /* Answers the question about a file: -errno with *err filled, if it can't be shown. */
+        int (*answer_file)(void *data, enum file_answer answer, struct nsrun_error *err);
+        /* Called with each question's answer, or NULL: "file", "/p", "yes". */
+        void (*answered)(void *data, const char *about, const char *what, const char *answer);
+        void *data;
         char code[3]; /* two digits, which only who sees the terminal knows */
-        char line[8];
+        char line[8]; /* what is typed */
         size_t n;
         struct termios before;
         bool has_before;
@@ -69,6 +78,8 @@ void question_take(struct asking *a, int fd);
 void question_take_key(struct asking *a, int fd);
 /* The filter of links has, and no question is open. */
 void question_take_link(struct asking *a, int fd);
+/* A call waits for an answer about a file, and no question is open. */
+void question_take_file(struct asking *a, const struct file_question *file);
 /* The person has typed. */
 void question_take_line(struct asking *a);
 /* Writes to the terminal.  False: it takes nothing, for two seconds. */

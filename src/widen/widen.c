@@ -28,6 +28,11 @@ static int widen_fail(struct nsrun_error *err, int r, const char *path, const ch
         return error_set(err, NSRUN_STAGE_SUPERVISE, r, path, what, hint);
 }
 
+static int widen_changed(const char *path, struct nsrun_error *err) {
+        return widen_fail(err, UNSAID(-ESTALE), path, "what lies there has changed at this moment",
+                          "try again");
+}
+
 void widen_close(struct widened *w) {
         inside_close(&w->inside);
         close_fdp(&w->file);
@@ -249,8 +254,7 @@ static int widen_show(struct widened *w, const struct nsrun_plan *plan, const st
 
         if (r == -ESTALE) {
                 *err = (struct nsrun_error){0};
-                return widen_fail(err, UNSAID(r), g->path, "what lies there has changed at this moment",
-                                  "try again");
+                return widen_changed(g->path, err);
         }
         if (tree < 0)
                 return r;
@@ -272,35 +276,63 @@ static int widen_show(struct widened *w, const struct nsrun_plan *plan, const st
         return r;
 }
 
-int widen_grant(struct widened *w, const char *option, const char *path, char ***notes,
-                struct nsrun_error *err) {
-        struct granted g = {.option = (char *)(uintptr_t)option};
-        _cleanup_plan_ struct nsrun_plan *plan = NULL;
-        struct widen_place place = {.folder = -EBADF};
-        /* Held, so that its number is nobody else's; what can't be opened the plan refuses. */
-        _cleanup_close_ int source = sys_open(AT_FDCWD, path, O_PATH, 0);
-        struct stat st = {0};
-        size_t n = 0;
-        int r = source < 0 ? 0 : sys_fstat(source, &st);
+/* What would be shown, and where. */
+struct judged {
+        int source; /* held, so that its number is nobody else's */
+        struct stat st;
+        struct nsrun_plan *plan;
+        char *path;
+        struct widen_place place;
+};
 
+static void judged_clear(struct judged *j) {
+        close_fdp(&j->source);
+        close_fdp(&j->place.folder);
+        plan_free(j->plan);
+        free(j->path);
+        free(j->place.shown);
+}
+
+static int widen_look(struct widened *w, const char *option, const char *path, const struct stat *is,
+                      struct judged *ret, struct nsrun_error *err) {
+        size_t n = 0;
+        int r;
+
+        *ret = (struct judged){.source = sys_open(AT_FDCWD, path, O_PATH, 0), .place.folder = -EBADF};
+        /* What can't be opened the plan refuses. */
+        r = ret->source < 0 ? 0 : sys_fstat(ret->source, &ret->st);
         if (r < 0)
                 return widen_fail(err, r, path, "it can't be looked at", NULL);
-        r = widen_plan(w->plan, &w->granted, option, path, &st, &plan, &g.path, err);
+        if (is && (ret->st.st_dev != is->st_dev || ret->st.st_ino != is->st_ino))
+                return widen_changed(path, err);
+        r = widen_plan(w->plan, &w->granted, option, path, &ret->st, &ret->plan, &ret->path, err);
+        if (r >= 0 && is && !streq(ret->path, path))
+                return widen_changed(path, err);
         for (size_t i = 0; i < w->granted.n; i++)
                 n += !w->granted.items[i].has_ended;
         if (r >= 0 && n >= GRANTS_MOST)
                 r = widen_fail(err, UNSAID(-E2BIG), NULL, "the sandbox was granted too much already",
                                "start it with the options");
-        if (r >= 0)
-                r = widen_place_find(w->inside.root, g.path, &place, err);
-        g.shown = place.shown;
-        g.makes = place.makes;
-        if (r >= 0)
-                r = widen_show(w, plan, &st, place.folder, &g, notes, err);
-        close_fdp(&place.folder);
-        free(place.shown);
-        free(g.path);
-        return r;
+        return r < 0 ? r : widen_place_find(w->inside.root, ret->path, &ret->place, err);
+}
+
+int widen_judge(struct widened *w, const char *option, const char *path, const struct stat *is,
+                struct nsrun_error *err) {
+        _cleanup_(judged_clear) struct judged j;
+
+        return widen_look(w, option, path, is, &j, err);
+}
+
+int widen_grant(struct widened *w, const char *option, const char *path, const struct stat *is,
+                char ***notes, struct nsrun_error *err) {
+        _cleanup_(judged_clear) struct judged j;
+        struct granted g = {.option = (char *)(uintptr_t)option};
+        int r = widen_look(w, option, path, is, &j, err);
+
+        g.path = j.path;
+        g.shown = j.place.shown;
+        g.makes = j.place.makes;
+        return r < 0 ? r : widen_show(w, j.plan, &j.st, j.place.folder, &g, notes, err);
 }
 
 int widen_revoke(struct widened *w, struct granted *g, char ***notes, struct nsrun_error *err) {

@@ -156,17 +156,7 @@ static int make_policy(const struct nsrun_plan *running, const char *option, con
                        : 0;
 }
 
-int widen_plan(const struct nsrun_plan *running, const struct granted_list *granted, const char *option,
-               const char *path, const struct stat *st, struct nsrun_plan **ret, char **ret_path,
-               struct nsrun_error *err) {
-        struct nsrun_policy *policy = NULL;
-        /* A plan without a command isn't whole. */
-        struct policy_request request = {.argv = (char *[]){(char[]){"true"}, NULL}};
-        _cleanup_plan_ struct nsrun_plan *plan = NULL;
-        _cleanup_free_ char *canonical = NULL;
-        const struct plan_op *op;
-        int r;
-
+int widen_allows(const struct nsrun_plan *running, struct nsrun_error *err) {
         if (running->is_strict)
                 return widen_refuse(NULL, "with --protect=strict a sandbox is shown nothing more",
                                     "start it with the option", err);
@@ -181,6 +171,22 @@ int widen_plan(const struct nsrun_plan *running, const struct granted_list *gran
                         "with this filter, which may let the command make namespaces, a sandbox is "
                         "shown nothing more",
                         "start it with the option", err);
+        return 0;
+}
+
+int widen_plan(const struct nsrun_plan *running, const struct granted_list *granted, const char *option,
+               const char *path, const struct stat *st, struct nsrun_plan **ret, char **ret_path,
+               struct nsrun_error *err) {
+        struct nsrun_policy *policy = NULL;
+        /* A plan without a command isn't whole. */
+        struct policy_request request = {.argv = (char *[]){(char[]){"true"}, NULL}};
+        _cleanup_plan_ struct nsrun_plan *plan = NULL;
+        _cleanup_free_ char *canonical = NULL;
+        const struct plan_op *op;
+        int r = widen_allows(running, err);
+
+        if (r < 0)
+                return r;
         r = make_policy(running, option, path, &policy, err);
         request.policy = policy;
         if (r >= 0)

@@ -10,6 +10,9 @@
  * "strict", as they are, let it make none for sure. */
 bool widen_has_namespaces(const struct nsrun_plan *plan);
 
+/* Whether a sandbox of that plan can be shown more at all. */
+int widen_allows(const struct nsrun_plan *running, struct nsrun_error *err);
+
 /* The plan of what the option shows of `path`, as it was typed, which was `st` before: its operations are
  * those of the folders on the way, and one for the path.  *ret is for plan_free(), *ret_path the path
  * inside. `granted`: what the sandbox, whose plan is `running`, was granted already.  -errno with *err

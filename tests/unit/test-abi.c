@@ -54,13 +54,14 @@ MEMBER(nsrun_expose_path, source, 0);
 MEMBER(nsrun_expose_path, target, 8);
 MEMBER(nsrun_expose_path, mode, 16);
 
-SIZE(nsrun_start_options, 56);
+SIZE(nsrun_start_options, 64);
 MEMBER(nsrun_start_options, size, 0);
 MEMBER(nsrun_start_options, stdio, 8);
 MEMBER(nsrun_start_options, pass_fds, 24);
 MEMBER(nsrun_start_options, n_pass_fds, 32);
 MEMBER(nsrun_start_options, ask, 40);
 MEMBER(nsrun_start_options, data, 48);
+MEMBER(nsrun_start_options, ask_file, 56);
 
 SIZE(nsrun_bash_options, 104);
 MEMBER(nsrun_bash_options, size, 0);

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See widen_ask.h.  A command learns from a call that waits that the host has the path; of keys, and of what
+ * no grant would show, it doesn't, since nobody is asked. */
+#include "widen_ask.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/path.h"
+#include "base/responds.h"
+#include "base/str.h"
+#include "base/sys.h"
+#include "explain/never.h"
+#include "widen_plan.h"
+
+enum {
+        HELD_MOST = 256,  /* calls that wait at once */
+        LOOKS_MOST = 512, /* paths of the host's that are judged */
+};
+
+struct file_entry {
+        char *path, *folder;
+        struct stat path_is, folder_is; /* when it was asked about */
+        char program[40];
+        enum watched_how how;
+        enum {
+                FILE_WAITS,
+                FILE_REFUSED,
+                FILE_SHOWN,
+        } state;
+};
+
+struct held_call {
+        struct seccomp_notif call;
+        size_t entry;
+};
+
+struct file_questions {
+        const struct nsrun_plan *plan;
+        pid_t init;
+        struct file_entry entries[FILE_QUESTIONS_MOST];
+        size_t n;
+        struct held_call held[HELD_MOST];
+        size_t n_held, n_looks;
+        char **refused; /* what would be refused, */
+        char **no;      /* and what was, with all that is in it */
+        bool is_never;
+};
+
+int file_questions_new(const struct nsrun_plan *plan, pid_t init, struct file_questions **ret) {
+        struct file_questions *q = calloc(1, sizeof(*q));
+
+        if (!q)
+                return -ENOMEM;
+        q->plan = plan;
+        q->init = init;
+        *ret = q;
+        return 0;
+}
+
+struct file_questions *file_questions_free(struct file_questions *q) {
+        for (size_t i = 0; q && i < q->n; i++) {
+                free(q->entries[i].path);
+                free(q->entries[i].folder);
+        }
+        if (q) {
+                strv_freep(&q->refused);
+                strv_freep(&q->no);
+        }
+        free(q);
+        return NULL;
+}
+
+/* ------------------------------------------------------------- what is asked about */
+
+/* Of these no path is worth a question, or the host's says nothing of what is meant; but a home may lie
+ * there.
+ */
+static bool is_of_another_kind(const char *path, const char *home) {
+        static const char *const folders[] = {"/dev", "/proc",    "/run",    "/sys",
+                                              "/tmp", "/var/run", "/var/tmp"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+                if (path_is_beneath(path, folders[i]))
+                        return !home || !path_is_beneath(path, home);
+        return false;
+}
+
+static bool is_refused(const struct file_questions *q, const char *path) {
+        STRV_FOREACH (folder, q->no)
+                if (path_is_beneath(path, *folder))
+                        return true;
+        return strv_contains(q->refused, path);
+}
+
+/* Whether the host has a file or a folder there, by no symlink, which the user may read. */
+static bool host_has(const char *path, struct stat *ret) {
+        _cleanup_close_ int fd = -EBADF;
+
+        if (responds_in_time(AT_FDCWD, path, NULL, NULL) < 0)
+                return false;
+        fd = sys_openat2(AT_FDCWD, path, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0,
+                         RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+        if (fd < 0 || sys_fstat(fd, ret) < 0 || (!S_ISDIR(ret->st_mode) && !S_ISREG(ret->st_mode)))
+                return false;
+        return access(path, S_ISDIR(ret->st_mode) ? R_OK | X_OK : R_OK) == 0;
+}
+
+static int open_own(const struct file_questions *q, struct widened *ret, struct nsrun_error *err) {
+        return widen_open(getpid(), q->init, sys_pidfd_open(q->init), true, ret, err);
+}
+
+static bool may_be_shown(const struct file_questions *q, struct widened *w, const char *path,
+                         const struct stat *is) {
+        _cleanup_free_ char *never = NULL;
+
+        return explain_never(q->plan, path, false, &never) >= 0 && !never &&
+               widen_judge(w, "ro", path, is, NULL) >= 0;
+}
+
+/* What of a folder was shown before, read-only, doesn't keep all of it from being shown. */
+static void disregard_parts(struct widened *w, const char *folder, bool is_live) {
+        for (size_t i = 0; i < w->granted.n; i++) {
+                struct granted *g = &w->granted.items[i];
+
+                if (!g->has_ended && streq(g->option, "ro") && path_is_beneath(g->path, folder))
+                        g->is_live = is_live;
+        }
+}
+
+/* The folder around a file, if all of it may be shown: not the home, what that lies in, or one of the
+ * system's or at the top. */
+static void find_folder(const struct file_questions *q, struct widened *w, struct file_entry *e) {
+        _cleanup_free_ char *folder = path_parent(e->path);
+        bool may;
+
+        if (!folder || !strchr(folder + 1, '/') || explain_is_whole_system(folder) ||
+            (q->plan->home && path_is_beneath(q->plan->home, folder)) || !host_has(folder, &e->folder_is))
+                return;
+        disregard_parts(w, folder, false);
+        may = may_be_shown(q, w, folder, &e->folder_is);
+        disregard_parts(w, folder, true);
+        e->folder = may ? TAKE_PTR(folder) : NULL;
+}
+
+/* The question is put only if a yes would show it. */
+static bool judge_entry(const struct file_questions *q, struct file_entry *e) {
+        _cleanup_widened_ struct widened w = WIDENED_INIT;
+
+        if (open_own(q, &w, NULL) < 0 || !may_be_shown(q, &w, e->path, &e->path_is))
+                return false;
+        if (S_ISREG(e->path_is.st_mode))
+                find_folder(q, &w, e);
+        return true;
+}
+
+static void name_program(struct file_entry *e, const char *program, uint32_t pid) {
+        char name[17];
+
+        (void)snprintf(name, sizeof(name), "%s", program);
+        for (char *c = name; *c; c++)
+                if (*c < ' ' || *c > '~')
+                        *c = '?';
+        (void)snprintf(e->program, sizeof(e->program), "%s (pid %u)", *name ? name : "a program", pid);
+}
+
+static struct file_entry *find_entry(struct file_questions *q, const char *path) {
+        for (size_t i = 0; i < q->n; i++)
+                if (streq(q->entries[i].path, path))
+                        return &q->entries[i];
+        return NULL;
+}
+
+/* NULL: nobody is asked about it. */
+static struct file_entry *add_entry(struct file_questions *q, const char *path) {
+        struct file_entry e = {.path = NULL};
+
+        if (q->n == FILE_QUESTIONS_MOST || q->n_looks == LOOKS_MOST || strlen(path) > FILE_PATH_MOST ||
+            is_of_another_kind(path, q->plan->home) || is_refused(q, path) || !host_has(path, &e.path_is))
+                return NULL;
+        q->n_looks++;
+        e.path = strdup(path);
+        if (!e.path || !judge_entry(q, &e)) {
+                (void)strv_consume(&q->refused, e.path);
+                return NULL;
+        }
+        q->entries[q->n] = e;
+        return &q->entries[q->n++];
+}
+
+bool file_questions_hold(void *questions, const struct seccomp_notif *call, const char *path,
+                         enum watched_how how, const char *program) {
+        struct file_questions *q = questions;
+        struct file_entry *e;
+
+        if (q->is_never || q->n_held == HELD_MOST ||
+            (how != WATCHED_LOOK && how != WATCHED_READ && how != WATCHED_EXEC))
+                return false;
+        e = find_entry(q, path);
+        if (!e && (e = add_entry(q, path))) {
+                e->how = how;
+                name_program(e, program, call->pid);
+        }
+        if (!e || e->state != FILE_WAITS)
+                return false;
+        q->held[q->n_held++] = (struct held_call){*call, (size_t)(e - q->entries)};
+        return true;
+}
+
+/* -------------------------------------------------------------------- the answers */
+
+static struct file_entry *first_waiting(struct file_questions *q) {
+        for (size_t i = 0; i < q->n; i++)
+                if (q->entries[i].state == FILE_WAITS)
+                        return &q->entries[i];
+        return NULL;
+}
+
+bool file_questions_first(const struct file_questions *q, struct file_question *ret) {
+        const struct file_entry *e = first_waiting((struct file_questions *)(uintptr_t)q);
+
+        if (!e)
+                return false;
+        *ret = (struct file_question){.path = e->path,
+                                      .folder = e->folder,
+                                      .program = e->program,
+                                      .how = e->how,
+                                      .is_last = e == &q->entries[FILE_QUESTIONS_MOST - 1]};
+        return true;
+}
+
+static int show_path(const struct file_questions *q, const char *path, const struct stat *is, char ***notes,
+                     struct nsrun_error *err) {
+        _cleanup_widened_ struct widened w = WIDENED_INIT;
+        int r = open_own(q, &w, err);
+
+        /* Of a folder nothing is mounted twice. */
+        for (size_t i = 0; i < w.granted.n && r >= 0; i++) {
+                struct granted *g = &w.granted.items[i];
+
+                if (g->is_live && streq(g->option, "ro") && path_is_beneath(g->path, path))
+                        r = widen_revoke(&w, g, notes, err);
+        }
+        return r < 0 ? r : widen_grant(&w, "ro", path, is, notes, err);
+}
+
+/* Lets the calls go on that wait for nothing any more. */
+static void release_held(struct file_questions *q, int listener) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < q->n_held; i++)
+                if (q->entries[q->held[i].entry].state == FILE_WAITS)
+                        q->held[n++] = q->held[i];
+                else
+                        /* Its caller may have been killed meanwhile. */
+                        (void)sys_seccomp_continue(listener, &q->held[i].call);
+        q->n_held = n;
+}
+
+int file_questions_answer(struct file_questions *q, int listener, enum file_answer answer, char ***notes,
+                          struct nsrun_error *err) {
+        struct file_entry *e = first_waiting(q);
+        const char *shown = NULL;
+        int r = 0;
+
+        if (!e)
+                return 0;
+        if (answer == FILE_YES || answer == FILE_FOLDER) {
+                shown = answer == FILE_FOLDER && e->folder ? e->folder : e->path;
+                r = show_path(q, shown, shown == e->path ? &e->path_is : &e->folder_is, notes, err);
+        }
+        e->state = shown && r >= 0 ? FILE_SHOWN : FILE_REFUSED;
+        q->is_never |= answer == FILE_NEVER;
+        if (answer == FILE_NO)
+                (void)strv_add(&q->no, e->folder ? e->folder : e->path);
+        for (size_t i = 0; i < q->n; i++) {
+                struct file_entry *other = &q->entries[i];
+
+                if (other->state == FILE_WAITS && shown && r >= 0 && path_is_beneath(other->path, shown))
+                        other->state = FILE_SHOWN;
+                else if (other->state == FILE_WAITS && (q->is_never || is_refused(q, other->path)))
+                        other->state = FILE_REFUSED;
+        }
+        release_held(q, listener);
+        return r;
+}

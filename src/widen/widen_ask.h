@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* --ask: what a watched command doesn't find and the host has is put to a person while the call waits.  What
+ * is shown is what was asked about, whatever the command's memory holds by then: the kernel looks the call's
+ * path up once more, under what is mounted now. */
+#pragma once
+
+#include <linux/seccomp.h>
+
+#include "base/str.h"
+#include "seccomp/watch.h"
+#include "widen.h"
+
+#define FILE_QUESTIONS_MOST 32U  /* of a run */
+#define FILE_PATH_MOST      512U /* bytes of a path that is asked about */
+
+enum file_answer {
+        FILE_NO, /* nor what else is in that folder, where there is one in the question */
+        FILE_YES,
+        FILE_FOLDER,  /* the folder, with all that is in it */
+        FILE_NEVER,   /* no, and nothing else is asked */
+        FILE_NOT_NOW, /* no, since nobody can be asked at this moment */
+};
+
+struct file_question {
+        const char *path;     /* absolute, of a file or a folder */
+        const char *folder;   /* around a file: it may be shown instead; or NULL */
+        const char *program;  /* "cc (pid 42)", as that calls itself, fit to print */
+        enum watched_how how; /* WATCHED_LOOK, WATCHED_READ or WATCHED_EXEC */
+        bool is_last;
+};
+
+struct file_questions;
+
+/* Of this process's sandbox with that plan, which must outlive *ret, and pid 1.  -ENOMEM. */
+int file_questions_new(const struct nsrun_plan *plan, pid_t init, struct file_questions **ret);
+/* Returns NULL. */
+struct file_questions *file_questions_free(struct file_questions *q);
+/* struct watch's `hold`: the call waits for an answer, if somebody is to be asked. */
+bool file_questions_hold(void *questions, const struct seccomp_notif *call, const char *path,
+                         enum watched_how how, const char *program);
+/* The question that is to be put first, until it is answered: its texts stay until the questions are freed.
+ * False: there is none. */
+bool file_questions_first(const struct file_questions *q, struct file_question *ret);
+/* Answers that one, shows what is to be shown, and lets the calls of that listener go on which wait for it.
+ * -errno with *err filled: it isn't shown.  *notes gets lines. */
+int file_questions_answer(struct file_questions *q, int listener, enum file_answer answer, char ***notes,
+                          struct nsrun_error *err);

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* --ask: a person at a terminal is asked about files that the command doesn't find and the host has, and the
+ * call waits. */
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "net-talk.h"
+#include "repository.h"
+#include "session.h"
+
+/* `nsrun run --ask OPTION… -- sh -c SCRIPT`, at a terminal that is none of its streams. */
+static void begin_asking(struct talk *t, const struct site *s, const char *const *options,
+                         const char *script) {
+        const char *argv[40] = {program(), "run", "--project", s->project, "--ask"};
+        size_t n = 5;
+
+        while (*options)
+                argv[n++] = *options++;
+        argv[n++] = "--";
+        argv[n++] = "sh";
+        argv[n++] = "-c";
+        argv[n++] = script;
+        *t = (struct talk){.world = NULL};
+        start_talk(t, s->root, argv);
+}
+
+/* The question; a yes is 'y' or 'f', *code and a newline. */
+static void await_file(struct talk *t, const char *wants, const char *path, const char *folder,
+                       char code[3]) {
+        _cleanup_free_ char *shown = text_of(
+                                    ") %s %s, which isn't exposed.\r\nnsrun: Show it, read-only, until "
+                                    "the run ends? [type y",
+                                    wants, path),
+                            *rest = NULL;
+
+        await(t, shown);
+        await(t, " for yes");
+        memcpy(code, t->text + t->seen - strlen("12 for yes"), 2);
+        code[2] = '\0';
+        rest = folder ? text_of(", f%s for all of %s, n for no, q to be asked no more] ", code, folder)
+                      : text_of(", n for no, q to be asked no more] ");
+        await(t, rest);
+}
+
+static void answer(const struct talk *t, const char *letter, const char *code) {
+        _cleanup_free_ char *line = text_of("%s%s\n", letter, code);
+
+        type(t, line);
+}
+
+static void expect_unasked(const struct talk *t) {
+        assert_null(strstr(t->text + t->seen, "[type"));
+}
+
+static void make_beside(const struct site *s) {
+        make_folder(s->home, "beside");
+        make_file(s->home, "beside/f", "text\n");
+        make_file(s->home, "beside/g", "more\n");
+}
+
+TEST(a_call_waits_for_the_answer_and_succeeds) {
+        const struct site *s = *state;
+        _cleanup_free_ char *beside = path_of(s->home, "beside"), *f = path_of(s->home, "beside/f"),
+                            *g = path_of(s->home, "beside/g"),
+                            *shown = text_of("nsrun: %s is shown; in later runs by --ro %s\r\n", f, f),
+                            *refused = text_of("nsrun: %s is refused, and so is what else is in %s\r\n", g,
+                                               beside);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct talk t;
+        char code[3];
+
+        make_beside(s);
+        make_file(s->home, "beside/h", "");
+        begin_asking(
+                &t, s, OPTIONS(NULL),
+                "cat ~/beside/f; cat ~/beside/f; echo >>~/beside/f; cat ~/beside/g ~/beside/h ~/beside/none");
+        await(&t, "nsrun: cat (pid ");
+        await_file(&t, "wants to read", f, beside, code);
+        /* Whoever doesn't see the question can't answer it. */
+        type(&t, "y\n");
+        await_file(&t, "wants to read", f, beside, code);
+        type(&t, "yesyesyesyes\n");
+        await_file(&t, "wants to read", f, beside, code);
+        answer(&t, "y", code);
+        await(&t, shown);
+        await_file(&t, "wants to read", g, beside, code);
+        type(&t, "n\n");
+        await(&t, refused);
+        end_talk(&t, &o);
+        expect_unasked(&t);
+        expect_out(&o, "text\ntext\n");
+        expect_in(o.err, "beside/f: Read-only file system\n");
+        expect_in(o.err, "beside/g: No such file or directory\n");
+        expect_in(o.err, "beside/h: No such file or directory\n");
+        expect_status(&o, 1);
+}
+
+/* What was shown of it before is there all the while. */
+TEST(a_folder_is_shown_with_all_that_is_in_it) {
+        const struct site *s = *state;
+        _cleanup_free_ char *beside = path_of(s->home, "beside"), *f = path_of(s->home, "beside/f"),
+                            *g = path_of(s->home, "beside/g"),
+                            *told = text_of("nsrun: %s is shown; in later runs by --ro %s\r\n", beside,
+                                            beside);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct talk t;
+        char code[3];
+
+        make_beside(s);
+        begin_asking(&t, s, OPTIONS(NULL), "cat ~/beside/f; cat ~/beside/g ~/beside/f; ls ~/beside");
+        await_file(&t, "wants to read", f, beside, code);
+        answer(&t, "y", code);
+        await_file(&t, "wants to read", g, beside, code);
+        answer(&t, "f", code);
+        await(&t, told);
+        end_talk(&t, &o);
+        expect_unasked(&t);
+        assert_string_equal(o.err, "");
+        expect_out(&o, "text\nmore\ntext\nf\ng\n");
+}
+
+/* Of a folder, and of a program. */
+TEST(looks_and_programs_are_asked_about) {
+        const struct site *s = *state;
+        _cleanup_free_ char *beside = path_of(s->home, "beside"), *run = path_of(s->home, "run/it"),
+                            *folder = path_of(s->home, "run");
+        _cleanup_outcome_ struct outcome o = {0};
+        struct talk t;
+        char code[3];
+
+        make_beside(s);
+        make_folder(s->home, "run");
+        make_file(s->home, "run/it", "#!/bin/sh\necho ran\n");
+        on_host(s, "chmod +x \"$HOME/run/it\"", &o);
+        begin_asking(&t, s, OPTIONS(NULL), "test -d ~/beside && ls ~/beside; ~/run/it");
+        await_file(&t, "looks for", beside, NULL, code);
+        /* Of a folder it is itself. */
+        answer(&t, "f", code);
+        await_file(&t, "looks for", beside, NULL, code);
+        answer(&t, "y", code);
+        await_file(&t, "wants to execute", run, folder, code);
+        answer(&t, "y", code);
+        outcome_clear(&o);
+        end_talk(&t, &o);
+        expect_unasked(&t);
+        expect_out(&o, "f\ng\nran\n");
+}
+
+TEST(who_wants_to_be_asked_no_more_is_not) {
+        const struct site *s = *state;
+        _cleanup_free_ char *beside = path_of(s->home, "beside"), *f = path_of(s->home, "beside/f"),
+                            *told = text_of(
+                                    "nsrun: %s is refused, and so is all else that isn't exposed\r\n", f);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct talk t;
+        char code[3];
+
+        make_beside(s);
+        make_file(s->home, "other", "");
+        begin_asking(&t, s, OPTIONS(NULL), "cat ~/beside/f; cat ~/beside/g ~/other 2>/dev/null || echo no");
+        await_file(&t, "wants to read", f, beside, code);
+        type(&t, "q\n");
+        await(&t, told);
+        end_talk(&t, &o);
+        expect_unasked(&t);
+        expect_out(&o, "no\n");
+}
+
+/* No grant would show it, or no path of it is meant: nobody is asked, and the call fails as without. */
+TEST(of_what_no_yes_would_show_nobody_is_asked) {
+        static const char script[] =
+                "cat ~/.ssh/id_rsa ~/link ~/socket ~/fifo ~/closed ~/none/x /tmp/ask-test ~/beside/../link /proc/1/root/x; "
+                "echo >~/made; mkdir ~/beside; rm ~/f; ln ~/f ~/n; mv ~/f ~/n; test -e ~/f || cat ~/f";
+        const struct site *s = *state;
+        _cleanup_free_ char *f = path_of(s->home, "f"), *socket_path = path_of(s->home, "socket"),
+                            *fifo = path_of(s->home, "fifo");
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct talk t;
+        char code[3];
+
+        make_folder(s->home, ".ssh");
+        make_file(s->home, ".ssh/id_rsa", "key\n");
+        make_file(s->home, "f", "text\n");
+        make_link(s->home, "link", "f");
+        on_host(s, ">\"$HOME/closed\"; chmod 0 \"$HOME/closed\"", &o);
+        (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", socket_path);
+        assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+        assert_int_equal(mkfifo(fifo, 0600), 0);
+        begin_asking(&t, s, OPTIONS(NULL), script);
+        /* The last of all is the control. */
+        if (geteuid() == 0) {
+                _cleanup_free_ char *closed = path_of(s->home, "closed");
+
+                await_file(&t, "wants to read", closed, NULL, code);
+                type(&t, "n\n");
+        }
+        await_file(&t, "looks for", f, NULL, code);
+        answer(&t, "y", code);
+        outcome_clear(&o);
+        end_talk(&t, &o);
+        expect_unasked(&t);
+        expect_not_in(o.out, "key");
+}
+
+/* A name says nothing but itself, and who asks neither. */
+TEST(what_is_shown_of_a_name_is_the_name) {
+        const struct site *s = *state;
+        _cleanup_free_ char *shown = path_of(s->home, "a\\x1b[2Jb\\x0ansrun: yes");
+        _cleanup_outcome_ struct outcome o = {0};
+        struct talk t;
+        char code[3];
+
+        on_host(s, "cd; echo text >\"$(printf 'a\\033[2Jb\\nnsrun: yes')\"; cp /bin/cat it", &o);
+        outcome_clear(&o);
+        begin_asking(&t, s, OPTIONS(NULL),
+                     "cp /bin/cat \"$(printf 'x\\033[2J')\"; \"./$(printf 'x\\033[2J')\" \"$HOME/$(printf "
+                     "'a\\033[2Jb\\nnsrun: yes')\"");
+        await(&t, "nsrun: x?[2J (pid ");
+        await_file(&t, "wants to read", shown, NULL, code);
+        answer(&t, "y", code);
+        end_talk(&t, &o);
+        expect_out(&o, "text\n");
+}
+
+/* All wait for the one answer; one that is killed meanwhile is nobody's. */
+TEST(many_ask_once) {
+        const struct site *s = *state;
+        _cleanup_free_ char *beside = path_of(s->home, "beside"), *f = path_of(s->home, "beside/f"),
+                            *ended = path_of(s->project, "ended");
+        int64_t since = 0;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct talk t;
+        char code[3];
+
+        make_beside(s);
+        begin_asking(
+                &t, s, OPTIONS(NULL),
+                "cat ~/beside/f >killed & k=$!; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat ~/beside/f & done >all; "
+                "until [ -e go ]; do :; done; kill $k; wait $k; echo $? >ended; wait; cat all | wc -l; cat ended");
+        await_file(&t, "wants to read", f, beside, code);
+        make_file(s->project, "go", "");
+        while (access(ended, F_OK) < 0)
+                if (!keep_waiting(&since))
+                        fail_msg("nobody is killed");
+        answer(&t, "y", code);
+        end_talk(&t, &o);
+        expect_unasked(&t);
+        expect_out(&o, "12\n143\n");
+}
+
+/* What is shown is what was asked about. */
+TEST(what_is_swapped_while_it_is_asked_about_is_not_shown) {
+        static const char *const swaps[] = {
+                "cd; mv beside moved; ln -s secret beside",
+                "cd; mv beside moved; mv secret beside",
+                "cd; mv beside/f moved; ln -s ../secret/f beside/f",
+                "cd; rm beside/f; ln secret/f beside/f",
+                "cd; rm -r beside",
+        };
+        const struct site *s = *state;
+        _cleanup_free_ char *beside = path_of(s->home, "beside"), *f = path_of(s->home, "beside/f");
+
+        for (size_t i = 0; i < 2 * ARRAY_SIZE(swaps); i++) {
+                _cleanup_outcome_ struct outcome o = {0}, swapped = {0};
+                struct talk t;
+                char code[3];
+
+                on_host(s, "cd; rm -rf beside secret moved; mkdir secret; echo secret >secret/f", &swapped);
+                make_beside(s);
+                begin_asking(&t, s, OPTIONS(NULL), "cat ~/beside/f");
+                await_file(&t, "wants to read", f, beside, code);
+                outcome_clear(&swapped);
+                on_host(s, swaps[i / 2], &swapped);
+                answer(&t, i % 2 ? "f" : "y", code);
+                end_talk(&t, &o);
+                print_message("%s: %s", swaps[i / 2], t.text + t.seen);
+                if (i / 2 == 2 || i / 2 == 3)
+                        /* Of the folder it is what it is. */
+                        assert_true(i % 2 || !strstr(o.out, "secret"));
+                else
+                        expect_out(&o, "");
+                assert_non_null(strstr(t.text + t.seen, i % 2 && (i / 2 == 2 || i / 2 == 3)
+                                                                ? " is shown; "
+                                                                : "nsrun: it isn't shown: "));
+        }
+}
+
+/* Where nothing can be granted nothing is asked; and somebody must be there. */
+TEST(what_cannot_be_asked_is_refused) {
+        static const struct {
+                const char *options[3], *said;
+        } cases[] = {
+                {{"--hide=x"},
+                 "nsrun: with --hide a sandbox is shown nothing more; start it with the option"},
+                {{"--protect=strict"},
+                 "nsrun: with --protect=strict a sandbox is shown nothing more; start it with the option"},
+                {{"--seccomp=nested"},
+                 "nsrun: with this filter, which may let the command make namespaces, a sandbox is shown nothing "
+                 "more: nested; start it with the option"},
+                {{"--no-sandbox"}, "nsrun: --ask is for a sandbox of the command's own"},
+                {{"--session=x"},
+                 "nsrun: --ask is for a sandbox of the command's own; what a session's command leaves behind would "
+                 "have nobody to answer it: 'nsrun grant' shows a path"},
+        };
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                struct talk t;
+
+                begin_asking(&t, s, cases[i].options, "true");
+                outcome_clear(&o);
+                end_talk(&t, &o);
+                expect_refusal(&o, 125, cases[i].said);
+        }
+        outcome_clear(&o);
+        run(&(struct request){.argv = (const char *const[]){"setsid", "-w", program(), "run", "--project",
+                                                            s->project, "--ask", "--", "true", NULL},
+                              .cwd = s->root},
+            &o);
+        expect_refusal(
+                &o, 125,
+                "nsrun: nobody can be asked about files; --ask asks on the terminal, and there is none: "
+                "leave it out");
+}
+
+TEST(an_answer_is_in_the_log) {
+        const struct site *s = *state;
+        _cleanup_free_ char *beside = path_of(s->home, "beside"), *f = path_of(s->home, "beside/f"),
+                            *line = text_of("\"file\":\"%s\",\"answer\":\"yes\"", f);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct talk t;
+        char code[3];
+
+        make_beside(s);
+        begin_asking(&t, s, OPTIONS("--log"), "cat ~/beside/f");
+        await_file(&t, "wants to read", f, beside, code);
+        answer(&t, "y", code);
+        end_talk(&t, &o);
+        expect_status(&o, 0);
+        outcome_clear(&o);
+        run(&(struct request){.argv = (const char *const[]){program(), "log", "--json", NULL},
+                              .cwd = s->root},
+            &o);
+        expect_in(o.out, "\"event\":\"asked\"");
+        expect_in(o.out, line);
+}
+
+/* So many in a run. */
+TEST(nobody_is_asked_without_end) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct talk t;
+        char code[3];
+
+        for (unsigned i = 0; i < 34; i++) {
+                _cleanup_free_ char *name = text_of("f%u", i);
+
+                make_file(s->home, name, "text\n");
+        }
+        begin_asking(&t, s, OPTIONS(NULL),
+                     "i=0; while [ $i -lt 34 ]; do cat ~/f$i; i=$((i+1)); done 2>/dev/null | wc -l");
+        for (unsigned i = 0; i < 32; i++) {
+                _cleanup_free_ char *name = text_of("f%u", i), *path = path_of(s->home, name);
+
+                await_file(&t, "wants to read", path, NULL, code);
+                answer(&t, "y", code);
+        }
+        await(&t, "nsrun: That was the last question: what else isn't exposed is refused\r\n");
+        end_talk(&t, &o);
+        expect_unasked(&t);
+        expect_out(&o, "32\n");
+}
+
+int main(void) {
+        return run_all_tests();
+}
