@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The command of a case: does what the operations say, each in spite of the last one's failure.
 #
-#   python3 -c "$(cat hostile.py)" OPERATIONS
+#   python3 -c "$(cat hostile.py)" OPERATIONS SOCKET
 #
-# OPERATIONS: JSON, a list for each process of lists [NAME, ARGUMENT…].
-import ctypes, json, os, re, signal, stat, sys, time
+# Before that it tells facts of where it is.  OPERATIONS: JSON, a list for each process of lists [NAME, ARGUMENT…].
+import ctypes, json, os, re, signal, socket, stat, sys, time
 
 libc = ctypes.CDLL(None, use_errno=True)
 TOKEN = re.compile(rb'TOKEN-[0-9a-f]{16}')
@@ -218,6 +218,57 @@ def git(*words):
     os.wait()
 
 
+CALLS = {'keyctl': 250, 'bpf': 321, 'io_uring_setup': 425, 'perf_event_open': 298, 'userfaultfd': 323, 'unshare': 272, 'setns': 308,
+         'open_by_handle_at': 304, 'add_key': 248, 'kexec_load': 246, 'init_module': 175, 'settimeofday': 164, 'x32': 0x40000000 + 39}
+
+
+def fact(*words):
+    os.write(1, ('FACT ' + ' '.join(str(w) for w in words) + '\n').encode(errors='replace'))
+
+
+def facts(host):
+    """What a command can tell of where it is; `host` is the name of an abstract socket of the host's."""
+    for line in open('/proc/self/status'):
+        name, _, value = line.partition(':')
+        if name in ('NoNewPrivs', 'CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb', 'Seccomp'):
+            fact(name, value.strip())
+    for line in open('/proc/self/mountinfo'):
+        words = line.split()
+        fact('mount', words[4], words[5], words[words.index('-') + 1])
+    for fd in os.listdir('/proc/self/fd'):
+        try:
+            if int(fd) > 2:
+                fact('fd', fd, os.readlink('/proc/self/fd/' + fd))
+        except OSError:
+            pass
+    for name in ('user', 'mnt', 'pid', 'ipc', 'uts', 'net'):
+        fact('namespace', name, os.readlink('/proc/self/ns/' + name))
+    for name, number in CALLS.items():
+        ctypes.set_errno(0)
+        fact('call', name, 'works' if libc.syscall(ctypes.c_long(number), *[ctypes.c_long(0)] * 6) >= 0 else ctypes.get_errno())
+    there = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    fact('abstract', there.connect_ex('\0' + host) == 0)
+    fact('interfaces', *sorted(n for _, n in socket.if_nameindex()) if os.path.isdir('/sys/class/net') else [])
+    for path in ('/proc/sysrq-trigger', '/proc/sys/kernel/domainname', '/proc/sys/net/ipv4/ip_forward', '/sys/power/state', '/proc/1/mem'):
+        try:
+            os.close(os.open(path, os.O_RDWR if path.endswith('mem') else os.O_WRONLY))
+            fact('opened', path)
+        except OSError:
+            pass
+    for path in ('/model', '/usr/model', '/etc/model', '/home/model'):
+        try:
+            os.mkdir(path)
+            fact('made', path)
+        except OSError:
+            pass
+    try:
+        write('/tmp/model', '')
+        os.chmod('/tmp/model', 0o4755)
+        fact('setuid')
+    except OSError:
+        pass
+
+
 OPERATIONS = {
     'walk': walk, 'read': read, 'write': write, 'remove': remove, 'rename': os.rename, 'link': os.link,
     'append': lambda path, text: write(path, text, os.O_APPEND), 'truncate': lambda path: os.truncate(path, 0),
@@ -241,6 +292,7 @@ def perform(operations):
 
 
 os.write(1, b'BEGUN\n')
+facts(sys.argv[2])
 children = []
 for operations in json.loads(sys.argv[1]):
     pid = os.fork()
