@@ -251,7 +251,7 @@ static void watch_keep(struct watch *watch, const struct seen *seen, const struc
 int watch_take(struct watch *watch, int listener, const struct seccomp_notif *question) {
         struct seen seen[2] = {{.path = NULL}};
         char program[16] = "";
-        bool is_vector = false;
+        bool is_vector = false, is_held;
         size_t n = 0;
         int r;
 
@@ -268,13 +268,13 @@ int watch_take(struct watch *watch, int listener, const struct seccomp_notif *qu
                         see(watch, question, &watched_calls[i], &seen[n++]);
         if (seen[0].path || seen[1].path)
                 read_process_name((pid_t)question->pid, program, sizeof(program));
-        /* A call with two paths goes on: it may have changed something by the one. */
-        r = n == 1 && seen[0].path && !seen[0].is_there && watch->hold &&
-                            watch->hold(watch->data, question, seen[0].path, seen[0].how, program)
-                    ? 0
-                    : sys_seccomp_continue(listener, question);
+        /* A call with two paths doesn't only read. */
+        is_held = n == 1 && seen[0].path && !seen[0].is_there && watch->hold &&
+                  watch->hold(watch->data, question, seen[0].path, seen[0].how, program);
+        r = is_held ? 0 : sys_seccomp_continue(listener, question);
         for (size_t i = 0; i < n; i++) {
-                if (r >= 0)
+                /* What a person is asked about needs no reason. */
+                if (r >= 0 && !is_held)
                         watch_keep(watch, &seen[i], question, program);
                 free(seen[i].path);
         }
