@@ -113,6 +113,13 @@ bool explain_is_whole_system(const char *path) {
         return false;
 }
 
+bool explain_is_in_system(const char *path) {
+        for (size_t i = 0; i < ARRAY_SIZE(of_system); i++)
+                if (path_is_beneath(path, of_system[i]))
+                        return true;
+        return false;
+}
+
 bool explain_may_write(const char *path) {
         _cleanup_free_ char *at = strdup(path);
 
@@ -135,11 +142,7 @@ static bool never_is_roots(const char *path, bool to_write) {
 
 /* Who isn't root reads of it what all do. */
 static int never_system(const char *path, const char *home, bool to_write, char **ret) {
-        bool is_state = false;
-
-        for (size_t i = 0; i < ARRAY_SIZE(of_system); i++)
-                is_state |= path_is_beneath(path, of_system[i]);
-        if (!is_state || (home && path_is_beneath(path, home)) ||
+        if (!explain_is_in_system(path) || (home && path_is_beneath(path, home)) ||
             (geteuid() == 0 ? !never_is_roots(path, to_write) : !to_write || explain_may_write(path)))
                 return 0;
         return asprintf(ret, "%s is the system's own: %s", path, ways[ARRAY_SIZE(ways) - 1].instead) < 0

@@ -12,8 +12,9 @@ int explain_never(const struct nsrun_plan *plan, const char *path, bool to_write
 /* The same of a path in the host's /tmp where programs keep tickets, sockets of agents and what else stands
  * for a login.  -ENOMEM. */
 int explain_never_of_tmp(const char *path, char **ret);
-/* Whether all of one of the system's folders lies there. */
+/* Whether all of one of the system's folders lies there; and whether the path lies in one. */
 bool explain_is_whole_system(const char *path);
+bool explain_is_in_system(const char *path);
 /* Whether the user may write at a path on the host, or make it. */
 bool explain_may_write(const char *path);
 

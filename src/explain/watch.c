@@ -24,6 +24,7 @@ struct seen {
         char *path; /* NULL: it isn't of interest */
         enum watched_how how;
         bool is_there, is_folder, is_made, is_replaced;
+        bool is_told; /* why it isn't there */
 };
 
 bool watch_can_end(const struct nsrun_plan *plan) {
@@ -192,6 +193,12 @@ static bool is_print(const struct watch *watch, const struct seccomp_notif *ques
         return false;
 }
 
+/* Whether a symlink in what is shown of the user's may lead to what isn't. */
+static bool may_lead_out(const struct nsrun_plan *plan, const char *path) {
+        return (plan->project && path_is_beneath(path, plan->project)) ||
+               (plan->home && path_is_beneath(path, plan->home));
+}
+
 static void see(struct watch *watch, const struct seccomp_notif *question, const struct watched_call *call,
                 struct seen *seen) {
         const uint64_t *arguments = (const uint64_t *)question->data.args;
@@ -214,7 +221,8 @@ static void see(struct watch *watch, const struct seccomp_notif *question, const
                 seen->how = how_opened(question->pid, call, arguments);
         if (call->how == WATCHED_EXEC)
                 watch_privileges(watch, normal);
-        if (!asked_is_of_interest(watch->asked.plan, normal, seen->how))
+        seen->is_told = asked_is_of_interest(watch->asked.plan, normal, seen->how);
+        if (!seen->is_told && !(watch->hold && may_lead_out(watch->asked.plan, normal)))
                 return;
         seen->path = TAKE_PTR(normal);
         seen->is_replaced = call->how == WATCHED_REMOVE || strstr(call->name, "rename");
@@ -232,7 +240,7 @@ static void watch_keep(struct watch *watch, const struct seen *seen, const struc
                        const char *program) {
         struct asked *asked;
 
-        if (!seen->path)
+        if (!seen->path || !seen->is_told)
                 return;
         asked = asked_add(&watch->asked, seen->path, seen->how);
         if (!asked)
@@ -270,7 +278,7 @@ int watch_take(struct watch *watch, int listener, const struct seccomp_notif *qu
                 read_process_name((pid_t)question->pid, program, sizeof(program));
         /* A call with two paths doesn't only read. */
         is_held = n == 1 && seen[0].path && !seen[0].is_there && watch->hold &&
-                  watch->hold(watch->data, question, seen[0].path, seen[0].how, program);
+                  watch->hold(watch->data, watch->root_fd, question, seen[0].path, seen[0].how, program);
         r = is_held ? 0 : sys_seccomp_continue(listener, question);
         for (size_t i = 0; i < n; i++) {
                 /* What a person is asked about needs no reason. */

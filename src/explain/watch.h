@@ -24,8 +24,8 @@ struct watch {
         unsigned failures; /* in a row, of the listener */
         /* Called with a call whose one path isn't there: true, and the answer is the function's to give; or
          * NULL. */
-        bool (*hold)(void *data, const struct seccomp_notif *call, const char *path, enum watched_how how,
-                     const char *program);
+        bool (*hold)(void *data, int root_fd, const struct seccomp_notif *call, const char *path,
+                     enum watched_how how, const char *program);
         void *data;
 };
 

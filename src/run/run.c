@@ -286,8 +286,12 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
                 return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
                                  "questions about files are for a sandbox of the command's own", NULL);
         r = params->asks_files ? widen_allows(plan, err) : 0;
-        if (r < 0)
+        if (r < 0) {
+                if (err)
+                        (void)snprintf(err->hint, sizeof(err->hint), "%s",
+                                       "leave out the questions about files (--ask), and name them");
                 return r;
+        }
         run.note = params->note;
         run.ends = params->ends;
         if (plan->join && !(run.joined = strdup(plan->join->folder.id)))

@@ -4,10 +4,12 @@
 #include "widen_ask.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/beneath.h"
 #include "base/path.h"
 #include "base/responds.h"
 #include "base/str.h"
@@ -16,8 +18,9 @@
 #include "widen_plan.h"
 
 enum {
-        HELD_MOST = 256,  /* calls that wait at once */
+        HELD_MOST = 1024, /* calls that wait at once */
         LOOKS_MOST = 512, /* paths of the host's that are judged */
+        LINKS_MOST = 40,  /* on the way to one, as in the kernel */
 };
 
 struct file_entry {
@@ -34,12 +37,16 @@ struct file_entry {
 
 struct held_call {
         struct seccomp_notif call;
+        char *path; /* that it names */
+        enum watched_how how;
+        char program[16];
         size_t entry;
 };
 
 struct file_questions {
         const struct nsrun_plan *plan;
         pid_t init;
+        int root_fd; /* the watch's */
         struct file_entry entries[FILE_QUESTIONS_MOST];
         size_t n;
         struct held_call held[HELD_MOST];
@@ -65,6 +72,8 @@ struct file_questions *file_questions_free(struct file_questions *q) {
                 free(q->entries[i].path);
                 free(q->entries[i].folder);
         }
+        for (size_t i = 0; q && i < q->n_held; i++)
+                free(q->held[i].path);
         if (q) {
                 strv_freep(&q->refused);
                 strv_freep(&q->no);
@@ -79,13 +88,12 @@ struct file_questions *file_questions_free(struct file_questions *q) {
  * there.
  */
 static bool is_of_another_kind(const char *path, const char *home) {
-        static const char *const folders[] = {"/dev", "/proc",    "/run",    "/sys",
-                                              "/tmp", "/var/run", "/var/tmp"};
+        static const char *const folders[] = {"/dev", "/proc", "/sys", "/tmp", "/var/run", "/var/tmp"};
+        bool is = explain_is_in_system(path);
 
         for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
-                if (path_is_beneath(path, folders[i]))
-                        return !home || !path_is_beneath(path, home);
-        return false;
+                is |= path_is_beneath(path, folders[i]);
+        return is && (!home || !path_is_beneath(path, home));
 }
 
 static bool is_refused(const struct file_questions *q, const char *path) {
@@ -93,6 +101,43 @@ static bool is_refused(const struct file_questions *q, const char *path) {
                 if (path_is_beneath(path, *folder))
                         return true;
         return strv_contains(q->refused, path);
+}
+
+/* The path without a symlink whose first folders the sandbox has, and whose next one it hasn't, to which the
+ * path leads inside; NULL: it has it, or that leads nowhere. */
+static char *find_missing(int root, const char *path, enum watched_how how) {
+        _cleanup_free_ char *left = strdup(path), *at = strdup("");
+
+        for (unsigned n = 0; left && at && *left && n <= LINKS_MOST;) {
+                size_t length = 1 + strcspn(left + 1, "/");
+                _cleanup_free_ char *next = str_format("%s%.*s", at, (int)length, left),
+                                    *rest = strdup(left + length);
+                _cleanup_close_ int fd =
+                        next ? beneath_open(root, next + 1, O_PATH | O_NOFOLLOW, 0) : -ENOMEM;
+                char text[PATH_MAX];
+                ssize_t r = fd < 0 ? fd : sys_readlinkat(fd, "", text, sizeof(text) - 1);
+
+                if (fd == -ENOENT)
+                        return rest ? str_concat(next, rest, "") : NULL;
+                /* Who looks may look at the symlink itself. */
+                if (fd < 0 || !rest || (r > 0 && !*rest && how == WATCHED_LOOK))
+                        return NULL;
+                free(left);
+                if (r > 0) {
+                        _cleanup_free_ char *joined = NULL;
+
+                        text[r] = '\0';
+                        joined = str_format("%s/%s%s", *text == '/' ? "" : at, text, rest);
+                        left = joined ? path_normalise(joined) : NULL;
+                        *at = '\0';
+                        n++;
+                } else {
+                        left = TAKE_PTR(rest);
+                        free(at);
+                        at = TAKE_PTR(next);
+                }
+        }
+        return NULL;
 }
 
 /* Whether the host has a file or a folder there, by no symlink, which the user may read. */
@@ -106,6 +151,36 @@ static bool host_has(const char *path, struct stat *ret) {
         if (fd < 0 || sys_fstat(fd, ret) < 0 || (!S_ISDIR(ret->st_mode) && !S_ISREG(ret->st_mode)))
                 return false;
         return access(path, S_ISDIR(ret->st_mode) ? R_OK | X_OK : R_OK) == 0;
+}
+
+/* Whether it is the home, what that lies in, or one of the system's folders or at the top. */
+static bool is_too_wide(const struct file_questions *q, const char *folder) {
+        return !strchr(folder + 1, '/') || explain_is_whole_system(folder) ||
+               (q->plan->home && path_is_beneath(q->plan->home, folder));
+}
+
+/* What is to be shown for a path that is missing: itself, or the folder of the first symlink on the host's
+ * way to it.  NULL: the host hasn't got it, or nothing can be shown for it. */
+static char *find_askable(const struct file_questions *q, const char *path, struct stat *ret) {
+        _cleanup_free_ char *part = strdup(path);
+        bool is_link = false;
+
+        if (!part || responds_in_time(AT_FDCWD, path, NULL, NULL) < 0 || access(path, F_OK) < 0)
+                return NULL;
+        if (host_has(path, ret))
+                return TAKE_PTR(part);
+        /* The longest part that is reached by no symlink. */
+        do {
+                _cleanup_close_ int fd = sys_openat2(AT_FDCWD, part, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0,
+                                                     RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+
+                if (fd < 0)
+                        continue;
+                is_link = sys_fstat(fd, ret) >= 0 && S_ISLNK(ret->st_mode);
+                break;
+        } while (path_up(part));
+        return is_link && path_up(part) && !is_too_wide(q, part) && host_has(part, ret) ? TAKE_PTR(part)
+                                                                                        : NULL;
 }
 
 static int open_own(const struct file_questions *q, struct widened *ret, struct nsrun_error *err) {
@@ -130,14 +205,12 @@ static void disregard_parts(struct widened *w, const char *folder, bool is_live)
         }
 }
 
-/* The folder around a file, if all of it may be shown: not the home, what that lies in, or one of the
- * system's or at the top. */
+/* The folder around a file, if all of it may be shown. */
 static void find_folder(const struct file_questions *q, struct widened *w, struct file_entry *e) {
         _cleanup_free_ char *folder = path_parent(e->path);
         bool may;
 
-        if (!folder || !strchr(folder + 1, '/') || explain_is_whole_system(folder) ||
-            (q->plan->home && path_is_beneath(q->plan->home, folder)) || !host_has(folder, &e->folder_is))
+        if (!folder || is_too_wide(q, folder) || !host_has(folder, &e->folder_is))
                 return;
         disregard_parts(w, folder, false);
         may = may_be_shown(q, w, folder, &e->folder_is);
@@ -174,14 +247,14 @@ static struct file_entry *find_entry(struct file_questions *q, const char *path)
 }
 
 /* NULL: nobody is asked about it. */
-static struct file_entry *add_entry(struct file_questions *q, const char *path) {
+static struct file_entry *add_entry(struct file_questions *q, const char *path, const struct stat *is) {
         struct file_entry e = {.path = NULL};
 
-        if (q->n == FILE_QUESTIONS_MOST || q->n_looks == LOOKS_MOST || strlen(path) > FILE_PATH_MOST ||
-            is_of_another_kind(path, q->plan->home) || is_refused(q, path) || !host_has(path, &e.path_is))
+        if (q->n == FILE_QUESTIONS_MOST || q->n_looks == LOOKS_MOST || is_refused(q, path))
                 return NULL;
         q->n_looks++;
         e.path = strdup(path);
+        e.path_is = *is;
         if (!e.path || !judge_entry(q, &e)) {
                 (void)strv_consume(&q->refused, e.path);
                 return NULL;
@@ -190,22 +263,41 @@ static struct file_entry *add_entry(struct file_questions *q, const char *path) 
         return &q->entries[q->n++];
 }
 
-bool file_questions_hold(void *questions, const struct seccomp_notif *call, const char *path,
+/* The question that a call is to wait for, if somebody is to be asked. */
+static struct file_entry *entry_of(struct file_questions *q, const struct held_call *held) {
+        _cleanup_free_ char *missing = NULL, *askable = NULL;
+        struct file_entry *e;
+        struct stat st;
+
+        if (q->is_never || strlen(held->path) > FILE_PATH_MOST)
+                return NULL;
+        missing = find_missing(q->root_fd, held->path, held->how);
+        if (!missing || strlen(missing) > FILE_PATH_MOST || is_of_another_kind(missing, q->plan->home))
+                return NULL;
+        askable = find_askable(q, missing, &st);
+        e = askable ? find_entry(q, askable) : NULL;
+        if (askable && !e && (e = add_entry(q, askable, &st))) {
+                e->how = streq(askable, missing) ? held->how : WATCHED_LOOK;
+                name_program(e, held->program, held->call.pid);
+        }
+        return e && e->state == FILE_WAITS ? e : NULL;
+}
+
+bool file_questions_hold(void *questions, int root_fd, const struct seccomp_notif *call, const char *path,
                          enum watched_how how, const char *program) {
         struct file_questions *q = questions;
-        struct file_entry *e;
+        struct held_call held = {.call = *call, .path = (char *)(uintptr_t)path, .how = how};
+        const struct file_entry *e;
 
-        if (q->is_never || q->n_held == HELD_MOST ||
-            (how != WATCHED_LOOK && how != WATCHED_READ && how != WATCHED_EXEC))
+        if (q->n_held == HELD_MOST || (how != WATCHED_LOOK && how != WATCHED_READ && how != WATCHED_EXEC))
                 return false;
-        e = find_entry(q, path);
-        if (!e && (e = add_entry(q, path))) {
-                e->how = how;
-                name_program(e, program, call->pid);
-        }
-        if (!e || e->state != FILE_WAITS)
+        q->root_fd = root_fd;
+        (void)snprintf(held.program, sizeof(held.program), "%s", program);
+        e = entry_of(q, &held);
+        if (!e || !(held.path = strdup(path)))
                 return false;
-        q->held[q->n_held++] = (struct held_call){*call, (size_t)(e - q->entries)};
+        held.entry = (size_t)(e - q->entries);
+        q->held[q->n_held++] = held;
         return true;
 }
 
@@ -246,16 +338,26 @@ static int show_path(const struct file_questions *q, const char *path, const str
         return r < 0 ? r : widen_grant(&w, "ro", path, is, notes, err);
 }
 
-/* Lets the calls go on that wait for nothing any more. */
+/* Lets the calls go on that wait for nothing any more; what was shown may lead to something else that is
+ * missing. */
 static void release_held(struct file_questions *q, int listener) {
         size_t n = 0;
 
-        for (size_t i = 0; i < q->n_held; i++)
-                if (q->entries[q->held[i].entry].state == FILE_WAITS)
-                        q->held[n++] = q->held[i];
-                else
-                        /* Its caller may have been killed meanwhile. */
-                        (void)sys_seccomp_continue(listener, &q->held[i].call);
+        for (size_t i = 0; i < q->n_held; i++) {
+                struct held_call *held = &q->held[i];
+                const struct file_entry *e = &q->entries[held->entry];
+
+                if (e->state == FILE_SHOWN)
+                        e = entry_of(q, held);
+                if (e && e->state == FILE_WAITS) {
+                        held->entry = (size_t)(e - q->entries);
+                        q->held[n++] = *held;
+                        continue;
+                }
+                /* Its caller may have been killed meanwhile. */
+                (void)sys_seccomp_continue(listener, &held->call);
+                free(held->path);
+        }
         q->n_held = n;
 }
 

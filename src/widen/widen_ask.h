@@ -36,7 +36,7 @@ int file_questions_new(const struct nsrun_plan *plan, pid_t init, struct file_qu
 /* Returns NULL. */
 struct file_questions *file_questions_free(struct file_questions *q);
 /* struct watch's `hold`: the call waits for an answer, if somebody is to be asked. */
-bool file_questions_hold(void *questions, const struct seccomp_notif *call, const char *path,
+bool file_questions_hold(void *questions, int root_fd, const struct seccomp_notif *call, const char *path,
                          enum watched_how how, const char *program);
 /* The question that is to be put first, until it is answered: its texts stay until the questions are freed.
  * False: there is none. */

@@ -34,8 +34,8 @@ static void await_file(struct talk *t, const char *wants, const char *path, cons
                             *rest = NULL;
 
         await(t, shown);
-        await(t, " for yes");
-        memcpy(code, t->text + t->seen - strlen("12 for yes"), 2);
+        await(t, folder ? " for this file" : " for yes");
+        memcpy(code, t->text + t->seen - strlen(folder ? "12 for this file" : "12 for yes"), 2);
         code[2] = '\0';
         rest = folder ? text_of(", f%s for all of %s, n for no, q to be asked no more] ", code, folder)
                       : text_of(", n for no, q to be asked no more] ");
@@ -146,6 +146,39 @@ TEST(looks_and_programs_are_asked_about) {
         expect_out(&o, "f\ng\nran\n");
 }
 
+/* A symlink that the sandbox has leads to what is asked about; of one that it hasn't the folder is, and then
+ * what that leads to. */
+TEST(symlinks_are_followed) {
+        const struct site *s = *state;
+        _cleanup_free_ char *f = path_of(s->home, "beside/f"), *beside = path_of(s->home, "beside"),
+                            *bin = path_of(s->home, "env/bin"), *tool = path_of(s->home, "tools/tool"),
+                            *tools = path_of(s->home, "tools");
+        _cleanup_outcome_ struct outcome o = {0};
+        struct talk t;
+        char code[3];
+
+        make_beside(s);
+        make_folder(s->home, "env");
+        make_folder(s->home, "env/bin");
+        make_folder(s->home, "tools");
+        make_file(s->home, "tools/tool", "#!/bin/sh\necho ran\n");
+        on_host(s, "chmod +x \"$HOME/tools/tool\"; ln -s ../../tools/tool \"$HOME/env/bin/x\"", &o);
+        make_link(s->project, "out", beside);
+        make_link(s->project, "again", "out/f");
+        make_link(s->project, "round", "round");
+        begin_asking(&t, s, OPTIONS(NULL), "ls -l . >list; cat round; cat again; ~/env/bin/x; ~/env/bin/x");
+        await_file(&t, "wants to read", f, beside, code);
+        answer(&t, "y", code);
+        await_file(&t, "looks for", bin, NULL, code);
+        answer(&t, "y", code);
+        await_file(&t, "wants to execute", tool, tools, code);
+        answer(&t, "y", code);
+        outcome_clear(&o);
+        end_talk(&t, &o);
+        expect_unasked(&t);
+        expect_out(&o, "text\nran\nran\n");
+}
+
 TEST(who_wants_to_be_asked_no_more_is_not) {
         const struct site *s = *state;
         _cleanup_free_ char *beside = path_of(s->home, "beside"), *f = path_of(s->home, "beside/f"),
@@ -169,7 +202,7 @@ TEST(who_wants_to_be_asked_no_more_is_not) {
 /* No grant would show it, or no path of it is meant: nobody is asked, and the call fails as without. */
 TEST(of_what_no_yes_would_show_nobody_is_asked) {
         static const char script[] =
-                "cat ~/.ssh/id_rsa ~/link ~/socket ~/fifo ~/closed ~/none/x /tmp/ask-test ~/beside/../link /proc/1/root/x; "
+                "cat ~/.ssh/id_rsa /etc/model ~/link ~/socket ~/fifo ~/closed ~/none/x /tmp/ask-test ~/beside/../link /proc/1/root/x; "
                 "echo >~/made; mkdir ~/beside; rm ~/f; ln ~/f ~/n; mv ~/f ~/n; test -e ~/f || cat ~/f";
         const struct site *s = *state;
         _cleanup_free_ char *f = path_of(s->home, "f"), *socket_path = path_of(s->home, "socket"),
@@ -274,6 +307,14 @@ TEST(what_is_swapped_while_it_is_asked_about_is_not_shown) {
                 outcome_clear(&swapped);
                 on_host(s, swaps[i / 2], &swapped);
                 answer(&t, i % 2 ? "f" : "y", code);
+                if (i == 5) {
+                        /* It leads there now. */
+                        _cleanup_free_ char *other = path_of(s->home, "secret/f"),
+                                            *folder = path_of(s->home, "secret");
+
+                        await_file(&t, "wants to read", other, folder, code);
+                        type(&t, "n\n");
+                }
                 end_talk(&t, &o);
                 print_message("%s: %s", swaps[i / 2], t.text + t.seen);
                 if (i / 2 == 2 || i / 2 == 3)
@@ -281,9 +322,9 @@ TEST(what_is_swapped_while_it_is_asked_about_is_not_shown) {
                         assert_true(i % 2 || !strstr(o.out, "secret"));
                 else
                         expect_out(&o, "");
-                assert_non_null(strstr(t.text + t.seen, i % 2 && (i / 2 == 2 || i / 2 == 3)
-                                                                ? " is shown; "
-                                                                : "nsrun: it isn't shown: "));
+                assert_non_null(strstr(t.text, i % 2 && (i / 2 == 2 || i / 2 == 3)
+                                                       ? " is shown; "
+                                                       : "nsrun: it isn't shown: "));
         }
 }
 
@@ -293,12 +334,12 @@ TEST(what_cannot_be_asked_is_refused) {
                 const char *options[3], *said;
         } cases[] = {
                 {{"--hide=x"},
-                 "nsrun: with --hide a sandbox is shown nothing more; start it with the option"},
+                 "nsrun: with --hide a sandbox is shown nothing more; leave out the questions about files (--ask), and name them"},
                 {{"--protect=strict"},
-                 "nsrun: with --protect=strict a sandbox is shown nothing more; start it with the option"},
+                 "nsrun: with --protect=strict a sandbox is shown nothing more; leave out the questions about files (--ask), and name them"},
                 {{"--seccomp=nested"},
                  "nsrun: with this filter, which may let the command make namespaces, a sandbox is shown nothing "
-                 "more: nested; start it with the option"},
+                 "more: nested; leave out the questions about files (--ask), and name them"},
                 {{"--no-sandbox"}, "nsrun: --ask is for a sandbox of the command's own"},
                 {{"--session=x"},
                  "nsrun: --ask is for a sandbox of the command's own; what a session's command leaves behind would "
