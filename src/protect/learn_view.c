@@ -32,7 +32,9 @@ const char *const wide_hidden[] = {
         ".s3cfg",
         ".vault-token",
         ".htpasswd",
+        ".claude.json",
         "auth.json",
+        "credentials",
         "credentials.json",
         "credentials.toml",
         "credentials.xml",
@@ -75,15 +77,17 @@ bool wide_is_rule(const struct resolved_rule *rule) {
         return rule->option == wide_option;
 }
 
+bool wide_is_secret_name(const char *name) {
+        for (size_t i = 0; wide_hidden[i]; i++)
+                if (fnmatch(wide_hidden[i], name, 0) == 0)
+                        return true;
+        return false;
+}
+
 bool wide_is_secret(const char *path, const char *home) {
         const char *below = home ? path_below(path, home) : NULL;
 
-        if (below && secrets_hold(below))
-                return true;
-        for (size_t i = 0; wide_hidden[i]; i++)
-                if (fnmatch(wide_hidden[i], path_basename(path), 0) == 0)
-                        return true;
-        return false;
+        return (below && secrets_hold(below)) || wide_is_secret_name(path_basename(path));
 }
 
 /* What nsrun itself keeps there, which no command may see. */
@@ -104,6 +108,19 @@ static bool is_parent(const char *below) {
                 if (streq(below, parents[i]))
                         return true;
         return false;
+}
+
+bool wide_may_be_whole(const char *folder, const char *home) {
+        const char *below = home ? path_below(folder, home) : NULL;
+
+        for (size_t i = 0; below && home_secrets[i]; i++)
+                if (path_is_beneath(home_secrets[i], below)) {
+                        _cleanup_free_ char *secret = path_join(home, home_secrets[i]);
+
+                        if (!secret || access(secret, F_OK) == 0)
+                                return false;
+                }
+        return !is_parent(below);
 }
 
 static int wide_add_folders(struct resolved *s, const char *folder, struct nsrun_error *err);

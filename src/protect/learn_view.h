@@ -17,3 +17,7 @@ extern const char *const wide_hidden[]; /* NULL at the end */
 /* Whether a path (absolute, normalised) is one that no learning shows: in a folder of secrets, or of such a
  * name. */
 bool wide_is_secret(const char *path, const char *home);
+/* Whether a file's name alone says that; and whether a folder may be shown as one: not where programs share
+ * it, or the home has some of those in it. */
+bool wide_is_secret_name(const char *name);
+bool wide_may_be_whole(const char *folder, const char *home);

@@ -51,6 +51,16 @@ static void passed_on(sigset_t *set) {
                 (void)sigdelset(set, own[i]);
 }
 
+/* Calls that wait for a person end, so that what was sent is seen by who has asked; and where nobody can be
+ * asked. */
+static void drop_file_questions(struct supervised *s) {
+        struct file_question q;
+
+        question_drop_file(&s->asking);
+        while (s->run.files && file_questions_first(s->run.files, &q))
+                (void)file_questions_answer(s->run.files, s->run.listener, FILE_NOT_NOW, NULL, NULL);
+}
+
 static int take_signals(void *data, nsrun_unused short revents) {
         struct supervised *s = data;
         struct signalfd_siginfo info;
@@ -63,6 +73,9 @@ static int take_signals(void *data, nsrun_unused short revents) {
                 if (signal == SIGPIPE)
                         continue;
                 s->was_asked_to_stop |= signal == SIGTSTP;
+                if (signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP ||
+                    signal == SIGTSTP)
+                        drop_file_questions(s);
                 if (s->pty && signal == SIGWINCH) {
                         pty_resize(s->pty);
                         continue;
@@ -331,8 +344,11 @@ static int tell_supervised(struct loop *l, void *data) {
 
         if (s->run.has_exited)
                 return 1;
-        while (asks && !a->is_open && s->run.files && file_questions_first(s->run.files, &file))
+        if (asks && !a->is_open && s->run.files && file_questions_first(s->run.files, &file)) {
                 question_take_file(&s->asking, &file);
+                if (!a->is_open)
+                        drop_file_questions(s);
+        }
         is_free = asks && !a->is_open;
         await_terminal(l, s);
         loop_add(l, s->signal_fd, POLLIN, take_signals);

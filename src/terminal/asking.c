@@ -272,15 +272,22 @@ static bool is_this_machine(const char *host) {
 /* A byte of a path is four characters at most. */
 #define QUESTION_MOST (LINK_MOST + 2 * NET_NAME_MOST + 8 * FILE_PATH_MOST + 256)
 
+/* What could be taken for more than a path is in quotes. */
+static char *visible_path(const char *path) {
+        _cleanup_free_ char *visible = str_visible(path);
+
+        return visible ? str_shell_quote(visible) : NULL;
+}
+
 /* Of a file the path, else the name. */
 static char *visible_subject(const struct asking *a) {
-        return a->about == ASKED_FILE ? str_visible(a->is_folder ? a->file.folder : a->file.path)
+        return a->about == ASKED_FILE ? visible_path(a->is_folder ? a->file.folder : a->file.path)
                                       : strdup(a->question.name);
 }
 
 static void file_word(const struct asking *a, char *to, size_t size) {
-        _cleanup_free_ char *path = str_visible(a->file.path),
-                            *folder = a->file.folder ? str_visible(a->file.folder) : NULL;
+        _cleanup_free_ char *path = visible_path(a->file.path),
+                            *folder = a->file.folder ? visible_path(a->file.folder) : NULL;
 
         (void)snprintf(
                 to, size,
@@ -427,10 +434,17 @@ void question_take_file(struct asking *a, const struct file_question *file) {
         question_show(a, -EBADF);
 }
 
+void question_drop_file(struct asking *a) {
+        if (!a->is_open || a->about != ASKED_FILE)
+                return;
+        (void)question_write(a, "\n");
+        close_question(a);
+}
+
 /* What comes of the answer about a file; `err`: why it isn't shown. */
 static void tell_file(const struct asking *a, enum net_verdict verdict, const struct nsrun_error *err) {
         _cleanup_free_ char *subject = visible_subject(a), *word = NULL, *text = NULL,
-                            *folder = a->file.folder ? str_visible(a->file.folder) : NULL, *why = NULL;
+                            *folder = a->file.folder ? visible_path(a->file.folder) : NULL, *why = NULL;
 
         if (verdict == NET_VERDICT_YES &&
             (word = str_shell_quote(a->is_folder ? a->file.folder : a->file.path)))

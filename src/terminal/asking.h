@@ -80,6 +80,8 @@ void question_take_key(struct asking *a, int fd);
 void question_take_link(struct asking *a, int fd);
 /* A call waits for an answer about a file, and no question is open. */
 void question_take_file(struct asking *a, const struct file_question *file);
+/* Takes the question about a file from the terminal, if one is open: the caller answers it. */
+void question_drop_file(struct asking *a);
 /* The person has typed. */
 void question_take_line(struct asking *a);
 /* Writes to the terminal.  False: it takes nothing, for two seconds. */

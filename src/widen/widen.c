@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/path.h"
+#include "base/responds.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "launch/launch.h"
@@ -298,7 +299,11 @@ static int widen_look(struct widened *w, const char *option, const char *path, c
         size_t n = 0;
         int r;
 
-        *ret = (struct judged){.source = sys_open(AT_FDCWD, path, O_PATH, 0), .place.folder = -EBADF};
+        *ret = (struct judged){.source = -EBADF, .place.folder = -EBADF};
+        r = responds_in_time(AT_FDCWD, path, path, err);
+        if (r < 0)
+                return r;
+        ret->source = sys_open(AT_FDCWD, path, O_PATH, 0);
         /* What can't be opened the plan refuses. */
         r = ret->source < 0 ? 0 : sys_fstat(ret->source, &ret->st);
         if (r < 0)

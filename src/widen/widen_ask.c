@@ -10,12 +10,14 @@
 
 #include "base/array.h"
 #include "base/beneath.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "base/responds.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "explain/never.h"
 #include "widen_plan.h"
+#include "widen_whole.h"
 
 enum {
         HELD_MOST = 1024, /* calls that wait at once */
@@ -25,7 +27,8 @@ enum {
 
 struct file_entry {
         char *path, *folder;
-        struct stat path_is, folder_is; /* when it was asked about */
+        struct stat path_is, folder_is; /* when it was asked about; */
+        int path_fd, folder_fd; /* held until it is answered, so that nothing else gets their numbers */
         char program[40];
         enum watched_how how;
         enum {
@@ -34,6 +37,11 @@ struct file_entry {
                 FILE_SHOWN,
         } state;
 };
+
+#define FILE_ENTRY_INIT                                \
+        (struct file_entry) {                          \
+                .path_fd = -EBADF, .folder_fd = -EBADF \
+        }
 
 struct held_call {
         struct seccomp_notif call;
@@ -67,11 +75,20 @@ int file_questions_new(const struct nsrun_plan *plan, pid_t init, struct file_qu
         return 0;
 }
 
+static void let_go(struct file_entry *e) {
+        close_fdp(&e->path_fd);
+        close_fdp(&e->folder_fd);
+}
+
+static void entry_clear(struct file_entry *e) {
+        let_go(e);
+        free(e->path);
+        free(e->folder);
+}
+
 struct file_questions *file_questions_free(struct file_questions *q) {
-        for (size_t i = 0; q && i < q->n; i++) {
-                free(q->entries[i].path);
-                free(q->entries[i].folder);
-        }
+        for (size_t i = 0; q && i < q->n; i++)
+                entry_clear(&q->entries[i]);
         for (size_t i = 0; q && i < q->n_held; i++)
                 free(q->held[i].path);
         if (q) {
@@ -140,17 +157,19 @@ static char *find_missing(int root, const char *path, enum watched_how how) {
         return NULL;
 }
 
-/* Whether the host has a file or a folder there, by no symlink, which the user may read. */
-static bool host_has(const char *path, struct stat *ret) {
+/* Opens (O_PATH) the file or folder that the host has there, by no symlink, and which the user may read. */
+static int host_open(const char *path, struct stat *ret) {
         _cleanup_close_ int fd = -EBADF;
 
         if (responds_in_time(AT_FDCWD, path, NULL, NULL) < 0)
-                return false;
+                return -ETIMEDOUT;
         fd = sys_openat2(AT_FDCWD, path, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0,
                          RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-        if (fd < 0 || sys_fstat(fd, ret) < 0 || (!S_ISDIR(ret->st_mode) && !S_ISREG(ret->st_mode)))
-                return false;
-        return access(path, S_ISDIR(ret->st_mode) ? R_OK | X_OK : R_OK) == 0;
+        if (fd < 0 || fd_lift(&fd) < 0 || sys_fstat(fd, ret) < 0 ||
+            (!S_ISDIR(ret->st_mode) && !S_ISREG(ret->st_mode)) ||
+            access(path, S_ISDIR(ret->st_mode) ? R_OK | X_OK : R_OK) < 0)
+                return -ENOENT;
+        return TAKE_FD(fd);
 }
 
 /* Whether it is the home, what that lies in, or one of the system's folders or at the top. */
@@ -160,38 +179,48 @@ static bool is_too_wide(const struct file_questions *q, const char *folder) {
 }
 
 /* What is to be shown for a path that is missing: itself, or the folder of the first symlink on the host's
- * way to it.  NULL: the host hasn't got it, or nothing can be shown for it. */
-static char *find_askable(const struct file_questions *q, const char *path, struct stat *ret) {
-        _cleanup_free_ char *part = strdup(path);
+ * way to it.  False: the host hasn't got it, or nothing can be shown for it. */
+static bool find_askable(const struct file_questions *q, const char *path, struct file_entry *ret) {
         bool is_link = false;
 
-        if (!part || responds_in_time(AT_FDCWD, path, NULL, NULL) < 0 || access(path, F_OK) < 0)
-                return NULL;
-        if (host_has(path, ret))
-                return TAKE_PTR(part);
+        if (responds_in_time(AT_FDCWD, path, NULL, NULL) < 0 || access(path, F_OK) < 0 ||
+            !(ret->path = strdup(path)))
+                return false;
+        ret->path_fd = host_open(path, &ret->path_is);
+        if (ret->path_fd >= 0)
+                return true;
         /* The longest part that is reached by no symlink. */
         do {
-                _cleanup_close_ int fd = sys_openat2(AT_FDCWD, part, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0,
+                _cleanup_close_ int fd = sys_openat2(AT_FDCWD, ret->path, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0,
                                                      RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 
                 if (fd < 0)
                         continue;
-                is_link = sys_fstat(fd, ret) >= 0 && S_ISLNK(ret->st_mode);
+                is_link = sys_fstat(fd, &ret->path_is) >= 0 && S_ISLNK(ret->path_is.st_mode);
                 break;
-        } while (path_up(part));
-        return is_link && path_up(part) && !is_too_wide(q, part) && host_has(part, ret) ? TAKE_PTR(part)
-                                                                                        : NULL;
+        } while (path_up(ret->path));
+        if (!is_link || !path_up(ret->path) || is_too_wide(q, ret->path))
+                return false;
+        ret->path_fd = host_open(ret->path, &ret->path_is);
+        return ret->path_fd >= 0;
 }
 
 static int open_own(const struct file_questions *q, struct widened *ret, struct nsrun_error *err) {
         return widen_open(getpid(), q->init, sys_pidfd_open(q->init), true, ret, err);
 }
 
-static bool may_be_shown(const struct file_questions *q, struct widened *w, const char *path,
-                         const struct stat *is) {
+static bool is_never(const struct file_questions *q, const char *path) {
         _cleanup_free_ char *never = NULL;
 
-        return explain_never(q->plan, path, false, &never) >= 0 && !never &&
+        return explain_never(q->plan, path, false, &never) < 0 || never;
+}
+
+static bool may_be_shown(const struct file_questions *q, struct widened *w, const char *path, int fd,
+                         const struct stat *is) {
+        _cleanup_free_ char *visible = str_visible(path);
+
+        return visible && strlen(visible) <= FILE_PATH_MOST && !is_never(q, path) &&
+               (!S_ISDIR(is->st_mode) || widen_may_be_whole(fd, path, q->plan->home)) &&
                widen_judge(w, "ro", path, is, NULL) >= 0;
 }
 
@@ -210,10 +239,11 @@ static void find_folder(const struct file_questions *q, struct widened *w, struc
         _cleanup_free_ char *folder = path_parent(e->path);
         bool may;
 
-        if (!folder || is_too_wide(q, folder) || !host_has(folder, &e->folder_is))
+        if (!folder || is_too_wide(q, folder))
                 return;
+        e->folder_fd = host_open(folder, &e->folder_is);
         disregard_parts(w, folder, false);
-        may = may_be_shown(q, w, folder, &e->folder_is);
+        may = e->folder_fd >= 0 && may_be_shown(q, w, folder, e->folder_fd, &e->folder_is);
         disregard_parts(w, folder, true);
         e->folder = may ? TAKE_PTR(folder) : NULL;
 }
@@ -222,7 +252,7 @@ static void find_folder(const struct file_questions *q, struct widened *w, struc
 static bool judge_entry(const struct file_questions *q, struct file_entry *e) {
         _cleanup_widened_ struct widened w = WIDENED_INIT;
 
-        if (open_own(q, &w, NULL) < 0 || !may_be_shown(q, &w, e->path, &e->path_is))
+        if (open_own(q, &w, NULL) < 0 || !may_be_shown(q, &w, e->path, e->path_fd, &e->path_is))
                 return false;
         if (S_ISREG(e->path_is.st_mode))
                 find_folder(q, &w, e);
@@ -246,39 +276,38 @@ static struct file_entry *find_entry(struct file_questions *q, const char *path)
         return NULL;
 }
 
-/* NULL: nobody is asked about it. */
-static struct file_entry *add_entry(struct file_questions *q, const char *path, const struct stat *is) {
-        struct file_entry e = {.path = NULL};
-
-        if (q->n == FILE_QUESTIONS_MOST || q->n_looks == LOOKS_MOST || is_refused(q, path))
+/* NULL: nobody is asked about it.  What it has is taken over. */
+static struct file_entry *add_entry(struct file_questions *q, struct file_entry *e) {
+        if (q->n == FILE_QUESTIONS_MOST || q->n_looks == LOOKS_MOST || is_refused(q, e->path))
                 return NULL;
         q->n_looks++;
-        e.path = strdup(path);
-        e.path_is = *is;
-        if (!e.path || !judge_entry(q, &e)) {
-                (void)strv_consume(&q->refused, e.path);
+        if (!judge_entry(q, e)) {
+                (void)strv_add(&q->refused, e->path);
                 return NULL;
         }
-        q->entries[q->n] = e;
+        q->entries[q->n] = *e;
+        *e = FILE_ENTRY_INIT;
         return &q->entries[q->n++];
 }
 
-/* The question that a call is to wait for, if somebody is to be asked. */
+/* The question that a call is to wait for, if somebody is to be asked.  Of what has a key's name nobody
+ * looks whether the host has it. */
 static struct file_entry *entry_of(struct file_questions *q, const struct held_call *held) {
-        _cleanup_free_ char *missing = NULL, *askable = NULL;
+        _cleanup_(entry_clear) struct file_entry found = FILE_ENTRY_INIT;
+        _cleanup_free_ char *missing = NULL;
         struct file_entry *e;
-        struct stat st;
 
         if (q->is_never || strlen(held->path) > FILE_PATH_MOST)
                 return NULL;
         missing = find_missing(q->root_fd, held->path, held->how);
-        if (!missing || strlen(missing) > FILE_PATH_MOST || is_of_another_kind(missing, q->plan->home))
+        if (!missing || strlen(missing) > FILE_PATH_MOST || is_of_another_kind(missing, q->plan->home) ||
+            is_never(q, missing) || !find_askable(q, missing, &found))
                 return NULL;
-        askable = find_askable(q, missing, &st);
-        e = askable ? find_entry(q, askable) : NULL;
-        if (askable && !e && (e = add_entry(q, askable, &st))) {
-                e->how = streq(askable, missing) ? held->how : WATCHED_LOOK;
-                name_program(e, held->program, held->call.pid);
+        e = find_entry(q, found.path);
+        if (!e) {
+                found.how = streq(found.path, missing) ? held->how : WATCHED_LOOK;
+                name_program(&found, held->program, held->call.pid);
+                e = add_entry(q, &found);
         }
         return e && e->state == FILE_WAITS ? e : NULL;
 }
@@ -374,6 +403,9 @@ int file_questions_answer(struct file_questions *q, int listener, enum file_answ
                 r = show_path(q, shown, shown == e->path ? &e->path_is : &e->folder_is, notes, err);
         }
         e->state = shown && r >= 0 ? FILE_SHOWN : FILE_REFUSED;
+        /* It may be asked about again. */
+        if (answer == FILE_NOT_NOW)
+                *e->path = '\0';
         q->is_never |= answer == FILE_NEVER;
         if (answer == FILE_NO)
                 (void)strv_add(&q->no, e->folder ? e->folder : e->path);
@@ -385,6 +417,9 @@ int file_questions_answer(struct file_questions *q, int listener, enum file_answ
                 else if (other->state == FILE_WAITS && (q->is_never || is_refused(q, other->path)))
                         other->state = FILE_REFUSED;
         }
+        for (size_t i = 0; i < q->n; i++)
+                if (q->entries[i].state != FILE_WAITS)
+                        let_go(&q->entries[i]);
         release_held(q, listener);
         return r;
 }

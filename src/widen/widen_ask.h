@@ -11,7 +11,7 @@
 #include "widen.h"
 
 #define FILE_QUESTIONS_MOST 32U  /* of a run */
-#define FILE_PATH_MOST      512U /* bytes of a path that is asked about */
+#define FILE_PATH_MOST      512U /* bytes of a path that is asked about, as it is shown */
 
 enum file_answer {
         FILE_NO, /* nor what else is in that folder, where there is one in the question */

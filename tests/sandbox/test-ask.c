@@ -240,7 +240,8 @@ TEST(of_what_no_yes_would_show_nobody_is_asked) {
 /* A name says nothing but itself, and who asks neither. */
 TEST(what_is_shown_of_a_name_is_the_name) {
         const struct site *s = *state;
-        _cleanup_free_ char *shown = path_of(s->home, "a\\x1b[2Jb\\x0ansrun: yes");
+        _cleanup_free_ char *path = path_of(s->home, "a\\x1b[2Jb\\x0ansrun: yes"),
+                            *shown = text_of("'%s'", path);
         _cleanup_outcome_ struct outcome o = {0};
         struct talk t;
         char code[3];
@@ -326,6 +327,84 @@ TEST(what_is_swapped_while_it_is_asked_about_is_not_shown) {
                                                        ? " is shown; "
                                                        : "nsrun: it isn't shown: "));
         }
+}
+
+/* Another file gets no number of what is asked about, nor does a pipe. */
+TEST(a_number_that_is_used_again_is_not_what_was_asked_about) {
+        const struct site *s = *state;
+        _cleanup_free_ char *f = path_of(s->home, "lone/f"), *lone = path_of(s->home, "lone");
+        const char *const swaps[] = {"cd; rm lone/f; mkfifo lone/f", "cd; rm lone/f; mkdir lone/f",
+                                     "cd; rm lone/f; echo other >lone/f"};
+
+        make_folder(s->home, "lone");
+        for (size_t i = 0; i < ARRAY_SIZE(swaps); i++) {
+                _cleanup_outcome_ struct outcome o = {0}, swapped = {0};
+                struct talk t;
+                char code[3];
+
+                on_host(s, "cd; rm -rf lone/f; echo text >lone/f", &swapped);
+                begin_asking(&t, s, OPTIONS(NULL), "cat ~/lone/f");
+                await_file(&t, "wants to read", f, lone, code);
+                outcome_clear(&swapped);
+                on_host(s, swaps[i], &swapped);
+                answer(&t, "y", code);
+                await(&t, "nsrun: it isn't shown: what lies there has changed at this moment: ");
+                end_talk(&t, &o);
+                expect_out(&o, "");
+        }
+}
+
+/* A yes to a folder shows no keys in it, sockets and what programs share: single files may be shown. */
+TEST(a_folder_with_more_than_is_asked_about_is_not_shown) {
+        static const char *const folders[] = {".config", "keys", "deep", "pipes"};
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s,
+                "cd; mkdir -p .config/gh keys deep/a/b/c pipes; echo text | tee .config/f keys/f deep/f >pipes/f; "
+                "echo key | tee .config/gh/hosts.yml keys/id_rsa >deep/a/b/c/.env; mkfifo pipes/p",
+                &o);
+        for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+                _cleanup_free_ char *script = text_of("ls ~/%s; cat ~/%s/f", folders[i], folders[i]),
+                                    *name = text_of("%s/f", folders[i]), *f = path_of(s->home, name);
+                struct talk t;
+                char code[3];
+
+                begin_asking(&t, s, OPTIONS(NULL), script);
+                await_file(&t, "wants to read", f, NULL, code);
+                answer(&t, "y", code);
+                outcome_clear(&o);
+                end_talk(&t, &o);
+                expect_out(&o, "text\n");
+        }
+}
+
+/* Who waits for an answer gets a signal that nsrun is sent, and isn't shown what was asked about. */
+TEST(a_signal_ends_the_question) {
+        const struct site *s = *state;
+        _cleanup_free_ char *beside = path_of(s->home, "beside"), *f = path_of(s->home, "beside/f"),
+                            *script = text_of("import signal, time\n"
+                                              "caught = []\n"
+                                              "signal.signal(signal.SIGINT, lambda *a: caught.append(1))\n"
+                                              "try: open('%s')\n"
+                                              "except FileNotFoundError: pass\n"
+                                              "while not caught: time.sleep(.01)\n"
+                                              "print('caught')",
+                                              f),
+                            *command = text_of("exec python3 -c \"%s\"", script);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct talk t;
+        char code[3];
+
+        if (!has_program("python3"))
+                skip_because("skipped: there is no python3");
+        make_beside(s);
+        begin_asking(&t, s, OPTIONS(NULL), command);
+        await_file(&t, "wants to read", f, beside, code);
+        assert_int_equal(kill(t.running.pid, SIGINT), 0);
+        end_talk(&t, &o);
+        expect_out(&o, "caught\n");
+        expect_status(&o, 0);
 }
 
 /* Where nothing can be granted nothing is asked; and somebody must be there. */
