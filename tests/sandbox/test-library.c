@@ -143,6 +143,63 @@ TEST(a_host_is_asked_about_names_that_no_rule_covers) {
         assert_null(nsrun_policy_free(policy));
 }
 
+static int show_by_name(const char *path, const char *folder, const char *program, void *data) {
+        char *asked = data;
+        const char *name = strrchr(path, '/') + 1;
+
+        (void)snprintf(asked + strlen(asked), 256 - strlen(asked), "%s in %s by %.3s; ", name,
+                       folder ? strrchr(folder, '/') + 1 : "none", program);
+        return streq(name, "file") ? 1 : streq(name, "part") ? 2 : streq(name, "other") ? 0 : -1;
+}
+
+TEST(a_host_is_asked_about_files_that_are_not_exposed) {
+        static const char script[] =
+                "cd; cat file; cat one/part one/rest; cat two/other two/rest 2>/dev/null; cat three/x four/x 2>/dev/null; :";
+        const struct site *s = *state;
+        struct nsrun_policy *policy = make_policy(s, (const char *const[]){"sh", "-c", script, NULL});
+        struct nsrun_start_options options = NSRUN_START_OPTIONS_INIT;
+        _cleanup_close_ int out = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        const char *const files[] = {"file",     "one/part", "one/rest", "two/other",
+                                     "two/rest", "three/x",  "four/x"};
+        struct nsrun_sandbox *sandbox = NULL;
+        struct nsrun_plan *plan = NULL;
+        struct nsrun_error err = {0};
+        char asked[256] = "", text[64] = "";
+
+        assert_true(out >= 0);
+        make_folder(s->home, "one");
+        make_folder(s->home, "two");
+        make_folder(s->home, "three");
+        make_folder(s->home, "four");
+        for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+                _cleanup_free_ char *line = text_of("%s\n", files[i]);
+
+                make_file(s->home, files[i], line);
+        }
+        /* libtool's. */
+        assert_int_equal(nsrun_policy_set(policy, "unsetenv", "LD_LIBRARY_PATH", &err), 0);
+        assert_int_equal(nsrun_plan_new(policy, &plan, &err), 0);
+        options.ask_file = show_by_name;
+        options.data = asked;
+        options.stdio[1] = out;
+        expect_good(nsrun_start(plan, &options, &sandbox, &err), &err);
+        expect_end(sandbox, 0, 0);
+        assert_null(nsrun_sandbox_free(sandbox));
+        assert_string_equal(
+                asked, "file in none by cat; part in one by cat; other in two by cat; x in three by cat; ");
+        assert_true(pread(out, text, sizeof(text) - 1, 0) > 0);
+        assert_string_equal(text, "file\none/part\none/rest\n");
+        assert_null(nsrun_plan_free(plan));
+        assert_int_equal(nsrun_policy_set(policy, "hide", "x", &err), 0);
+        assert_int_equal(nsrun_plan_new(policy, &plan, &err), 0);
+        expect_error(
+                nsrun_start(plan, &options, &sandbox, &err), -EPERM, NSRUN_STAGE_POLICY, &err,
+                "with --hide a sandbox is shown nothing more; leave out the questions about files (--ask), and "
+                "name them");
+        assert_null(nsrun_plan_free(plan));
+        assert_null(nsrun_policy_free(policy));
+}
+
 /* ------------------------------------------------------------------------ threads */
 
 struct starter {
