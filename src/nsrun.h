@@ -378,19 +378,15 @@ struct nsrun_start_options {
          * 443 until it ends.  `program` says which process asks, as that calls itself: "npm (pid 42)"; both
          * are fit to print.  Called by nsrun_sandbox_wait(), in its thread: until then questions wait, and
          * a program's resolver gives up after two minutes.  Each name is asked about once, 32 of them at
-         * most.  1: yes; else no.  NULL: nobody can be asked, and nsrun_start() refuses such a plan.  Of a
-         * command in a session an answer is for all of the session, and with NULL others are asked, or
-         * nobody. */
+         * most.  1: yes; else no.  NULL: nobody can be asked, and nsrun_start() refuses such a plan.  In a
+         * session an answer is for all of it, and with NULL others are asked, or nobody. */
         int (*ask)(const char *name, const char *program, void *data);
         void *data;
-        /* Whether what the command doesn't find and the host has is to be shown, read-only, while its call
-         * waits: `path`, a file or a folder; or, around a file, `folder`, which is NULL where that can't be.
-         * Called as ask() is; until nsrun_sandbox_wait() is all calls wait that name a file.  Each path is
-         * asked about once, 32 at most, and none that `nsrun grant` would refuse.  1: the path; 2: the
-         * folder; less than 0: no, and nothing else is asked; else no, nor for the rest of the folder.
-         * NULL: nobody is asked.  The plan must outlive the sandbox then.  nsrun_start() asks, too, and
-         * refuses a plan that nothing can be granted with (-EPERM, stage POLICY), or that joins a session
-         * or has no sandbox (-EINVAL). */
+        /* Whether what the command doesn't find and the host has is shown, read-only, while its call waits:
+         * `path`, or around a file `folder` (or NULL); 32 times, by nsrun_start(), too, after which calls
+         * wait for nsrun_sandbox_wait().  1: the path; 2: the folder; less than 0: no more questions; else
+         * no, nor for the rest of the folder.  The plan must outlive the sandbox: -EPERM where nothing can
+         * be granted with it, -EINVAL where it has no sandbox of its own. */
         int (*ask_file)(const char *path, const char *folder, const char *program, void *data);
 };
 #define NSRUN_START_OPTIONS_INIT                                                    \
@@ -421,8 +417,7 @@ const char *const *nsrun_sandbox_notes(const struct nsrun_sandbox *sandbox);
 /* What this host denies, and the sandbox has in a lesser way: for each a name of nsrun-hosts(7) and, where
  * it is about a path, a space and the path ("cache-read-only /home/u/.npm").  With "strict" such a start is
  * refused instead: -EOPNOTSUPP, stage POLICY.  Complete when nsrun_start() returns; in a session, the
- * session's are among them.  Ends with NULL, and is never NULL itself.  Owned by the sandbox, until it is
- * freed. */
+ * session's are among them.  Ends with NULL, and is never NULL itself.  The sandbox's until it is freed. */
 const char *const *nsrun_sandbox_degraded(const struct nsrun_sandbox *sandbox);
 /* Such an entry in words: "no overlay can be had for this cache: it is read-only: /home/u/.npm".  The caller
  * frees it; NULL for want of memory, or for another release's name. */
@@ -613,8 +608,7 @@ struct nsrun_session_info {
         pid_t owner;               /* 0: none */
         int is_nested;             /* 1: each command in a pid namespace of its own */
         enum nsrun_commands commands;
-        char *root;      /* what it is about: its project, or else the first folder that was asked for; NULL:
-                            neither */
+        char *root;      /* what it is about: its project, or the first folder that was asked for; or NULL */
         char **degraded; /* as nsrun_sandbox_degraded(); NULL: nothing */
 };
 
@@ -653,8 +647,7 @@ struct nsrun_session_process {
         char *command_line;        /* its first 4095 bytes, each NUL a space; "": it has none */
 };
 /* The session's processes but for nsrun's own, NULL at the end, by their numbers.  *ret is the caller's to
- * free with nsrun_session_processes_free().  -ENOENT, stage SUPERVISE: no such session; -ESRCH: it has ended
- * meanwhile. */
+ * free with nsrun_session_processes_free().  -ENOENT, stage SUPERVISE: no such session; -ESRCH: it has ended. */
 int nsrun_session_processes(const char *id, struct nsrun_session_process ***ret, struct nsrun_error *error);
 /* Returns NULL; NULL is fine. */
 struct nsrun_session_process **nsrun_session_processes_free(struct nsrun_session_process **list);
@@ -662,8 +655,7 @@ struct nsrun_session_process **nsrun_session_processes_free(struct nsrun_session
  * that the kernel calls exactly that or whose argv[0] is that behind its last slash; never to one of nsrun's
  * own, nor to one that isn't the session's.  *ret_n (ret_n may be NULL) is how many it was sent to, one at
  * least.  -ESRCH, stage SUPERVISE: there is none, or the session has ended meanwhile; -EPERM: `pid` is
- * nsrun's own; -ENOENT: no such session; -EINVAL, stage USAGE: no such signal, an empty name, a number below
- * 1. */
+ * nsrun's own; -ENOENT: no such session; -EINVAL, stage USAGE: no such signal, no name, a number below 1. */
 int nsrun_session_signal(const char *id, pid_t pid, const char *name, int signal, size_t *ret_n,
                          struct nsrun_error *error);
 

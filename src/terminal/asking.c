@@ -495,7 +495,7 @@ static void question_tell(const struct asking *a, enum net_verdict verdict) {
 }
 
 /* Whether a line is the letter with the question's digits. */
-static bool is_letter(const struct asking *a, char letter) {
+static bool is_answer(const struct asking *a, char letter) {
         return a->line[0] == letter && streq(a->line + 1, a->code);
 }
 
@@ -521,8 +521,8 @@ static void question_decide(struct asking *a) {
                                    : streq(a->line, "q") ? NET_VERDICT_NEVER
                                                          : NET_VERDICT_YES;
 
-        a->is_folder = a->about == ASKED_FILE && a->file.folder && is_letter(a, 'f');
-        if (verdict == NET_VERDICT_YES && !a->is_folder && !is_letter(a, 'y')) {
+        a->is_folder = a->about == ASKED_FILE && a->file.folder && is_answer(a, 'f');
+        if (verdict == NET_VERDICT_YES && !a->is_folder && !is_answer(a, 'y')) {
                 /* What was meant may have been a question of the command's: this one is asked again. */
                 question_word(a, text, sizeof(text));
                 (void)question_write(a, text);

@@ -113,7 +113,7 @@ static bool is_of_another_kind(const char *path, const char *home) {
         return is && (!home || !path_is_beneath(path, home));
 }
 
-static bool is_refused(const struct file_questions *q, const char *path) {
+static bool was_refused(const struct file_questions *q, const char *path) {
         STRV_FOREACH (folder, q->no)
                 if (path_is_beneath(path, *folder))
                         return true;
@@ -205,7 +205,7 @@ static bool find_askable(const struct file_questions *q, const char *path, struc
         return ret->path_fd >= 0;
 }
 
-static int open_own(const struct file_questions *q, struct widened *ret, struct nsrun_error *err) {
+static int open_sandbox(const struct file_questions *q, struct widened *ret, struct nsrun_error *err) {
         return widen_open(getpid(), q->init, sys_pidfd_open(q->init), true, ret, err);
 }
 
@@ -235,7 +235,7 @@ static void disregard_parts(struct widened *w, const char *folder, bool is_live)
 }
 
 /* The folder around a file, if all of it may be shown. */
-static void find_folder(const struct file_questions *q, struct widened *w, struct file_entry *e) {
+static void find_whole_folder(const struct file_questions *q, struct widened *w, struct file_entry *e) {
         _cleanup_free_ char *folder = path_parent(e->path);
         bool may;
 
@@ -252,10 +252,10 @@ static void find_folder(const struct file_questions *q, struct widened *w, struc
 static bool judge_entry(const struct file_questions *q, struct file_entry *e) {
         _cleanup_widened_ struct widened w = WIDENED_INIT;
 
-        if (open_own(q, &w, NULL) < 0 || !may_be_shown(q, &w, e->path, e->path_fd, &e->path_is))
+        if (open_sandbox(q, &w, NULL) < 0 || !may_be_shown(q, &w, e->path, e->path_fd, &e->path_is))
                 return false;
         if (S_ISREG(e->path_is.st_mode))
-                find_folder(q, &w, e);
+                find_whole_folder(q, &w, e);
         return true;
 }
 
@@ -269,7 +269,7 @@ static void name_program(struct file_entry *e, const char *program, uint32_t pid
         (void)snprintf(e->program, sizeof(e->program), "%s (pid %u)", *name ? name : "a program", pid);
 }
 
-static struct file_entry *find_entry(struct file_questions *q, const char *path) {
+static struct file_entry *find_question(struct file_questions *q, const char *path) {
         for (size_t i = 0; i < q->n; i++)
                 if (streq(q->entries[i].path, path))
                         return &q->entries[i];
@@ -278,7 +278,7 @@ static struct file_entry *find_entry(struct file_questions *q, const char *path)
 
 /* NULL: nobody is asked about it.  What it has is taken over. */
 static struct file_entry *add_entry(struct file_questions *q, struct file_entry *e) {
-        if (q->n == FILE_QUESTIONS_MOST || q->n_looks == LOOKS_MOST || is_refused(q, e->path))
+        if (q->n == FILE_QUESTIONS_MOST || q->n_looks == LOOKS_MOST || was_refused(q, e->path))
                 return NULL;
         q->n_looks++;
         if (!judge_entry(q, e)) {
@@ -303,7 +303,7 @@ static struct file_entry *entry_of(struct file_questions *q, const struct held_c
         if (!missing || strlen(missing) > FILE_PATH_MOST || is_of_another_kind(missing, q->plan->home) ||
             is_never(q, missing) || !find_askable(q, missing, &found))
                 return NULL;
-        e = find_entry(q, found.path);
+        e = find_question(q, found.path);
         if (!e) {
                 found.how = streq(found.path, missing) ? held->how : WATCHED_LOOK;
                 name_program(&found, held->program, held->call.pid);
@@ -355,7 +355,7 @@ bool file_questions_first(const struct file_questions *q, struct file_question *
 static int show_path(const struct file_questions *q, const char *path, const struct stat *is, char ***notes,
                      struct nsrun_error *err) {
         _cleanup_widened_ struct widened w = WIDENED_INIT;
-        int r = open_own(q, &w, err);
+        int r = open_sandbox(q, &w, err);
 
         /* Of a folder nothing is mounted twice. */
         for (size_t i = 0; i < w.granted.n && r >= 0; i++) {
@@ -414,7 +414,7 @@ int file_questions_answer(struct file_questions *q, int listener, enum file_answ
 
                 if (other->state == FILE_WAITS && shown && r >= 0 && path_is_beneath(other->path, shown))
                         other->state = FILE_SHOWN;
-                else if (other->state == FILE_WAITS && (q->is_never || is_refused(q, other->path)))
+                else if (other->state == FILE_WAITS && (q->is_never || was_refused(q, other->path)))
                         other->state = FILE_REFUSED;
         }
         for (size_t i = 0; i < q->n; i++)
