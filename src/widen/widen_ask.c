@@ -269,7 +269,7 @@ static void name_program(struct file_entry *e, const char *program, uint32_t pid
         (void)snprintf(e->program, sizeof(e->program), "%s (pid %u)", *name ? name : "a program", pid);
 }
 
-static struct file_entry *find_question(struct file_questions *q, const char *path) {
+static struct file_entry *question_about(struct file_questions *q, const char *path) {
         for (size_t i = 0; i < q->n; i++)
                 if (streq(q->entries[i].path, path))
                         return &q->entries[i];
@@ -277,7 +277,7 @@ static struct file_entry *find_question(struct file_questions *q, const char *pa
 }
 
 /* NULL: nobody is asked about it.  What it has is taken over. */
-static struct file_entry *add_entry(struct file_questions *q, struct file_entry *e) {
+static struct file_entry *add_question(struct file_questions *q, struct file_entry *e) {
         if (q->n == FILE_QUESTIONS_MOST || q->n_looks == LOOKS_MOST || was_refused(q, e->path))
                 return NULL;
         q->n_looks++;
@@ -303,11 +303,11 @@ static struct file_entry *entry_of(struct file_questions *q, const struct held_c
         if (!missing || strlen(missing) > FILE_PATH_MOST || is_of_another_kind(missing, q->plan->home) ||
             is_never(q, missing) || !find_askable(q, missing, &found))
                 return NULL;
-        e = find_question(q, found.path);
+        e = question_about(q, found.path);
         if (!e) {
                 found.how = streq(found.path, missing) ? held->how : WATCHED_LOOK;
                 name_program(&found, held->program, held->call.pid);
-                e = add_entry(q, &found);
+                e = add_question(q, &found);
         }
         return e && e->state == FILE_WAITS ? e : NULL;
 }
