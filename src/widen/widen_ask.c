@@ -277,7 +277,7 @@ static struct file_entry *question_about(struct file_questions *q, const char *p
 }
 
 /* NULL: nobody is asked about it.  What it has is taken over. */
-static struct file_entry *add_question(struct file_questions *q, struct file_entry *e) {
+static struct file_entry *add_file_question(struct file_questions *q, struct file_entry *e) {
         if (q->n == FILE_QUESTIONS_MOST || q->n_looks == LOOKS_MOST || was_refused(q, e->path))
                 return NULL;
         q->n_looks++;
@@ -307,7 +307,7 @@ static struct file_entry *entry_of(struct file_questions *q, const struct held_c
         if (!e) {
                 found.how = streq(found.path, missing) ? held->how : WATCHED_LOOK;
                 name_program(&found, held->program, held->call.pid);
-                e = add_question(q, &found);
+                e = add_file_question(q, &found);
         }
         return e && e->state == FILE_WAITS ? e : NULL;
 }
