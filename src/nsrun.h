@@ -646,8 +646,8 @@ struct nsrun_session_process {
         char *name;                /* the kernel's for it, 15 bytes at most for a program */
         char *command_line;        /* its first 4095 bytes, each NUL a space; "": it has none */
 };
-/* The session's processes but for nsrun's own, NULL at the end, by their numbers.  *ret is the caller's to
- * free with nsrun_session_processes_free().  -ENOENT, stage SUPERVISE: no such session; -ESRCH: it has ended. */
+/* The session's processes but for nsrun's own, NULL at the end, by their numbers.  *ret is for
+ * nsrun_session_processes_free().  -ENOENT, stage SUPERVISE: no such session; -ESRCH: it has ended. */
 int nsrun_session_processes(const char *id, struct nsrun_session_process ***ret, struct nsrun_error *error);
 /* Returns NULL; NULL is fine. */
 struct nsrun_session_process **nsrun_session_processes_free(struct nsrun_session_process **list);
