@@ -66,7 +66,7 @@ TEST(terminals_are_not_typed_into_by_other_spellings) {
 /* flatpak, CVE-2021-41133: mounts by calls that are newer than the filter, and namespaces by clone3(2). */
 TEST(newer_calls_mount_nothing) {
         static const char script[] =
-                "for $n (428, 429, 430, 431, 432, 433, 435, 442, 461, 467, 39) { $! = 0; "
+                "for $n (428, 429, 430, 431, 432, 433, 435, 442, 467, 39) { $! = 0; "
                 "$r = syscall($n, 0, 0, 0, 0, 0, 0); print $r < 0 ? $!+0 : 'works', ' ' }";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
@@ -122,7 +122,7 @@ TEST(a_lasting_home_leads_no_mount_astray) {
         INSIDE(s, &o, "--home", home, "--", "sh", "-c", script);
         INSIDE(s, &o, "--home", home, "--ro", docs, "--", "true");
         expect_status(&o, 125);
-        expect_in(o.err, "symlink");
+        expect_in(o.err, "docs: Too many levels of symbolic links; ");
         on_host(s, "rm \"$HOME/lasting/docs\"", &o);
         INSIDE(s, &o, "--home", home, "--ro", docs, "--", "sh", "-c", "cat ~/docs/f");
         expect_out(&o, "text\n");
