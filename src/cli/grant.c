@@ -106,7 +106,8 @@ static int revoke_path(struct widened *w, const char *path, char ***notes, struc
         /* What lies there now may lead elsewhere. */
         if (path && !is_granted(w, path) && path_canonical(path, &canonical, NULL) >= 0)
                 path = canonical;
-        for (size_t k = 0; k < w->granted.n && r >= 0; k++) {
+        /* What was granted later may lie over what was before. */
+        for (size_t k = w->granted.n; k-- > 0 && r >= 0;) {
                 struct granted *g = &w->granted.items[k];
 
                 if (path && !streq(g->path, path))

@@ -123,6 +123,27 @@ bool wide_may_be_whole(const char *folder, const char *home) {
         return !is_parent(below);
 }
 
+bool wide_is_like_secret(const char *path) {
+        for (size_t i = 0; home_secrets[i]; i++) {
+                size_t n = strlen(home_secrets[i]);
+
+                for (const char *at = path; (at = strstr(at, home_secrets[i])); at++)
+                        if (at > path && at[-1] == '/' && (at[n] == '/' || at[n] == '\0'))
+                                return true;
+        }
+        return false;
+}
+
+bool wide_is_like_secret_name(const char *name) {
+        for (size_t i = 0; home_secrets[i]; i++) {
+                size_t n = strcspn(home_secrets[i], "/");
+
+                if (strlen(name) == n && strncmp(name, home_secrets[i], n) == 0)
+                        return true;
+        }
+        return false;
+}
+
 static int wide_add_folders(struct resolved *s, const char *folder, struct nsrun_error *err);
 
 /* Shows one folder, as an overlay. */

@@ -356,7 +356,10 @@ static int tell_supervised(struct loop *l, void *data) {
         loop_add(l, run_denials_fd(&s->run), POLLIN, take_denial);
         loop_add(l, run_appeared_fd(&s->run), POLLIN, take_appeared);
         loop_add(l, a->is_open ? a->tty : -1, POLLIN, take_typed_answer);
-        loop_add(l, asks && !a->has_ended ? s->run.network.life_fd : -1, POLLIN, take_asked_name);
+        /* A name waits while a question about a file is open. */
+        loop_add(l,
+                 asks && !a->has_ended && (is_free || a->about != ASKED_FILE) ? s->run.network.life_fd : -1,
+                 POLLIN, take_asked_name);
         loop_add(l, is_free && !a->has_no_keys ? s->run.desktop.life_fd : -1, POLLIN, take_asked_key);
         loop_add(l, is_free && !a->has_no_links ? s->run.desktop.links_fd : -1, POLLIN, take_asked_link);
         loop_add(l, s->run.launch.report_fd, POLLIN, take_report);

@@ -443,13 +443,15 @@ void question_drop_file(struct asking *a) {
 
 /* What comes of the answer about a file; `err`: why it isn't shown. */
 static void tell_file(const struct asking *a, enum net_verdict verdict, const struct nsrun_error *err) {
-        _cleanup_free_ char *subject = visible_subject(a), *word = NULL, *text = NULL,
+        const char *path = a->is_folder ? a->file.folder : a->file.path;
+        _cleanup_free_ char *subject = visible_subject(a), *visible = str_visible(path), *text = NULL,
                             *folder = a->file.folder ? visible_path(a->file.folder) : NULL, *why = NULL;
+        /* What can't be typed as it is seen is no advice. */
+        bool is_word = subject && visible && streq(visible, path);
 
-        if (verdict == NET_VERDICT_YES &&
-            (word = str_shell_quote(a->is_folder ? a->file.folder : a->file.path)))
-                text = str_format("nsrun: %s is shown; in later runs by --ro %s\n", subject ? subject : "?",
-                                  word);
+        if (verdict == NET_VERDICT_YES)
+                text = str_format("nsrun: %s is shown%s%s\n", subject ? subject : "?",
+                                  is_word ? "; in later runs by --ro " : "", is_word ? subject : "");
         else if (verdict == NET_VERDICT_NO)
                 text = str_format("nsrun: %s is refused%s%s\n", subject ? subject : "?",
                                   folder ? ", and so is what else is in " : "", folder ? folder : "");

@@ -120,10 +120,15 @@ static bool is_mounted(const struct widened *w, const char *path) {
 }
 
 static int take_back(struct widened *w, struct granted *g, struct nsrun_error *err) {
-        int r = g->tree == -ENOENT ? 0 : g->tree < 0 ? g->tree : widen_detach(&w->inside, w->file, g->tree);
+        int r;
 
+        /* What lay over it may have been taken back. */
+        if (g->tree < 0 && g->tree != -ENOENT)
+                g->tree = open_tree_of(w, g);
+        r = g->tree == -ENOENT ? 0 : g->tree < 0 ? g->tree : widen_detach(&w->inside, w->file, g->tree);
         if (r == -EAGAIN)
-                return widen_fail(err, UNSAID(r), g->path, "it is being moved at this moment", "try again");
+                return widen_fail(err, UNSAID(r), g->path, "it is being moved, or lies under another grant",
+                                  "try again, or take that back first");
         if (r < 0)
                 return widen_fail(err, r, g->path, "it can't be taken back", NULL);
         /* The folder on the way, where that is a mount, is take_ways()'s. */
@@ -300,7 +305,7 @@ static int widen_look(struct widened *w, const char *option, const char *path, c
         int r;
 
         *ret = (struct judged){.source = -EBADF, .place.folder = -EBADF};
-        r = responds_in_time(AT_FDCWD, path, path, err);
+        r = responds_in_time(AT_FDCWD, path, NULL, err);
         if (r < 0)
                 return r;
         ret->source = sys_open(AT_FDCWD, path, O_PATH, 0);

@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "explain/never.h"
+#include "protect/learn_view.h"
 #include "widen_plan.h"
 #include "widen_whole.h"
 
@@ -120,12 +121,20 @@ static bool was_refused(const struct file_questions *q, const char *path) {
         return strv_contains(q->refused, path);
 }
 
-/* The path without a symlink whose first folders the sandbox has, and whose next one it hasn't, to which the
- * path leads inside; NULL: it has it, or that leads nowhere. */
-static char *find_missing(int root, const char *path, enum watched_how how) {
+static bool is_never(const struct file_questions *q, const char *path) {
+        _cleanup_free_ char *never = NULL;
+
+        return wide_is_like_secret(path) || explain_never(q->plan, path, false, &never) < 0 || never;
+}
+
+/* Follows symlinks below a root folder.  0: what the path leads to is there; 1: it isn't, and *ret is where
+ * it would be, without a symlink on the way; -ELOOP: nobody looks where a symlink leads, since that may be a
+ * key, or there are too many, or the last one itself may be meant. */
+static int find_missing(const struct file_questions *q, int root, const char *path, enum watched_how how,
+                        char **ret) {
         _cleanup_free_ char *left = strdup(path), *at = strdup("");
 
-        for (unsigned n = 0; left && at && *left && n <= LINKS_MOST;) {
+        for (unsigned n = 0; left && at && *left;) {
                 size_t length = 1 + strcspn(left + 1, "/");
                 _cleanup_free_ char *next = str_format("%s%.*s", at, (int)length, left),
                                     *rest = strdup(left + length);
@@ -134,11 +143,13 @@ static char *find_missing(int root, const char *path, enum watched_how how) {
                 char text[PATH_MAX];
                 ssize_t r = fd < 0 ? fd : sys_readlinkat(fd, "", text, sizeof(text) - 1);
 
+                if (!next || !rest)
+                        return -ENOMEM;
                 if (fd == -ENOENT)
-                        return rest ? str_concat(next, rest, "") : NULL;
+                        return (*ret = str_concat(next, rest, "")) ? 1 : -ENOMEM;
                 /* Who looks may look at the symlink itself. */
-                if (fd < 0 || !rest || (r > 0 && !*rest && how == WATCHED_LOOK))
-                        return NULL;
+                if (fd < 0 || (r > 0 && ((!*rest && how == WATCHED_LOOK) || n++ == LINKS_MOST)))
+                        return fd < 0 ? fd : -ELOOP;
                 free(left);
                 if (r > 0) {
                         _cleanup_free_ char *joined = NULL;
@@ -147,26 +158,38 @@ static char *find_missing(int root, const char *path, enum watched_how how) {
                         joined = str_format("%s/%s%s", *text == '/' ? "" : at, text, rest);
                         left = joined ? path_normalise(joined) : NULL;
                         *at = '\0';
-                        n++;
+                        if (left && is_never(q, left))
+                                return -ELOOP;
                 } else {
                         left = TAKE_PTR(rest);
                         free(at);
                         at = TAKE_PTR(next);
                 }
         }
-        return NULL;
+        return left && at ? 0 : -ENOMEM;
 }
 
-/* Opens (O_PATH) the file or folder that the host has there, by no symlink, and which the user may read. */
+/* Whether the host has what a path leads to. */
+static bool host_leads(const struct file_questions *q, const char *path) {
+        _cleanup_close_ int root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
+        _cleanup_free_ char *missing = NULL;
+
+        return root >= 0 && responds_in_time(AT_FDCWD, path, NULL, NULL) >= 0 &&
+               find_missing(q, root, path, WATCHED_READ, &missing) == 0;
+}
+
+/* Opens (O_PATH) the file or folder that the host has there, by no symlink, and which the user may read: of
+ * what may be another machine's, or a program's, to answer for nobody is asked. */
 static int host_open(const char *path, struct stat *ret) {
         _cleanup_close_ int fd = -EBADF;
+        struct sys_mount mount;
 
         if (responds_in_time(AT_FDCWD, path, NULL, NULL) < 0)
                 return -ETIMEDOUT;
         fd = sys_openat2(AT_FDCWD, path, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0,
                          RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-        if (fd < 0 || fd_lift(&fd) < 0 || sys_fstat(fd, ret) < 0 ||
-            (!S_ISDIR(ret->st_mode) && !S_ISREG(ret->st_mode)) ||
+        if (fd < 0 || fd_lift(&fd) < 0 || sys_mount_of(fd, &mount) < 0 || !mount.is_local ||
+            sys_fstat(fd, ret) < 0 || (!S_ISDIR(ret->st_mode) && !S_ISREG(ret->st_mode)) ||
             access(path, S_ISDIR(ret->st_mode) ? R_OK | X_OK : R_OK) < 0)
                 return -ENOENT;
         return TAKE_FD(fd);
@@ -183,8 +206,7 @@ static bool is_too_wide(const struct file_questions *q, const char *folder) {
 static bool find_askable(const struct file_questions *q, const char *path, struct file_entry *ret) {
         bool is_link = false;
 
-        if (responds_in_time(AT_FDCWD, path, NULL, NULL) < 0 || access(path, F_OK) < 0 ||
-            !(ret->path = strdup(path)))
+        if (!host_leads(q, path) || !(ret->path = strdup(path)))
                 return false;
         ret->path_fd = host_open(path, &ret->path_is);
         if (ret->path_fd >= 0)
@@ -207,12 +229,6 @@ static bool find_askable(const struct file_questions *q, const char *path, struc
 
 static int open_sandbox(const struct file_questions *q, struct widened *ret, struct nsrun_error *err) {
         return widen_open(getpid(), q->init, sys_pidfd_open(q->init), true, ret, err);
-}
-
-static bool is_never(const struct file_questions *q, const char *path) {
-        _cleanup_free_ char *never = NULL;
-
-        return explain_never(q->plan, path, false, &never) < 0 || never;
 }
 
 static bool may_be_shown(const struct file_questions *q, struct widened *w, const char *path, int fd,
@@ -299,8 +315,8 @@ static struct file_entry *entry_of(struct file_questions *q, const struct held_c
 
         if (q->is_never || strlen(held->path) > FILE_PATH_MOST)
                 return NULL;
-        missing = find_missing(q->root_fd, held->path, held->how);
-        if (!missing || strlen(missing) > FILE_PATH_MOST || is_of_another_kind(missing, q->plan->home) ||
+        if (find_missing(q, q->root_fd, held->path, held->how, &missing) <= 0 ||
+            strlen(missing) > FILE_PATH_MOST || is_of_another_kind(missing, q->plan->home) ||
             is_never(q, missing) || !find_askable(q, missing, &found))
                 return NULL;
         e = question_about(q, found.path);
@@ -352,19 +368,23 @@ bool file_questions_first(const struct file_questions *q, struct file_question *
         return true;
 }
 
-static int show_path(const struct file_questions *q, const char *path, const struct stat *is, char ***notes,
-                     struct nsrun_error *err) {
+/* What was shown of a folder before lies under it then, for who has it open. */
+static int show_answered(const struct file_questions *q, const struct file_entry *e, bool is_folder,
+                         char ***notes, struct nsrun_error *err) {
+        const char *path = is_folder ? e->folder : e->path;
+        const struct stat *is = is_folder ? &e->folder_is : &e->path_is;
         _cleanup_widened_ struct widened w = WIDENED_INIT;
         int r = open_sandbox(q, &w, err);
 
-        /* Of a folder nothing is mounted twice. */
-        for (size_t i = 0; i < w.granted.n && r >= 0; i++) {
-                struct granted *g = &w.granted.items[i];
-
-                if (g->is_live && streq(g->option, "ro") && path_is_beneath(g->path, path))
-                        r = widen_revoke(&w, g, notes, err);
-        }
-        return r < 0 ? r : widen_grant(&w, "ro", path, is, notes, err);
+        if (r < 0)
+                return r;
+        /* Somebody may have put something there meanwhile. */
+        if (S_ISDIR(is->st_mode) &&
+            !widen_may_be_whole(is_folder ? e->folder_fd : e->path_fd, path, q->plan->home))
+                return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-ESTALE), path,
+                                 "something in it is none of what may be shown by now", NULL);
+        disregard_parts(&w, path, false);
+        return widen_grant(&w, "ro", path, is, notes, err);
 }
 
 /* Lets the calls go on that wait for nothing any more; what was shown may lead to something else that is
@@ -400,7 +420,7 @@ int file_questions_answer(struct file_questions *q, int listener, enum file_answ
                 return 0;
         if (answer == FILE_YES || answer == FILE_FOLDER) {
                 shown = answer == FILE_FOLDER && e->folder ? e->folder : e->path;
-                r = show_path(q, shown, shown == e->path ? &e->path_is : &e->folder_is, notes, err);
+                r = show_answered(q, e, shown == e->folder, notes, err);
         }
         e->state = shown && r >= 0 ? FILE_SHOWN : FILE_REFUSED;
         /* It may be asked about again. */

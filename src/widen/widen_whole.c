@@ -29,11 +29,13 @@ static int judge_whole(void *data, int folder, const struct dirent *entry) {
                 return 1;
         if (type != DT_DIR)
                 return type != DT_REG && type != DT_LNK;
+        if (wide_is_like_secret_name(entry->d_name))
+                return 1;
         fd = sys_openat2(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0,
                          RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
-        /* What the user can't read the command can't. */
+        /* What the user can neither list nor enter the command can't. */
         if (fd == -EACCES)
-                return 0;
+                return faccessat(folder, entry->d_name, X_OK, 0) == 0;
         if (fd < 0 || w->depth == WHOLE_DEPTH)
                 return 1;
         w->depth++;
