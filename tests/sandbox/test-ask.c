@@ -293,7 +293,7 @@ TEST(many_ask_once) {
         make_beside(s);
         begin_asking(
                 &t, s, OPTIONS(NULL),
-                "cat ~/beside/f >killed & k=$!; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat ~/beside/f & done >all; "
+                "cat ~/beside/f >killed & k=$!; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat ~/beside/f >>all & done; "
                 "until [ -e go ]; do :; done; kill $k; wait $k; echo $? >ended; wait; cat all | wc -l; cat ended");
         await_file(&t, "wants to read", f, beside, code);
         make_file(s->project, "go", "");
