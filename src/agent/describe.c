@@ -74,6 +74,13 @@ static void describe_network(struct strbuf *b, const struct nsrun_plan *plan) {
                 if (host)
                         strbuf_addf(b, "%s%s", n++ == 0 ? "" : ", ", host);
         }
+        STRV_FOREACH (use, plan->key_uses) {
+                unsigned port = (unsigned)strtoul(*use, NULL, 10);
+                const char *url = strstr(*use, "https://");
+
+                strbuf_addf(b, "%s%.*s with its key at http://127.0.0.1:%u", n++ == 0 ? "" : ", ",
+                            url ? (int)strcspn(url, ",") : 0, url ? url : "", port);
+        }
         strbuf_add(b, n == 0 ? "nothing.  Everything else is refused by policy.\n"
                              : ".  Everything else is refused by policy: trying again doesn't help.\n");
 }

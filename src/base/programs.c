@@ -41,6 +41,10 @@ const char *program_http(void) {
         return programs_find("NSRUN_HTTP", NSRUN_HTTP_PATH);
 }
 
+const char *program_keys(void) {
+        return programs_find("NSRUN_KEYS", NSRUN_KEYS_PATH);
+}
+
 const char *program_monitor(void) {
         return programs_find("NSRUN_MONITOR", one_file ? one_file : NSRUN_MONITOR_PATH);
 }

@@ -8,13 +8,14 @@
 
 #include "sys.h"
 
-/* The environment's NSRUN_INIT, NSRUN_MONITOR, NSRUN_NET and NSRUN_HTTP replace the paths. */
+/* The environment's NSRUN_INIT, NSRUN_MONITOR, NSRUN_NET, NSRUN_HTTP and NSRUN_KEYS replace the paths. */
 const char *program_init(void);
 const char *program_net(void);
 const char *program_http(void);
+const char *program_keys(void);
 const char *program_monitor(void);
 const char *program_bwrap(void);
-/* All of them but nsrun-http are this file, as src/one_file.c is; `path` is kept. */
+/* All of them but nsrun-http and nsrun-keys are this file, as src/one_file.c is; `path` is kept. */
 void programs_are_one_file(const char *path);
 
 /* Of a program whose process is its own: raises its limit of open files, of which each folder that is
@@ -45,6 +46,11 @@ struct spawn {
 #define LIBEVENT_FIX                                                                          \
         "install the package libevent (Debian, Ubuntu: libevent-extra-2.1-7, or where there " \
         "is none libevent-extra-2.1-7t64)"
+
+/* And nsrun-keys, besides. */
+#define LIBCURL_FIX                                                                                  \
+        "install libcurl and libevent (Debian, Ubuntu: libcurl4 and libevent-extra-2.1-7, or where " \
+        "these are none, the same with t64 behind them)"
 
 /* Returns 0 or a negative errno: those of execve(2), too.  The caller waits for *ret_pid. */
 int spawn_apart(const struct spawn *s, pid_t *ret_pid);

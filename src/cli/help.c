@@ -268,7 +268,8 @@ int help_print_version_json(void) {
         } helpers[] = {{"init", program_init()},
                        {"monitor", program_monitor()},
                        {"net", program_net()},
-                       {"http", program_http()}};
+                       {"http", program_http()},
+                       {"keys", program_keys()}};
         _cleanup_json_ struct json_document d = json_begin();
         _cleanup_free_ char *headers =
                 str_format("%d.%d", LINUX_VERSION_CODE >> 16, LINUX_VERSION_CODE >> 8 & 255);

@@ -177,24 +177,25 @@ static void look_at_program(struct doctor *d, const char *name, const char *path
         }
 }
 
-/* The one that has a library of its own: started by nobody's nsrun it says so, and ends. */
-static void look_at_http(struct doctor *d) {
-        char *const argv[] = {(char *)(uintptr_t) "nsrun-http", NULL}, *const env[] = {NULL};
+/* Those that have libraries of their own: started by nobody's nsrun they say so, and end. */
+static void look_at_linked(struct doctor *d, const char *name, const char *path, const char *without,
+                           const char *what, const char *fix) {
+        char *const argv[] = {(char *)(uintptr_t)name, NULL}, *const env[] = {NULL};
         _cleanup_close_ int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        _cleanup_free_ char *lacks = str_concat(name, " lacks its library", "");
         siginfo_t end = {.si_status = 0};
         pid_t pid = -1;
 
-        look_at_program(d, "nsrun-http", program_http(), "nsrun mcp --http can't be had");
-        if (null_fd < 0 || spawn_apart(&(struct spawn){.program = program_http(),
-                                                       .argv = argv,
-                                                       .env = env,
-                                                       .folder = "/",
-                                                       .null_fd = null_fd},
-                                       &pid) < 0)
+        look_at_program(d, name, path, without);
+        if (null_fd < 0 ||
+            spawn_apart(
+                    &(struct spawn){
+                            .program = path, .argv = argv, .env = env, .folder = "/", .null_fd = null_fd},
+                    &pid) < 0)
                 return;
         (void)sys_waitid(P_PID, (id_t)pid, &end, WEXITED);
         if (end.si_status == 127)
-                doctor_add(d, "mcp --http", DOCTOR_DEGRADED, "nsrun-http lacks its library", LIBEVENT_FIX);
+                doctor_add(d, what, DOCTOR_DEGRADED, lacks ? lacks : "a library is missing", fix);
 }
 
 static void look_at_cgroup(struct doctor *d) {
@@ -221,7 +222,9 @@ void doctor_look_at_host(struct doctor *d) {
         look_at_program(d, "nsrun-init", program_init(), "a program that embeds the library starts nothing");
         look_at_program(d, "nsrun-monitor", program_monitor(), "no session can be started");
         look_at_program(d, "nsrun-net", program_net(), "--net=allow can't be had");
-        look_at_http(d);
+        look_at_linked(d, "nsrun-http", program_http(), "nsrun mcp --http can't be had", "mcp --http",
+                       LIBEVENT_FIX);
+        look_at_linked(d, "nsrun-keys", program_keys(), "--key can't be had", "--key", LIBCURL_FIX);
         look_at_configuration(d);
         look_at_home(d);
         look_at_folders(d);

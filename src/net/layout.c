@@ -163,6 +163,8 @@ static int layout_fill(struct net_layout *l, const struct net_rules *rules) {
         }
         if (r >= 0)
                 r = add_listens(l, rules, false);
+        for (size_t i = 0; i < rules->n_keys && r >= 0; i++)
+                r = add_listen(l, NET_SOCKET_LISTEN, &loopback_v4, rules->keys[i].port);
         for (unsigned i = 0; i < NET_CONNECTIONS_INWARD && is_inward && r >= 0; i++) {
                 r = add_socket(l, NET_SOCKET_CONNECT, &loopback_v4, 0);
                 if (r >= 0)

@@ -36,12 +36,22 @@ int net_layout_make(const struct net_rules *rules, struct net_layout *ret);
 void net_layout_clear(struct net_layout *layout);
 #define NET_SOCKETS_MOST 4096U
 
+/* What nsrun-keys says of a request: that it was answered, or couldn't be; and of the bytes that come then.
+ */
+struct net_key_used {
+        uint16_t port; /* of the rule */
+        bool is_begun, is_failed;
+        uint64_t sent, received; /* bytes to the host and from it */
+};
+
 /* The descriptors that nsrun-net starts with. */
 enum {
         NET_FD_SANDBOX = 3, /* a socket to the sandbox's pid 1 */
         NET_FD_RULES,       /* a file with the rules' lines */
         NET_FD_LIFE,        /* a socket: when its other end is closed nsrun-net ends */
         NET_FD_JOURNAL,     /* struct net_journal */
-        NET_FD_PUBLISHED,   /* a listening socket for each of the rules' publishes, and so on; behind them,
-                               with   publishes_later, a socket for what control.h says */
+        NET_FD_KEYS, /* a socket to nsrun-keys (keys/wire.h), which gets the sockets of the rules' keys, and
+                        says how they are used; or none */
+        NET_FD_PUBLISHED, /* a listening socket for each of the rules' publishes, and so on; behind them,
+                             with   publishes_later, a socket for what control.h says */
 };

@@ -65,9 +65,52 @@ static int helper_map_journal(struct helper *h) {
         return 0;
 }
 
+/* The socket of a key is nsrun-keys' (keys/wire.h).  1: it was handed over. */
+static int hand_to_keys(const struct helper *h, const struct net_socket *s, int fd) {
+        int r = 0;
+
+        for (size_t i = 0; i < h->rules.n_keys && r == 0; i++)
+                if (s->port == h->rules.keys[i].port) {
+                        r = sys_send_fds(NET_FD_KEYS, &s->port, sizeof(s->port), &fd, 1);
+                        r = r < 0 ? r : 1;
+                }
+        if (r > 0)
+                (void)close(fd);
+        return r;
+}
+
+/* nsrun-keys has used one. */
+static void key_used(struct helper *h, struct watch *w, nsrun_unused uint32_t events) {
+        struct net_key_used used;
+        ssize_t n = recv(w->fd, &used, sizeof(used), MSG_DONTWAIT);
+
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+                return;
+        if (n <= 0)
+                helper_unwatch(h, w);
+        for (size_t i = 0; i < h->rules.n_keys && n == (ssize_t)sizeof(used); i++) {
+                const struct net_key *key = &h->rules.keys[i];
+                struct net_tally *tally;
+
+                if (key->port != used.port)
+                        continue;
+                if (used.is_failed) {
+                        net_journal_add(h->journal, NET_EVENT_UNREACHED, key->host, key->host_port, NULL);
+                        continue;
+                }
+                tally = net_journal_count(h->journal, NET_TALLY_CONNECTED, key->host, key->host_port, NULL);
+                if (tally) {
+                        tally->n -= !used.is_begun;
+                        tally->sent += used.sent;
+                        tally->received += used.received;
+                }
+        }
+}
+
 static int take_socket_at(struct helper *h, uint16_t number, int fd) {
         const struct net_socket *s = &h->layout.sockets[number];
         bool is_v6 = s->address.is_v6;
+        int r;
 
         h->has_v6 |= is_v6;
         switch (s->kind) {
@@ -76,7 +119,8 @@ static int take_socket_at(struct helper *h, uint16_t number, int fd) {
         case NET_SOCKET_DNS_TCP:
                 return serve_tcp(h, fd);
         case NET_SOCKET_LISTEN:
-                return relay_listen(h, fd, false);
+                r = hand_to_keys(h, s, fd);
+                return r == 0 ? relay_listen(h, fd, false) : r < 0 ? r : 0;
         case NET_SOCKET_UDP:
                 return datagram_listen(h, fd, is_v6);
         case NET_SOCKET_CONNECT:
@@ -124,7 +168,7 @@ static void life_ready(struct helper *h, struct watch *w, nsrun_unused uint32_t 
 }
 
 static int helper_prepare(struct helper *h) {
-        static struct watch life = {NET_FD_LIFE, life_ready};
+        static struct watch life = {NET_FD_LIFE, life_ready}, keys = {NET_FD_KEYS, key_used};
         int r = helper_read_rules(h);
 
         if (r < 0)
@@ -145,6 +189,8 @@ static int helper_prepare(struct helper *h) {
                 r = lookup_start(h);
         if (r >= 0)
                 r = helper_watch(h, &life, EPOLLIN);
+        if (r >= 0 && h->rules.n_keys > 0)
+                r = helper_watch(h, &keys, EPOLLIN);
         if (r >= 0)
                 r = receive_sockets(h);
         for (size_t i = 0; i < h->rules.n_publishes && r >= 0; i++)

@@ -270,6 +270,21 @@ static const char *read_via(const char *text, struct net_rules *rules) {
         return rules->via ? net_proxy_parse(text, rules->via) : "out of memory";
 }
 
+static const char *read_key(const char *text, struct net_key *ret) {
+        const char *why = net_port_parse(&text, &ret->port), *name, *host, *colon;
+
+        name = why || *text != ' ' ? NULL : text + 1;
+        host = name ? strchr(name, ' ') : NULL;
+        colon = host ? strchr(++host, ':') : NULL;
+        if (!colon || (size_t)(colon - host) >= sizeof(ret->host))
+                return "not a port, a name and a host";
+        memcpy(ret->host, host, (size_t)(colon - host));
+        ret->host[colon - host] = '\0';
+        colon++;
+        why = net_port_parse(&colon, &ret->host_port);
+        return why || !*colon ? why : "not a port";
+}
+
 /* NULL, or why the line is none. */
 static const char *read_line(const char *line, struct net_rules *rules) {
         const char *rest, *why;
@@ -290,6 +305,11 @@ static const char *read_line(const char *line, struct net_rules *rules) {
                 rules->n_directs += is_one;
                 return is_one ? NULL : "not a name";
         }
+        if ((rest = startswith(line, "key "))) {
+                why = read_key(rest, &rules->keys[rules->n_keys]);
+                rules->n_keys += !why;
+                return why;
+        }
         if ((rest = startswith(line, "publish "))) {
                 why = net_publish_parse(rest, &rules->publishes[rules->n_publishes]);
                 rules->n_publishes += !why;
@@ -309,7 +329,8 @@ int net_rules_read(char *const *lines, struct net_rules *ret) {
         STRV_FOREACH (line, lines) {
                 if (ARRAY_GROW(rules.rules, rules.n) < 0 ||
                     ARRAY_GROW(rules.publishes, rules.n_publishes) < 0 ||
-                    ARRAY_GROW(rules.directs, rules.n_directs) < 0)
+                    ARRAY_GROW(rules.directs, rules.n_directs) < 0 ||
+                    ARRAY_GROW(rules.keys, rules.n_keys) < 0)
                         return -ENOMEM;
                 if (read_line(*line, &rules))
                         return -EBADMSG;
@@ -323,6 +344,7 @@ void net_rules_clear(struct net_rules *rules) {
         free(rules->rules);
         free(rules->publishes);
         free(rules->directs);
+        free(rules->keys);
         if (rules->via)
                 explicit_bzero(rules->via, sizeof(*rules->via));
         free(rules->via);

@@ -37,6 +37,12 @@ struct net_publish {
         uint16_t port, inside;
 };
 
+/* A port of the sandbox's loopback that is nsrun-keys' (keys/), and the host that it is for. */
+struct net_key {
+        uint16_t port, host_port;
+        char host[NET_NAME_MOST + 1];
+};
+
 struct net_rules {
         struct net_rule *rules;
         size_t n;
@@ -47,6 +53,8 @@ struct net_rules {
         bool asks;             /* of names that no rule covers a person is asked */
         struct net_direct *directs;
         size_t n_directs;
+        struct net_key *keys;
+        size_t n_keys;
 };
 
 /* Beside a port, where one is asked about: it is UDP's. */
@@ -58,8 +66,8 @@ const char *net_rule_parse(const char *text, bool is_deny, struct net_rule *ret)
 const char *net_publish_parse(const char *text, struct net_publish *ret);
 
 /* The line of a rule, "allow HOST:PORTS" or "deny HOST", and of what is published; the caller frees it, NULL
- * for want of memory.  "via URL" and "direct NAME" are proxy.h's, and
- * NET_RULES_ASK and NET_RULES_LATER are lines by themselves. */
+ * for want of memory.  "via URL" and "direct NAME" are proxy.h's, "key PORT NAME HOST:PORT" is net_key's,
+ * and NET_RULES_ASK and NET_RULES_LATER are lines by themselves. */
 #define NET_RULES_ASK   "ask *:80,443"
 #define NET_RULES_LATER "publish later"
 char *net_rule_format(const struct net_rule *rule);

@@ -370,6 +370,7 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                      {s->git.dir, &plan->git_dir},
                      {s->git.common_dir, &plan->git_common_dir},
                      {s->net.via, &plan->via},
+                     {s->net.key_values, &plan->key_values},
                      {s->grants.wayland, &plan->wayland},
                      {s->grants.browser, &plan->browser},
                      {s->grants.ssh_agent, &plan->ssh_agent}};
@@ -378,6 +379,8 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                 char ***to;
         } lists[] = {{s->argv, &plan->argv},
                      {s->net.rules, &plan->network},
+                     {s->net.keys, &plan->keys},
+                     {s->net.key_uses, &plan->key_uses},
                      {s->protection.private, &plan->private},
                      {s->protection.names, &plan->protected},
                      {s->protection.present, &plan->present},

@@ -70,7 +70,11 @@ struct nsrun_plan {
         enum policy_net asked_net; /* what was asked for, said apart from what came of it */
         enum policy_proc asked_proc;
         char **network; /* the rules of POLICY_NET_ALLOW: net/rules.h's lines, as they may be shown */
-        char *via; /* the proxy's line with its password, for nsrun-net alone; NULL: there is no proxy */
+        char *via;   /* the proxy's line with its password, for nsrun-net alone; NULL: there is no proxy */
+        char **keys; /* NAME=SOURCE of --key */
+        char **key_uses;  /* and a port of the sandbox's with a use each: keys/use.h */
+        char *key_values; /* lines "NAME KEY" of those that the caller's environment had, for nsrun-keys
+                             alone */
         enum policy_backing backing;
         char *seccomp_name; /* a shipped policy's name, "none", or a policy file's path */
         struct seccomp_loaded seccomp;
@@ -150,6 +154,9 @@ struct nsrun_plan {
         M(NUMBER, asked_proc)      \
         M(TEXTS, network)          \
         M(SECRET, via)             \
+        M(TEXTS, keys)             \
+        M(TEXTS, key_uses)         \
+        M(SECRET, key_values)      \
         M(NUMBER, backing)         \
         M(TEXT, seccomp_name)      \
         M(FILTER, seccomp)         \

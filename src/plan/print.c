@@ -268,6 +268,10 @@ static void plan_print_add_sandbox(struct strbuf *b, const struct nsrun_plan *pl
                                                  : "the host's");
         STRV_FOREACH (line, plan->network)
                 add_fact(b, "", *line);
+        STRV_FOREACH (key, plan->keys)
+                add_fact(b, key == plan->keys ? "keys" : "", *key);
+        STRV_FOREACH (use, plan->key_uses)
+                add_fact(b, "", *use);
         plan_print_add_hardening(b, plan);
 }
 

@@ -173,6 +173,8 @@ int plan_print_json(const struct nsrun_plan *plan, char **ret, struct nsrun_erro
         json_add_string(&d, d.root, "hostname", plan->hostname);
         json_add_string(&d, d.root, "net", plan_net_name(plan));
         json_add_strings(&d, d.root, "network", plan->network);
+        json_add_strings(&d, d.root, "keys", plan->keys);
+        json_add_strings(&d, d.root, "key_uses", plan->key_uses);
         print_json_add_hardening(&d, plan);
         print_json_add_limits(&d, &plan->limits);
         json_add_bool(&d, d.root, "new_session", plan->new_session);

@@ -297,6 +297,11 @@ static int apply_texts(struct config_reader *c, size_t node) {
         return apply_items(c, node, "an array of strings", false);
 }
 
+/* Whose keys are used, and where they go, is nobody's to propose. */
+static int apply_key_texts(struct config_reader *c, size_t node) {
+        return c->is_proposal ? refuse_key(c, node) : apply_texts(c, node);
+}
+
 static int apply_paths(struct config_reader *c, size_t node) {
         return apply_items(c, node, "an array of strings", true);
 }
@@ -465,6 +470,8 @@ const struct config_key config_keys[] = {
         {"allow", apply_texts, CONFIG_TEXTS, true, NULL},
         {"deny", apply_texts, CONFIG_TEXTS, true, NULL},
         {"net_via", apply_text, CONFIG_TEXT, true, NULL},
+        {"key", apply_key_texts, CONFIG_TEXTS, true, NULL},
+        {"key_use", apply_key_texts, CONFIG_TEXTS, true, NULL},
         {"publish", apply_texts, CONFIG_TEXTS, true, NULL},
         {"hostname", apply_text, CONFIG_TEXT, true, NULL},
         {"kvm", apply_switch, CONFIG_SWITCH, true, NULL},

@@ -87,6 +87,8 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         strv_free(p->network);
         strv_free(p->network_config);
         net_proxy_forget(&p->net_via);
+        strv_free(p->keys);
+        strv_free(p->key_uses);
         free(p->session);
         strv_free(p->host_environ);
         strv_free(p->workspace_env);

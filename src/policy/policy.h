@@ -110,6 +110,7 @@ struct agent_entry {
         const struct agent_folder *folders; /* the first without a path ends them; or NULL */
         const char *const *keys;            /* the first of these variables that is set is passed */
         const char *const *hosts;           /* what --net=allow lets be reached beside the rules given */
+        bool can_be_led;                    /* by a key's variable (keys/use.h): its key stays outside */
         bool is_nested; /* it brings a sandbox of its own: --seccomp=nested unless said */
         bool is_of_config;
 };
@@ -197,6 +198,8 @@ struct nsrun_policy {
         bool net_asks;  /* with POLICY_NET_ALLOW: a person is asked about names that no rule covers */
         char **network; /* the rules of POLICY_NET_ALLOW by options: net/rules.h's lines, or "@LIST" */
         char **network_config; /* and those of the configuration */
+        char **keys;           /* of --key */
+        char **key_uses;       /* of --key-use */
         char *net_via; /* the proxy's URL, with its password; "env"; or NULL or "none": there is none */
         enum policy_proc proc;
         enum policy_backing backing;

@@ -7,6 +7,7 @@
 #include "desktop/dbus.h"
 #include "host/glob.h"
 #include "host/walk.h"
+#include "keys/use.h"
 #include "net/rules.h"
 
 #define MOST_BYTES 1000 /* of a key's name, or a rule of --dbus */
@@ -43,6 +44,27 @@ int network_apply_option(void *target, const struct option_spec *spec, const cha
         if (!line || strv_consume(p->config_label ? &p->network_config : &p->network, line) < 0)
                 return error_oom(err);
         return 0;
+}
+
+int key_apply_option(void *target, const struct option_spec *spec, const char *value,
+                     struct nsrun_error *err) {
+        struct nsrun_policy *p = target;
+        bool is_use = streq(spec->name, "key-use");
+        char ***to = is_use ? &p->key_uses : &p->keys, name[KEY_NAME_MOST + 1];
+        enum key_source_kind kind;
+        struct key_use use;
+        const char *what,
+                *why = is_use ? key_use_read(value, &use) : key_source_read(value, name, &kind, &what);
+
+        /* It may be the key itself: not a word of it. */
+        if (why)
+                return option_refuse(spec, NULL, why,
+                                     is_use ? "write NAME=https://HOST/PATH, and fields behind commas: "
+                                              "header=x-api-key: *, variable=X_BASE_URL"
+                                            : "write NAME, NAME=env:OTHER, NAME=file:PATH or "
+                                              "NAME=command:TEXT",
+                                     err);
+        return strv_contains(*to, value) || strv_add(to, value) >= 0 ? 0 : error_oom(err);
 }
 
 static const char proxy_hint[] = "write http://HOST:PORT, socks5://HOST:PORT or socks5h://HOST:PORT, with "

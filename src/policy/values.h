@@ -12,6 +12,7 @@
 
 OPTION_VALUE(network_apply_option); /* --allow, --deny, --publish */
 OPTION_VALUE(proxy_apply_option);   /* --net-via */
+OPTION_VALUE(key_apply_option);     /* --key, --key-use */
 OPTION_VALUE(protect_apply_option); /* --protect, --no-protect */
 OPTION_VALUE(hide_apply_option);    /* --hide */
 OPTION_VALUE(grant_apply_option);   /* words that show a device or a service */

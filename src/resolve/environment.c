@@ -33,8 +33,11 @@ static int inherit(const struct resolved *s, struct resolved_environment *e, con
         name = strndup(entry, (size_t)(equals - entry));
         if (!name)
                 return -ENOMEM;
-        if (policy_unsets(p, name) || environment_get(s->grants.variables, name))
+        if (policy_unsets(p, name) || environment_get(s->grants.variables, name) ||
+            environment_get(s->net.key_variables, name))
                 return 0;
+        if (strv_contains(s->net.key_sources, name))
+                return leave_out(e, name, true);
         if (!policy_sets(p, name) && !(key && streq(name, key)))
                 why = environment_withholds(p, !s->plain, name, equals + 1);
         if (why)
@@ -85,6 +88,22 @@ int environment_add_usual(const struct resolved *s, struct variables *env) {
         return add_entries(s->policy, s->usual, GIVES_WAY_TO_OPTIONS, env);
 }
 
+/* Behind what the caller's git is told so. */
+static int lead_git(char *const *addresses, struct variables *to) {
+        const char *said = variables_value(to, "GIT_CONFIG_COUNT");
+        unsigned n = said ? (unsigned)strtoul(said, NULL, 10) : 0;
+        int r = 0;
+
+        for (; addresses && addresses[0] && r >= 0; addresses += 2, n++) {
+                r = variables_set(to, str_format("GIT_CONFIG_KEY_%u=url.%s.insteadOf", n, addresses[0]));
+                if (r >= 0)
+                        r = variables_set(to, str_format("GIT_CONFIG_VALUE_%u=%s", n, addresses[1]));
+                if (r >= 0)
+                        r = variables_set(to, str_format("GIT_CONFIG_COUNT=%u", n + 1));
+        }
+        return r;
+}
+
 /* Whatever PATH is, a grant's programs come before others of their names. */
 static int put_first(const struct resolved *s, struct variables *passed) {
         const char *path = s->grants.programs_first ? variables_value(passed, "PATH") : NULL;
@@ -128,6 +147,10 @@ static int make_environment(const struct resolved *s, struct resolved_environmen
                 r = add_entries(p, (const char *const *)s->instance.variables, GIVES_WAY_TO_NOTHING, passed);
         if (r >= 0)
                 r = add_entries(p, (const char *const *)s->grants.variables, GIVES_WAY_TO_NOTHING, passed);
+        if (r >= 0)
+                r = add_entries(p, (const char *const *)s->net.key_variables, GIVES_WAY_TO_NOTHING, passed);
+        if (r >= 0)
+                r = lead_git(s->net.git_addresses, passed);
         if (r < 0)
                 return r;
         STRV_FOREACH (entry, p->env.entries)

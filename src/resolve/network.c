@@ -3,6 +3,7 @@
  * Its user and its password are in no message. */
 #include "network.h"
 
+#include "keys.h"
 #include "net/layout.h"
 #include "policy/agents.h"
 #include "policy/withheld.h"
@@ -10,7 +11,7 @@
 /* Refuses options that would do nothing with the network that was chosen.  A configuration may have rules
  * for those runs that choose --net=allow. */
 static int refuse_without_network(const struct nsrun_policy *p, struct nsrun_error *err) {
-        static const char *const names[] = {"allow", "deny", "publish", "net-via"};
+        static const char *const names[] = {"allow", "deny", "publish", "net-via", "key", "key-use"};
 
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
                 if (strv_contains(p->given, names[i]))
@@ -63,6 +64,14 @@ int network_refuse_taken(const struct net_rules *rules, struct nsrun_error *err)
                                 "no server inside can have port %u, which --publish leads to: it is "
                                 "taken for --net=ask",
                                 rules->publishes[i].inside);
+        for (size_t i = 0; i < rules->n_publishes; i++)
+                for (size_t k = 0; k < rules->n_keys; k++)
+                        if (rules->keys[k].port == rules->publishes[i].inside)
+                                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                                  "let the server inside have another port",
+                                                  "no server inside can have port %u, which --publish "
+                                                  "leads to: it is taken for --key",
+                                                  rules->keys[k].port);
         for (size_t i = 0; i < rules->n_publishes; i++)
                 for (size_t k = 0; k < rules->n; k++) {
                         const struct net_rule *rule = &rules->rules[k];
@@ -343,6 +352,8 @@ int network_resolve(const struct resolved *s, struct resolved_net *net, struct n
                 r = strv_add(&net->rules, NET_RULES_LATER);
         if (r >= 0) {
                 r = add_via(p, net, err);
+                if (r >= 0)
+                        r = keys_resolve(s, net, err);
                 if (r < 0)
                         return r;
                 r = net_rules_read(net->rules, &rules);

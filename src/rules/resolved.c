@@ -68,6 +68,12 @@ void resolved_clear(struct resolved *s) {
         strv_free(s->files.carried);
         strv_free(s->net.rules);
         net_proxy_forget(&s->net.via);
+        strv_free(s->net.keys);
+        strv_free(s->net.key_uses);
+        net_proxy_forget(&s->net.key_values);
+        strv_free(s->net.key_sources);
+        strv_free(s->net.key_variables);
+        strv_free(s->net.git_addresses);
         free(s->seccomp);
         variables_clear(&s->environment.variables);
         strv_free(s->environment.left_out);

@@ -127,8 +127,14 @@ struct resolved_git {
 
 /* What of the network can be reached, with --net=allow. */
 struct resolved_net {
-        char **rules; /* net/rules.h's lines, that of a proxy without its password */
-        char *via;    /* that line with it; NULL: there is no proxy */
+        char **rules;            /* net/rules.h's lines, that of a proxy without its password */
+        char *via;               /* that line with it; NULL: there is no proxy */
+        char **keys, **key_uses; /* of --key, as in the plan */
+        char *key_values;
+        char **key_sources;   /* variables of the caller's that a key comes from: they are withheld */
+        char **key_variables; /* "NAME=PLACEHOLDER", and "VARIABLE=ADDRESS" by which programs are led there
+                               */
+        char **git_addresses; /* the same for git, in pairs: the address, and the URL that it stands for */
 };
 
 struct resolved_environment {

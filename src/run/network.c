@@ -167,6 +167,8 @@ int network_spawn(const char *role, char *const *words, const struct given *g, i
          * command's.  A rule's name is whole: the domains that resolv.conf has to search in are put behind
          * no name (resolv.conf(5)). */
         static char search[] = "LOCALDOMAIN=", *env[] = {search, NULL};
+        const char *name = g->program ? g->name : "nsrun-net",
+                   *program = g->program ? g->program : program_net();
         _cleanup_close_ int null_fd = null_open(O_RDWR, err);
         pid_t pid = 0;
         int r;
@@ -175,11 +177,11 @@ int network_spawn(const char *role, char *const *words, const struct given *g, i
                 return null_fd;
         if (!argv)
                 return error_oom(err);
-        argv[0] = (char *)(uintptr_t) "nsrun-net";
+        argv[0] = (char *)(uintptr_t)name;
         argv[1] = (char *)(uintptr_t)role;
         for (size_t i = 0; i < strv_length(words); i++)
                 argv[2 + i] = words[i];
-        r = spawn_apart(&(struct spawn){.program = program_net(),
+        r = spawn_apart(&(struct spawn){.program = program,
                                         .argv = argv,
                                         .env = env,
                                         .folder = "/",
@@ -188,10 +190,11 @@ int network_spawn(const char *role, char *const *words, const struct given *g, i
                                         .n_fds = g->n},
                         &pid);
         if (r < 0)
-                return error_set(err, NSRUN_STAGE_NETWORK, r, program_net(), "nsrun-net can't be executed",
-                                 r == -EPERM || r == -ENOSYS ? NULL : "install nsrun completely");
+                return error_setf(err, NSRUN_STAGE_NETWORK, r, program,
+                                  r == -EPERM || r == -ENOSYS ? NULL : "install nsrun completely",
+                                  "%s can't be executed", name);
         r = *ret_pidfd = sys_pidfd_open(pid);
-        return r < 0 ? error_set(err, NSRUN_STAGE_NETWORK, r, NULL, "nsrun-net can't be watched", NULL) : 0;
+        return r < 0 ? error_setf(err, NSRUN_STAGE_NETWORK, r, NULL, NULL, "%s can't be watched", name) : 0;
 }
 
 static int network_open(const struct nsrun_plan *plan, int journal_dir, struct network *n, struct given *g,
@@ -213,7 +216,9 @@ static int network_open(const struct nsrun_plan *plan, int journal_dir, struct n
                 r = give_journal(n, g, journal_dir);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_NETWORK, r, NULL, "the network can't be prepared", NULL);
-        r = give_published(n, g, err);
+        r = keys_begin(plan, g, &n->keys, err);
+        if (r >= 0)
+                r = give_published(n, g, err);
         return r < 0 || !n->rules.publishes_later ? r : give_control(g, journal_dir, err);
 }
 
@@ -259,6 +264,7 @@ void network_end(struct network *n) {
                 (void)sys_poll(&end, 1, 2 * 1000);
         }
         sys_end_process(&n->pidfd);
+        keys_end(&n->keys);
         if (n->journal)
                 (void)munmap((void *)(uintptr_t)n->journal, sizeof(*n->journal));
         net_layout_clear(&n->layout);
@@ -392,14 +398,17 @@ static void add_allowed(struct strbuf *b, char *const *lines) {
         size_t n = 0, more = 0;
 
         STRV_FOREACH (line, lines) {
-                const char *host = startswith(*line, "allow ");
+                const char *host = startswith(*line, "allow "), *key = startswith(*line, "key ");
 
-                if (!host)
+                if (!host && !key)
                         continue;
+                if (key)
+                        host = strrchr(key, ' ') + 1;
                 if (b->length + strlen(host) > 420)
                         more++;
                 else
-                        strbuf_addf(b, "%s%s", n++ == 0 ? "; allowed: " : ", ", host);
+                        strbuf_addf(b, "%s%s%s", n++ == 0 ? "; allowed: " : ", ", host,
+                                    key ? " by its key" : "");
         }
         if (more > 0)
                 strbuf_addf(b, " and %zu more", more);

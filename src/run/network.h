@@ -8,12 +8,23 @@
 #include "launch/launch.h"
 #include "net/journal.h"
 
+/* nsrun-keys, of a run with --key (keys.c). */
+struct keys {
+        int pidfd;
+        int life_fd; /* when it is closed nsrun-keys ends */
+};
+#define KEYS_INIT                                  \
+        (struct keys) {                            \
+                .pidfd = -EBADF, .life_fd = -EBADF \
+        }
+
 struct network {
         struct launch_network launch; /* for the sandbox's pid 1 */
         char **lines;                 /* the plan's rules, and what they are */
         struct net_rules rules;
         struct net_layout layout;
-        int pidfd;   /* nsrun-net's */
+        int pidfd; /* nsrun-net's */
+        struct keys keys;
         int life_fd; /* when it is closed nsrun-net ends; of a session's command: it asks that one no more */
         const struct net_journal *journal;
         uint64_t n_seen;           /* events of the journal that are older than the run */
@@ -22,16 +33,17 @@ struct network {
         uint64_t n_others;
 };
 
-#define NETWORK_INIT                                                             \
-        (struct network) {                                                       \
-                .launch = {.socket = -EBADF}, .pidfd = -EBADF, .life_fd = -EBADF \
+#define NETWORK_INIT                                                                                \
+        (struct network) {                                                                          \
+                .launch = {.socket = -EBADF}, .pidfd = -EBADF, .life_fd = -EBADF, .keys = KEYS_INIT \
         }
 
 /* What nsrun-net is started with, in the order of its descriptors. */
 struct given {
         int above; /* the descriptors lie here from the number on that nsrun-net has none of */
-        int fds[NET_PUBLISHES_MOST + 5];
+        int fds[NET_PUBLISHES_MOST + 6];
         size_t n;
+        const char *program, *name; /* NULL: nsrun-net, */
 };
 void given_clear(struct given *g);
 /* Takes over a descriptor, or the error that stands for it. */
@@ -44,6 +56,10 @@ int give_lines(struct given *g, const char *name, char *const *lines, const char
  * networks, or NULL; `words` are those behind it.  The caller has it ended, and waits for *ret_pidfd. */
 int network_spawn(const char *role, char *const *words, const struct given *g, int *ret_pidfd,
                   struct nsrun_error *err);
+/* keys.c: reads the plan's keys where they are, and starts nsrun-keys with them; nsrun-net, of `g`, is given
+ * the socket to it. */
+int keys_begin(const struct nsrun_plan *plan, struct given *g, struct keys *ret, struct nsrun_error *err);
+void keys_end(struct keys *k);
 /* Starts nsrun-net if the plan wants it, and fills in params->network.  A session's journal is made in
  * `journal_dir`, the folder of its record, so that its commands find it; else -1. */
 int network_begin(const struct nsrun_plan *plan, int journal_dir, struct network *n,

@@ -23,6 +23,9 @@ static char *find_rule(const struct net_rules *rules, const struct net_tally *t,
 
         if (t->kind != NET_TALLY_CONNECTED && net_rule_parse(host, true, &wanted))
                 return NULL;
+        for (size_t i = 0; i < rules->n_keys && t->kind == NET_TALLY_CONNECTED; i++)
+                if (rules->keys[i].host_port == t->port && streq(rules->keys[i].host, host))
+                        return strdup("key");
         for (size_t i = 0; i < rules->n; i++) {
                 const struct net_rule *rule = &rules->rules[i];
 

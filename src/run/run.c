@@ -141,7 +141,8 @@ static int can_be_replaced(const struct nsrun_plan *plan, const char *path) {
 
 /* Says that the command may replace what nsrun starts outside of any sandbox. */
 static int note_own_programs(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err) {
-        const char *const own[] = {program_init(), program_monitor(), program_net(), program_http()};
+        const char *const own[] = {program_init(), program_monitor(), program_net(), program_http(),
+                                   program_keys()};
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(own) && r == 0; i++) {
@@ -258,6 +259,9 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
 
         launch_params.wants_denials |= params->asks_files;
         launch_params.watches |= params->asks_files;
+        /* No process of a sandbox keeps this one's memory, where keys are or were. */
+        if (plan->keys)
+                launch_params.init_path = program_init();
         if (launch_params.watches && !watch_can_end(plan))
                 return error_set(
                         err, NSRUN_STAGE_POLICY, UNSAID(-EOPNOTSUPP), NULL,

@@ -196,8 +196,9 @@ static int start_sandbox(struct monitor *k) {
         struct launch_report report;
         int r = run_begin(k->record.plan, &params, &k->run, &k->error);
 
-        /* Of the proxy's password only nsrun-net needs to know. */
+        /* Of the proxy's password only nsrun-net needs to know, and of keys nsrun-keys. */
         net_proxy_forget(&k->record.plan->via);
+        net_proxy_forget(&k->record.plan->key_values);
         if (r >= 0)
                 r = run_await_start(&k->run, &report, &k->error);
         if (r < 0)

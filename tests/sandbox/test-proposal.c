@@ -230,6 +230,10 @@ TEST(what_is_no_proposal_is_refused_and_a_persons_own_section_stays) {
                  ".nsrun.json:1:2: a key of your own configuration, not of a proposal: version; leave it out"},
                 {"{\"projects\": {}}",
                  ".nsrun.json:1:2: a key of your own configuration, not of a proposal: projects; leave it out"},
+                {"{\"key\": [\"A\"]}",
+                 ".nsrun.json:1:2: a key of your own configuration, not of a proposal: key; leave it out"},
+                {"{\"key_use\": []}",
+                 ".nsrun.json:1:2: a key of your own configuration, not of a proposal: key_use; leave it out"},
                 {"{\"net\": 3}", ".nsrun.json:1:9: a string is expected here: net"},
                 {"nonsense", ".nsrun.json:1:1: this is no value"},
         };

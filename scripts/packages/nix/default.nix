@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-{ lib, stdenv, autoreconfHook, pkg-config, libevent, libseccomp, src ? ../../.. }:
+{ lib, stdenv, autoreconfHook, pkg-config, curl, libevent, libseccomp, src ? ../../.. }:
 
 stdenv.mkDerivation {
   pname = "nsrun";
   version = "1.0.0-rc1";
   inherit src;
   nativeBuildInputs = [ autoreconfHook pkg-config ];
-  buildInputs = [ libevent libseccomp ];
+  buildInputs = [ curl libevent libseccomp ];
   autoreconfPhase = "sh scripts/autogen";
   configureFlags = [ "--disable-static" "--disable-static-program" "--sysconfdir=/etc" ];
   # AppArmor's profiles are found in the package itself.

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One request of the sandbox's: made anew for the key's host, with the key, and its answer passed on as it
+ * comes, without.  evhttp and libcurl read and frame what passes: no byte of a request's or an answer's
+ * head goes through as it came. */
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/keyvalq_struct.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#include "base/str.h"
+#include "net/layout.h"
+#include "server.h"
+#include "wire.h"
+
+#define UNTAKEN_MOST (1024U * 1024U) /* bytes that the client hasn't taken: then the host's aren't read */
+
+struct exchange {
+        struct key_port *port;
+        const struct key_use *use;
+        struct evhttp_request *request; /* NULL: the client has gone */
+        struct event *gone;             /* the client's end */
+        CURL *easy;
+        struct curl_slist *headers;
+        struct mask_held held;
+        int status;
+        bool is_begun, is_paused;
+};
+
+static struct evkeyvalq *answer_headers(const struct exchange *e) {
+        return evhttp_request_get_output_headers(e->request);
+}
+
+static void answer_text(struct evhttp_request *r, int status, const char *text) {
+        struct evbuffer *body = evbuffer_new();
+
+        if (body)
+                (void)evbuffer_add_printf(body, "nsrun: %s\n", text);
+        (void)evhttp_add_header(evhttp_request_get_output_headers(r), "Content-Type",
+                                "text/plain; charset=utf-8");
+        evhttp_send_reply(r, status, NULL, body);
+        if (body)
+                evbuffer_free(body);
+}
+
+static void exchange_drop(struct exchange *e) {
+        if (e->request)
+                evhttp_connection_set_closecb(evhttp_request_get_connection(e->request), NULL, NULL);
+        if (e->gone)
+                event_free(e->gone);
+        if (e->easy)
+                upstream_remove(e->port->server, e->easy);
+        for (struct curl_slist *i = e->headers; i; i = i->next)
+                explicit_bzero(i->data, strlen(i->data));
+        curl_slist_free_all(e->headers);
+        mask_held_clear(&e->held);
+        e->port->server->n_exchanges--;
+        free(e);
+}
+
+/* ------------------------------------------------------------------- the request */
+
+/* What is said of one connection alone, what curl says itself, and what would make a server take the request
+ * for one with another method or path. */
+static bool is_dropped(const char *name) {
+        static const char *const names[] = {
+                "accept-encoding",
+                "connection",
+                "content-length",
+                "expect",
+                "host",
+                "http2-settings",
+                "keep-alive",
+                "proxy-authorization",
+                "proxy-connection",
+                "te",
+                "trailer",
+                "transfer-encoding",
+                "upgrade",
+                "x-http-method",
+                "x-http-method-override",
+                "x-method-override",
+                "x-original-url",
+                "x-rewrite-url",
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if (strcasecmp(name, names[i]) == 0)
+                        return true;
+        return false;
+}
+
+static bool is_field_name(const char *name) {
+        for (const char *at = name; *at; at++)
+                if (*at <= ' ' || *at > '~' || strchr("()<>@,;:\\\"/[]?={}", *at))
+                        return false;
+        return *name;
+}
+
+static bool is_field_text(const char *text) {
+        for (const char *at = text; *at; at++)
+                if ((*at >= 0 && *at < ' ' && *at != '\t') || *at == 0x7f)
+                        return false;
+        return true;
+}
+
+/* Takes over a line. */
+static int exchange_add_line(struct exchange *e, char *line) {
+        struct curl_slist *longer = line ? curl_slist_append(e->headers, line) : NULL;
+
+        if (line)
+                explicit_bzero(line, strlen(line));
+        free(line);
+        if (longer)
+                e->headers = longer;
+        return longer ? 0 : -ENOMEM;
+}
+
+/* -EBADMSG: it has what no header has. */
+static int add_headers(struct exchange *e) {
+        /* What curl would add by itself, and who asked didn't say. */
+        static const char *const unsaid[] = {"Accept", "User-Agent", "Content-Type"};
+        struct evkeyvalq *said = evhttp_request_get_input_headers(e->request);
+        int r = 0;
+
+        for (const struct evkeyval *h = said->tqh_first; h && r >= 0; h = h->next.tqe_next) {
+                if (!is_field_name(h->key) || !is_field_text(h->value))
+                        return -EBADMSG;
+                if (is_dropped(h->key) ||
+                    (e->use->form != KEY_IN_QUERY && strcasecmp(h->key, e->use->field) == 0))
+                        continue;
+                r = exchange_add_line(e, *h->value ? str_concat(h->key, ": ", h->value)
+                                                   : str_concat(h->key, ";", ""));
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(unsaid) && r >= 0; i++)
+                if (!evhttp_find_header(said, unsaid[i]))
+                        r = exchange_add_line(e, str_concat(unsaid[i], ":", ""));
+        if (r >= 0)
+                r = exchange_add_line(e, strdup("Expect:"));
+        if (r >= 0 && e->use->form != KEY_IN_QUERY)
+                r = exchange_add_line(e, credential_header(e->use, e->port->value));
+        return r;
+}
+
+static const char *method_of(struct evhttp_request *r) {
+        switch (evhttp_request_get_command(r)) {
+        case EVHTTP_REQ_GET:
+                return "GET";
+        case EVHTTP_REQ_HEAD:
+                return "HEAD";
+        case EVHTTP_REQ_POST:
+                return "POST";
+        case EVHTTP_REQ_PUT:
+                return "PUT";
+        case EVHTTP_REQ_PATCH:
+                return "PATCH";
+        case EVHTTP_REQ_DELETE:
+                return "DELETE";
+        case EVHTTP_REQ_OPTIONS:
+                return "OPTIONS";
+        default:
+                return NULL;
+        }
+}
+
+/* An absolute path, of what may stand in one: neither another host's URL nor a fragment. */
+static bool is_target(const char *target) {
+        if (!target || target[0] != '/')
+                return false;
+        for (const char *at = target; *at; at++)
+                if (*at <= ' ' || *at > '~' || *at == '#')
+                        return false;
+        return true;
+}
+
+/* The use by which the request may have the key: the first that covers it. */
+static const struct key_use *find_use(const struct key_port *port, const char *method, const char *target) {
+        for (size_t i = 0; i < port->n_uses; i++)
+                if (key_use_covers(&port->uses[i], method, target))
+                        return &port->uses[i];
+        return NULL;
+}
+
+/* -------------------------------------------------------------------- the answer */
+
+/* Where the answer leads back to the same host it leads to the port inside. */
+static char *lead_inside(const struct exchange *e, const char *value) {
+        const struct key_use *use = e->use;
+        _cleanup_free_ char *with_port = str_format("https://%s:%u/", use->host, (unsigned)use->port),
+                            *host = str_format("https://%s/", use->host),
+                            *inside = str_format("http://127.0.0.1:%u/", (unsigned)e->port->number);
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        if (!with_port || !host || !inside)
+                return NULL;
+        while (*value) {
+                const char *rest = startswith(value, with_port);
+
+                if (!rest && use->port == 443)
+                        rest = startswith(value, host);
+                if (rest)
+                        strbuf_add(&b, inside);
+                else
+                        strbuf_add_bytes(&b, value, 1);
+                value = rest ? rest : value + 1;
+        }
+        return strbuf_finish(&b);
+}
+
+static bool is_dropped_from_answer(const char *name) {
+        static const char *const names[] = {"alt-svc",
+                                            "connection",
+                                            "keep-alive",
+                                            "proxy-connection",
+                                            "strict-transport-security",
+                                            "trailer",
+                                            "transfer-encoding",
+                                            "upgrade"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if (strcasecmp(name, names[i]) == 0)
+                        return true;
+        return false;
+}
+
+static int add_answer_header(struct exchange *e, char *line) {
+        static const char *const leading[] = {"location", "content-location", "link"};
+        _cleanup_free_ char *text = NULL;
+        char *colon = strchr(line, ':');
+        const char *value;
+        bool leads = false;
+
+        /* Neither obs-fold nor what isn't a header gets through. */
+        if (!colon)
+                return 0;
+        *colon = '\0';
+        value = colon + 1 + strspn(colon + 1, " \t");
+        if (!is_field_name(line) || !is_field_text(value) || is_dropped_from_answer(line))
+                return 0;
+        for (size_t i = 0; i < ARRAY_SIZE(leading); i++)
+                leads |= strcasecmp(line, leading[i]) == 0;
+        text = leads ? lead_inside(e, value) : strdup(value);
+        if (!text)
+                return -ENOMEM;
+        mask_text(&e->port->mask, text);
+        return evhttp_add_header(answer_headers(e), line, text) < 0 ? -ENOMEM : 0;
+}
+
+/* For the run's report, and before the client hears of it: when that has ended nobody looks any more. */
+static void tell_used(const struct exchange *e, struct net_key_used *used) {
+        used->port = e->port->number;
+        (void)send(KEYS_FD_SOCKETS, used, sizeof(*used), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void answer_begin(struct exchange *e) {
+        struct evkeyvalq *to = answer_headers(e);
+        curl_off_t up = 0;
+        long asked = 0, head = 0;
+
+        /* It was decoded. */
+        if (evhttp_find_header(to, "Content-Encoding")) {
+                (void)evhttp_remove_header(to, "Content-Encoding");
+                (void)evhttp_remove_header(to, "Content-Length");
+        }
+        e->is_begun = true;
+        (void)curl_easy_getinfo(e->easy, CURLINFO_SIZE_UPLOAD_T, &up);
+        (void)curl_easy_getinfo(e->easy, CURLINFO_REQUEST_SIZE, &asked);
+        (void)curl_easy_getinfo(e->easy, CURLINFO_HEADER_SIZE, &head);
+        tell_used(e, &(struct net_key_used){.is_begun = true,
+                                            .sent = (uint64_t)up + (uint64_t)asked,
+                                            .received = (uint64_t)head});
+        evhttp_send_reply_start(e->request, e->status, NULL);
+}
+
+/* libcurl's: one line of an answer's head; of several heads (1xx) the last counts. */
+static size_t take_head(char *bytes, size_t size, size_t n, void *data) {
+        struct exchange *e = data;
+        _cleanup_free_ char *line = NULL;
+        size_t all = size * n, length = all;
+
+        if (!e->request)
+                return 0;
+        if (e->is_begun)
+                return all; /* a trailer */
+        while (length > 0 && strchr("\r\n", bytes[length - 1]))
+                length--;
+        line = strndup(bytes, length);
+        if (!line)
+                return 0;
+        if (startswith(line, "HTTP/")) {
+                const char *code = strchr(line, ' ');
+
+                evhttp_clear_headers(answer_headers(e));
+                e->status = code ? atoi(code + 1) : 0;
+                return all;
+        }
+        if (length > 0)
+                return add_answer_header(e, line) < 0 ? 0 : all;
+        if (e->status >= 200 && e->status <= 599)
+                answer_begin(e);
+        return all;
+}
+
+static void client_took(nsrun_unused struct evhttp_connection *connection, void *data) {
+        struct exchange *e = data;
+
+        if (!e->is_paused)
+                return;
+        e->is_paused = false;
+        (void)curl_easy_pause(e->easy, CURLPAUSE_CONT);
+}
+
+static int exchange_pass_on(struct exchange *e, const char *bytes, size_t n) {
+        struct evbuffer *buffer = evbuffer_new();
+        size_t length = 0;
+        char *passed = mask_feed(&e->port->mask, &e->held, bytes, n, &length);
+        int r = buffer && passed && evbuffer_add(buffer, passed, length) == 0 ? 0 : -ENOMEM;
+
+        tell_used(e, &(struct net_key_used){.received = n});
+        if (r >= 0 && length > 0)
+                evhttp_send_reply_chunk_with_cb(e->request, buffer, client_took, e);
+        if (buffer)
+                evbuffer_free(buffer);
+        free(passed);
+        return r;
+}
+
+/* libcurl's: bytes of an answer's body. */
+static size_t take_body(char *bytes, size_t size, size_t n, void *data) {
+        struct exchange *e = data;
+        struct bufferevent *to;
+
+        if (!e->request || !e->is_begun)
+                return 0;
+        to = evhttp_connection_get_bufferevent(evhttp_request_get_connection(e->request));
+        if (evbuffer_get_length(bufferevent_get_output(to)) >= UNTAKEN_MOST) {
+                e->is_paused = true;
+                return CURL_WRITEFUNC_PAUSE;
+        }
+        return exchange_pass_on(e, bytes, size * n) < 0 ? 0 : size * n;
+}
+
+void exchange_finish(void *exchange, CURLcode result) {
+        struct exchange *e = exchange;
+        struct evhttp_request *r = e->request;
+        bool is_whole = result == CURLE_OK && e->is_begun && exchange_pass_on(e, NULL, 0) >= 0;
+
+        if (!e->is_begun)
+                tell_used(e, &(struct net_key_used){.is_failed = true});
+        if (is_whole) {
+                exchange_drop(e);
+                evhttp_send_reply_end(r);
+        } else if (e->is_begun) {
+                /* The client is to see that the rest is missing. */
+                struct evhttp_connection *connection = evhttp_request_get_connection(r);
+
+                exchange_drop(e);
+                evhttp_connection_free(connection);
+        } else {
+                _cleanup_free_ char *text = str_format(
+                        "%s:%u, which has the key %s, isn't reached: %s", e->use->host,
+                        (unsigned)e->use->port, e->use->name,
+                        result == CURLE_WRITE_ERROR ? "its answer is none" : curl_easy_strerror(result));
+
+                evhttp_clear_headers(answer_headers(e));
+                exchange_drop(e);
+                answer_text(r, 502, text ? text : "out of memory");
+        }
+}
+
+/* --------------------------------------------------------------------- its life */
+
+/* evhttp frees the request. */
+static void exchange_closed(nsrun_unused struct evhttp_connection *connection, void *data) {
+        struct exchange *e = data;
+
+        e->request = NULL;
+        exchange_drop(e);
+}
+
+/* While a request is answered evhttp doesn't read: by this it hears that nobody waits any more. */
+static void client_gone(nsrun_unused evutil_socket_t fd, nsrun_unused short what, void *data) {
+        struct exchange *e = data;
+
+        evhttp_connection_free(evhttp_request_get_connection(e->request));
+}
+
+static int watch_client(struct exchange *e) {
+        struct evhttp_connection *connection = evhttp_request_get_connection(e->request);
+        evutil_socket_t fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
+
+        e->gone = event_new(e->port->server->base, fd, EV_CLOSED, client_gone, e);
+        if (!e->gone || event_add(e->gone, NULL) < 0)
+                return -ENOMEM;
+        evhttp_connection_set_closecb(connection, exchange_closed, e);
+        return 0;
+}
+
+static CURLcode set_request(struct exchange *e, const char *method, const char *target) {
+        struct evbuffer *body = evhttp_request_get_input_buffer(e->request);
+        size_t n = evbuffer_get_length(body);
+        bool has_body = n > 0 || STR_IS_ANY(method, ((const char *const[]){"POST", "PUT", "PATCH"}));
+        CURLcode r = curl_easy_setopt(e->easy, CURLOPT_REQUEST_TARGET, target);
+
+        if (streq(method, "HEAD"))
+                r |= curl_easy_setopt(e->easy, CURLOPT_NOBODY, 1L);
+        if (has_body) {
+                r |= curl_easy_setopt(e->easy, CURLOPT_POST, 1L);
+                r |= curl_easy_setopt(e->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)n);
+                /* evhttp's own bytes, which stay until the answer is sent. */
+                r |= curl_easy_setopt(e->easy, CURLOPT_POSTFIELDS,
+                                      n > 0 ? (const char *)evbuffer_pullup(body, -1) : "");
+        }
+        r |= curl_easy_setopt(e->easy, CURLOPT_CUSTOMREQUEST, method);
+        r |= curl_easy_setopt(e->easy, CURLOPT_HTTPHEADER, e->headers);
+        r |= curl_easy_setopt(e->easy, CURLOPT_HEADERFUNCTION, take_head);
+        r |= curl_easy_setopt(e->easy, CURLOPT_HEADERDATA, e);
+        r |= curl_easy_setopt(e->easy, CURLOPT_WRITEFUNCTION, take_body);
+        r |= curl_easy_setopt(e->easy, CURLOPT_WRITEDATA, e);
+        r |= curl_easy_setopt(e->easy, CURLOPT_PRIVATE, e);
+        return r;
+}
+
+/* 0, or -errno with the request as it was. */
+static int exchange_ask(struct exchange *e, const char *method, const char *target) {
+        _cleanup_free_ char *with_key = NULL;
+        int r = add_headers(e);
+
+        if (r < 0)
+                return r;
+        if (e->use->form == KEY_IN_QUERY && !(with_key = credential_target(e->use, e->port->value, target)))
+                return -ENOMEM;
+        e->easy = upstream_handle(e->port);
+        if (!e->easy || set_request(e, method, with_key ? with_key : target) != CURLE_OK)
+                return -ENOMEM;
+        if (with_key)
+                explicit_bzero(with_key, strlen(with_key));
+        r = upstream_add(e->port->server, e->easy);
+        return r < 0 ? r : watch_client(e);
+}
+
+void exchange_take(struct evhttp_request *r, void *data) {
+        struct key_port *port = data;
+        const char *method = method_of(r), *target = evhttp_request_get_uri(r);
+        const struct key_use *use = method && is_target(target) ? find_use(port, method, target) : NULL;
+        struct exchange *e;
+        int begun;
+
+        if (!method || !is_target(target)) {
+                answer_text(r, HTTP_BADREQUEST, "only paths of the key's host are asked for here");
+                return;
+        }
+        if (!use) {
+                answer_text(r, 403, "no use of this key lets it be sent so (--key-use)");
+                return;
+        }
+        e = port->server->n_exchanges < EXCHANGES_MOST ? calloc(1, sizeof(*e)) : NULL;
+        if (!e) {
+                answer_text(r, HTTP_SERVUNAVAIL, "too much is asked for at once");
+                return;
+        }
+        /* The end of such an answer, where its length isn't known, is the connection's. */
+        (void)evhttp_remove_header(evhttp_request_get_input_headers(r), "Connection");
+        *e = (struct exchange){.port = port, .use = use, .request = r};
+        port->server->n_exchanges++;
+        begun = exchange_ask(e, method, target);
+        if (begun >= 0)
+                return;
+        exchange_drop(e);
+        if (begun == -EBADMSG)
+                answer_text(r, HTTP_BADREQUEST, "a header has what none has");
+        else
+                answer_text(r, HTTP_SERVUNAVAIL, "out of memory");
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See mask.h. */
+#include "mask.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+
+int mask_add(struct mask *m, char *needle) {
+        if (!needle)
+                return -ENOMEM;
+        if (m->n == MASK_NEEDLES) {
+                free(needle);
+                return -E2BIG;
+        }
+        m->lengths[m->n] = strlen(needle);
+        m->needles[m->n++] = needle;
+        return 0;
+}
+
+void mask_clear(struct mask *m) {
+        for (size_t i = 0; i < m->n; i++) {
+                explicit_bzero(m->needles[i], m->lengths[i]);
+                free(m->needles[i]);
+        }
+        *m = (struct mask){.n = 0};
+}
+
+static void cover(const struct mask *m, char *bytes, size_t n) {
+        for (size_t i = 0; i < m->n; i++) {
+                char *at = bytes, *found;
+
+                while ((found = memmem(at, n - (size_t)(at - bytes), m->needles[i], m->lengths[i]))) {
+                        memset(found, '*', m->lengths[i]);
+                        at = found + m->lengths[i];
+                }
+        }
+}
+
+/* How many of the last bytes may be the beginning of a needle. */
+static size_t count_begun(const struct mask *m, const char *bytes, size_t n) {
+        size_t most = 0;
+
+        for (size_t i = 0; i < m->n; i++)
+                for (size_t k = m->lengths[i] - 1 < n ? m->lengths[i] - 1 : n; k > most; k--)
+                        if (memcmp(bytes + n - k, m->needles[i], k) == 0)
+                                most = k;
+        return most;
+}
+
+char *mask_feed(const struct mask *m, struct mask_held *held, const char *bytes, size_t n, size_t *ret_n) {
+        size_t all = held->n + n, kept;
+        char *whole = malloc(all + 1), *rest = NULL;
+
+        if (!whole)
+                return NULL;
+        if (held->n > 0)
+                memcpy(whole, held->bytes, held->n);
+        if (n > 0)
+                memcpy(whole + held->n, bytes, n);
+        cover(m, whole, all);
+        kept = n > 0 ? count_begun(m, whole, all) : 0;
+        if (kept > 0 && !(rest = malloc(kept))) {
+                free(whole);
+                return NULL;
+        }
+        if (kept > 0)
+                memcpy(rest, whole + all - kept, kept);
+        mask_held_clear(held);
+        *held = (struct mask_held){rest, kept};
+        *ret_n = all - kept;
+        return whole;
+}
+
+void mask_held_clear(struct mask_held *held) {
+        free(held->bytes);
+        *held = (struct mask_held){.n = 0};
+}
+
+void mask_text(const struct mask *m, char *text) {
+        cover(m, text, strlen(text));
+}

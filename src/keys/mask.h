@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* An answer that echoes a key: stars in its place, as many as it had bytes, so that lengths stay true. Pure.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#define MASK_NEEDLES 8U
+
+struct mask {
+        char *needles[MASK_NEEDLES]; /* the key, as it stands and as it is spelled in requests */
+        size_t lengths[MASK_NEEDLES];
+        size_t n;
+};
+
+/* What of a stream isn't passed on yet, since a needle may have begun there. */
+struct mask_held {
+        char *bytes;
+        size_t n;
+};
+
+/* Takes over an allocated text.  -ENOMEM: it is NULL; -E2BIG: there are too many. */
+int mask_add(struct mask *m, char *needle);
+void mask_clear(struct mask *m);
+/* Takes n more bytes of a stream, and returns what can be passed on: *ret_n bytes that the caller frees.
+ * NULL for want of memory. */
+char *mask_feed(const struct mask *m, struct mask_held *held, const char *bytes, size_t n, size_t *ret_n);
+void mask_held_clear(struct mask_held *held);
+/* The same of a whole text, in place. */
+void mask_text(const struct mask *m, char *text);

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Keys that stay outside: which there are, by which ports of the sandbox's loopback they are used, and what
+ * the command's environment has in their place. */
+#include "keys.h"
+
+#include "base/programs.h"
+#include "base/str.h"
+#include "keys/use.h"
+#include "net/rules.h"
+#include "policy/agents.h"
+#include "policy/withheld.h"
+
+/* The first that may be a key's port: below those that the kernel draws by itself. */
+#define FIRST_PORT 19180U
+
+struct keys_resolving {
+        const struct nsrun_policy *policy;
+        struct resolved_net *net;
+        struct net_rules rules; /* without those for keys */
+        struct {
+                struct key_use use;
+                uint16_t port;
+        } ports[KEY_USES_MOST];
+        size_t n;
+        struct nsrun_error *err;
+};
+
+static int keys_refuse(const struct keys_resolving *k, const char *name, const char *what,
+                       const char *hint) {
+        return error_setf(k->err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL, hint, "--key %s: %s", name,
+                          what);
+}
+
+static bool is_port_taken(const struct keys_resolving *k, uint16_t port) {
+        for (size_t i = 0; i < k->rules.n; i++)
+                for (unsigned n = 0; n < k->rules.rules[i].n_ports; n++)
+                        if (k->rules.rules[i].ports[n] == port)
+                                return true;
+        for (size_t i = 0; i < k->rules.n_publishes; i++)
+                if (k->rules.publishes[i].inside == port)
+                        return true;
+        return false;
+}
+
+/* The port of that key at that host, with its rule.  0: there is no memory. */
+static uint16_t keys_find_port(struct keys_resolving *k, const struct key_use *use) {
+        uint16_t port = FIRST_PORT;
+        char *line;
+
+        for (size_t i = 0; i < k->n; i++)
+                if (streq(k->ports[i].use.name, use->name) && streq(k->ports[i].use.host, use->host) &&
+                    k->ports[i].use.port == use->port)
+                        return k->ports[i].port;
+        for (size_t i = 0; i < k->n; i++)
+                if (k->ports[i].port >= port)
+                        port = (uint16_t)(k->ports[i].port + 1);
+        while (is_port_taken(k, port))
+                port++;
+        line = str_format("key %u %s %s:%u", (unsigned)port, use->name, use->host, (unsigned)use->port);
+        return line && strv_consume(&k->net->rules, line) >= 0 ? port : 0;
+}
+
+static int lead(struct keys_resolving *k, const struct key_use *use, uint16_t port) {
+        _cleanup_free_ char *address = key_use_address(use, port);
+        size_t before = strcspn(use->pattern, "*");
+        int r = 0;
+
+        if (!address)
+                return -ENOMEM;
+        if (use->variable[0])
+                r = strv_consume(&k->net->key_variables,
+                                 str_format("%s=%.*s%s%s", use->variable, (int)before, use->pattern, address,
+                                            use->pattern + before + 1));
+        if (!use->is_git || r < 0)
+                return r;
+        r = strv_consume(&k->net->git_addresses, str_concat(address, "/", ""));
+        return r < 0 ? r
+               : use->port == 443
+                       ? strv_consume(&k->net->git_addresses,
+                                      str_format("https://%s%s/", use->host, use->prefix))
+                       : strv_consume(&k->net->git_addresses, str_format("https://%s:%u%s/", use->host,
+                                                                         (unsigned)use->port, use->prefix));
+}
+
+/* Whether the caller's environment leads the key's program elsewhere. */
+static bool is_led_elsewhere(const struct nsrun_policy *p, const char *variable) {
+        const char *value = variable[0] ? environment_passed(p, variable) : NULL;
+
+        return value && *value;
+}
+
+/* `is_known`: by the table, and not by --key-use. */
+static int add_use(struct keys_resolving *k, const char *text, bool is_known) {
+        struct key_use use;
+        uint16_t port;
+        int r;
+
+        if (key_use_read(text, &use))
+                return keys_refuse(k, text, "it is read another way now", NULL);
+        if (is_known && is_led_elsewhere(k->policy, use.variable))
+                return error_setf(
+                        k->err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                        "name the host that may have the key with --key-use, or leave the variable out "
+                        "with --unsetenv",
+                        "--key %s: %s leads its programs elsewhere", use.name, use.variable);
+        if (net_rules_deny_name(&k->rules, use.host))
+                return error_setf(k->err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                  "leave one of the two out",
+                                  "--key %s and --deny contradict: the key is for %s", use.name, use.host);
+        if (k->n == KEY_USES_MOST)
+                return error_setf(k->err, NSRUN_STAGE_POLICY, UNSAID(-E2BIG), NULL, NULL,
+                                  "keys have more than %d uses", KEY_USES_MOST);
+        port = keys_find_port(k, &use);
+        if (port == 0)
+                return error_oom(k->err);
+        k->ports[k->n].use = use;
+        k->ports[k->n++].port = port;
+        r = strv_consume(&k->net->key_uses, str_format("%u %s", (unsigned)port, text));
+        if (r >= 0)
+                r = lead(k, &use, port);
+        return r < 0 ? error_oom(k->err) : 0;
+}
+
+static int add_uses(struct keys_resolving *k, const char *name) {
+        const char *text;
+        bool has = false;
+        int r = 0;
+
+        STRV_FOREACH (use, k->policy->key_uses) {
+                const char *rest = startswith(*use, name);
+
+                if (!rest || *rest != '=' || r < 0)
+                        continue;
+                has = true;
+                r = add_use(k, *use, false);
+        }
+        for (size_t i = 0; !has && r >= 0 && (text = key_use_known(name, i)); i++)
+                r = add_use(k, text, true);
+        return r < 0 || has || key_use_known(name, 0)
+                       ? r
+                       : keys_refuse(
+                                 k, name, "nsrun doesn't know where that key goes",
+                                 "say it: --key-use NAME=https://HOST,header=HEADER: *,variable=X_BASE_URL");
+}
+
+/* The value that the caller's environment has is the plan's secret, as the proxy's password is. */
+static int keys_add_value(struct keys_resolving *k, const char *name, const char *variable) {
+        const char *value = environment_get(environment_inherited(k->policy), variable), *why;
+        char *longer;
+
+        why = value ? key_value_judge(value) : "isn't set";
+        if (why)
+                return error_setf(k->err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL, NULL,
+                                  "--key %s: the variable %s %s", name, variable, why);
+        longer = str_format("%s%s %s\n", k->net->key_values ? k->net->key_values : "", name, value);
+        net_proxy_forget(&k->net->key_values);
+        k->net->key_values = longer;
+        return longer && (streq(name, variable) || strv_add(&k->net->key_sources, variable) >= 0)
+                       ? 0
+                       : error_oom(k->err);
+}
+
+static int add_key(struct keys_resolving *k, const char *text) {
+        _cleanup_free_ char *placeholder = NULL;
+        char name[KEY_NAME_MOST + 1];
+        enum key_source_kind kind;
+        const char *what;
+        int r;
+
+        if (key_source_read(text, name, &kind, &what))
+                return keys_refuse(k, "NAME", "it is read another way now", NULL);
+        if (environment_get(k->net->key_variables, name))
+                return keys_refuse(k, name, "it is named twice", "leave one of the two out");
+        if (policy_sets(k->policy, name))
+                return keys_refuse(k, name, "--env gives the command that variable",
+                                   "leave one of the two out");
+        placeholder = key_placeholder(name);
+        if (!placeholder || strv_add(&k->net->keys, text) < 0 ||
+            strv_consume(&k->net->key_variables, str_concat(name, "=", placeholder)) < 0)
+                return error_oom(k->err);
+        r = kind == KEY_OF_VARIABLE ? keys_add_value(k, name, what) : 0;
+        return r < 0 ? r : add_uses(k, name);
+}
+
+static int refuse_useless(const struct keys_resolving *k) {
+        STRV_FOREACH (use, k->policy->key_uses) {
+                size_t n = strcspn(*use, "=");
+                bool has = false;
+
+                STRV_FOREACH (key, k->net->keys)
+                        has |= strncmp(*key, *use, n) == 0 && (!(*key)[n] || (*key)[n] == '=');
+                /* A configuration may say how keys are used that another run has. */
+                if (!has && strv_contains(k->policy->given, "key-use"))
+                        return error_setf(k->err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL, NULL,
+                                          "--key-use is of no use without --key %.*s", (int)n, *use);
+        }
+        return 0;
+}
+
+/* The agent's key, where its programs can be led: as --key names it. */
+static int add_agents(struct keys_resolving *k) {
+        const struct agent_entry *agent = agent_chosen(k->policy);
+        const char *key = agent && agent->can_be_led ? agent_key(k->policy) : NULL;
+        struct key_use use;
+
+        if (!key || environment_get(k->net->key_variables, key) || sys_is_executable(program_keys()) < 0)
+                return 0;
+        for (size_t i = 0; key_use_known(key, i); i++)
+                if (key_use_read(key_use_known(key, i), &use) || is_led_elsewhere(k->policy, use.variable) ||
+                    net_rules_deny_name(&k->rules, use.host))
+                        return 0;
+        return !key_use_known(key, 0) ||
+                               key_value_judge(environment_get(environment_inherited(k->policy), key))
+                       ? 0
+                       : add_key(k, key);
+}
+
+int keys_resolve(const struct resolved *s, struct resolved_net *net, struct nsrun_error *err) {
+        struct keys_resolving k = {.policy = s->policy, .net = net, .err = err};
+        int r = net_rules_read(net->rules, &k.rules);
+
+        if (r < 0)
+                return error_oom(err);
+        STRV_FOREACH (text, s->policy->keys)
+                if (r >= 0)
+                        r = add_key(&k, *text);
+        if (r >= 0)
+                r = add_agents(&k);
+        if (r >= 0)
+                r = refuse_useless(&k);
+        net_rules_clear(&k.rules);
+        return r;
+}

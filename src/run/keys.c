@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* nsrun-keys' start, with the keys, and its end.  A key is read here and nowhere before, but for one that
+ * the caller's environment has; a sandbox with keys has no memory of this process (run.c). */
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include "base/file.h"
+#include "base/programs.h"
+#include "base/str.h"
+#include "base/sys.h"
+#include "host/user.h"
+#include "keys/use.h"
+#include "keys/wire.h"
+#include "network.h"
+
+_Static_assert(KEYS_FD_SOCKETS == SPAWN_FIRST_FD, "the first that is given");
+#define FIRST_FREE (KEYS_FD_NSRUN + 1)
+
+static int keys_fail(int r, struct nsrun_error *err) {
+        return error_set(err, NSRUN_STAGE_NETWORK, r, NULL, "nsrun-keys can't be told the keys", NULL);
+}
+
+static int key_refuse(const char *name, const char *what, const char *why, int r, struct nsrun_error *err) {
+        return error_setf(err, NSRUN_STAGE_POLICY, r < 0 ? r : UNSAID(-EINVAL), NULL, NULL,
+                          "--key %s: %s%s%s", name, what, *why ? " " : "", why);
+}
+
+static int key_open_file(const char *name, const char *path, struct nsrun_error *err) {
+        _cleanup_free_ char *home = NULL, *below = NULL;
+        int fd;
+
+        if (path[0] == '~') {
+                if (user_find_home(getenv("HOME"), &home) < 0 || !(below = str_concat(home, path + 1, "")))
+                        return error_oom(err);
+                path = below;
+        }
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        return fd < 0 ? key_refuse(name, "its file can't be opened", "", -errno, err) : fd;
+}
+
+/* The command has the caller's environment and standard error, and nothing to read. */
+static int key_read_command(const char *name, const char *command, char *to, size_t size, size_t *ret,
+                            struct nsrun_error *err) {
+        char *const argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c", (char *)(uintptr_t)command,
+                              NULL};
+        _cleanup_close_ int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC), reading = -EBADF,
+                            writing = -EBADF;
+        siginfo_t end = {.si_status = 0};
+        int ends[2], r = null_fd < 0 ? -errno : sys_pipe(ends);
+        char status[32];
+        pid_t pid = 0;
+
+        if (r < 0)
+                return keys_fail(r, err);
+        reading = ends[0];
+        writing = ends[1];
+        {
+                const int streams[] = {null_fd, writing, STDERR_FILENO};
+
+                r = spawn_apart(&(struct spawn){.program = "/bin/sh",
+                                                .argv = argv,
+                                                .env = environ,
+                                                .null_fd = null_fd,
+                                                .streams = streams},
+                                &pid);
+        }
+        close_fdp(&writing);
+        if (r < 0)
+                return key_refuse(name, "its command can't be started", "", r, err);
+        r = read_full(reading, to, size, ret);
+        close_fdp(&reading);
+        if (sys_waitid(P_PID, (id_t)pid, &end, WEXITED) < 0 || r < 0)
+                return keys_fail(r < 0 ? r : -ECHILD, err);
+        if (end.si_code == CLD_EXITED && end.si_status == 0)
+                return 0;
+        (void)snprintf(status, sizeof(status), end.si_code == CLD_EXITED ? "status %d" : "signal %d",
+                       end.si_status);
+        return key_refuse(name, "its command ended with", status, 0, err);
+}
+
+/* Reads a key's line; it ends at the first newline. */
+static int key_read(const char *source, struct strbuf *lines, struct nsrun_error *err) {
+        char name[KEY_NAME_MOST + 1], value[KEY_VALUE_MOST + 3] = "";
+        _cleanup_close_ int fd = -EBADF;
+        enum key_source_kind kind;
+        const char *what, *why;
+        size_t n = 0;
+        int r = 0;
+
+        if (key_source_read(source, name, &kind, &what))
+                return keys_fail(-EBADMSG, err);
+        if (kind == KEY_OF_VARIABLE)
+                return 0;
+        if (kind == KEY_OF_FILE) {
+                fd = key_open_file(name, what, err);
+                r = fd < 0 ? fd : read_full(fd, value, sizeof(value) - 1, &n);
+                if (fd >= 0 && r < 0)
+                        r = key_refuse(name, "its file can't be read", "", r, err);
+        } else
+                r = key_read_command(name, what, value, sizeof(value) - 1, &n, err);
+        value[r < 0 ? 0 : n] = '\0';
+        value[strcspn(value, "\r\n")] = '\0';
+        why = r < 0 ? NULL : key_value_judge(value);
+        if (why)
+                r = key_refuse(name, kind == KEY_OF_FILE ? "what its file has" : "what its command says",
+                               why, 0, err);
+        if (r >= 0)
+                strbuf_addf(lines, KEYS_VALUE "%s %s\n", name, value);
+        explicit_bzero(value, sizeof(value));
+        return r;
+}
+
+/* Texts that were grown may lie in freed memory: of this process, which no sandbox has any of. */
+static int write_lines(const struct nsrun_plan *plan, struct strbuf *b, struct nsrun_error *err) {
+        const char *authorities = getenv("SSL_CERT_FILE");
+        _cleanup_free_ char *values = plan->key_values ? strdup(plan->key_values) : NULL;
+        char *rest = NULL;
+        int r = 0;
+
+        STRV_FOREACH (use, plan->key_uses)
+                strbuf_addf(b, KEYS_USE "%s\n", *use);
+        STRV_FOREACH (line, plan->network)
+                if (startswith(*line, "direct "))
+                        strbuf_addf(b, KEYS_DIRECT "%s\n", *line + strlen("direct "));
+        if (plan->via && !streq(plan->via, "via none"))
+                strbuf_addf(b, KEYS_VIA "%s\n", plan->via + strlen("via "));
+        if (authorities && *authorities == '/' && !strchr(authorities, '\n'))
+                strbuf_addf(b, KEYS_CA "%s\n", authorities);
+        for (char *line = values ? strtok_r(values, "\n", &rest) : NULL; line;
+             line = strtok_r(NULL, "\n", &rest))
+                strbuf_addf(b, KEYS_VALUE "%s\n", line);
+        STRV_FOREACH (source, plan->keys)
+                if (r >= 0)
+                        r = key_read(*source, b, err);
+        if (values)
+                explicit_bzero(values, strlen(values));
+        return r < 0 ? r : b->has_failed ? error_oom(err) : 0;
+}
+
+/* Sends the lines, and hears whether nsrun-keys has all that it needs. */
+static int tell_keys(int fd, const struct strbuf *lines, struct nsrun_error *err) {
+        uint32_t n = (uint32_t)lines->length;
+        int32_t answer = 0;
+        size_t got = 0;
+        int r = lines->length > KEYS_MOST ? -E2BIG : write_full(fd, &n, sizeof(n));
+
+        if (r >= 0)
+                r = write_full(fd, lines->text, lines->length);
+        if (r >= 0)
+                r = read_full(fd, (char *)&answer, sizeof(answer), &got);
+        if (r == -EPIPE || r == -ECONNRESET || (r >= 0 && got < sizeof(answer)))
+                return error_set(err, NSRUN_STAGE_NETWORK, -EPIPE, program_keys(),
+                                 "nsrun-keys has ended before it was ready", LIBCURL_FIX);
+        return r < 0 || answer < 0 ? keys_fail(r < 0 ? r : answer, err) : 0;
+}
+
+int keys_begin(const struct nsrun_plan *plan, struct given *of_net, struct keys *ret,
+               struct nsrun_error *err) {
+        _cleanup_(given_clear) struct given g = {
+                .above = FIRST_FREE, .program = program_keys(), .name = "nsrun-keys"};
+        struct strbuf lines = {0};
+        int to_net = -EBADF, r;
+
+        if (!plan->keys) {
+                of_net->fds[of_net->n++] = -EBADF;
+                return 0;
+        }
+        r = give_pair(&g, &to_net);
+        if (r >= 0)
+                r = give(of_net, to_net);
+        if (r >= 0)
+                r = give_pair(&g, &ret->life_fd);
+        if (r < 0)
+                return keys_fail(r, err);
+        r = write_lines(plan, &lines, err);
+        if (r >= 0)
+                r = network_spawn(NULL, NULL, &g, &ret->pidfd, err);
+        given_clear(&g);
+        if (r >= 0)
+                r = tell_keys(ret->life_fd, &lines, err);
+        if (lines.text)
+                explicit_bzero(lines.text, lines.length);
+        strbuf_clear(&lines);
+        return r;
+}
+
+void keys_end(struct keys *k) {
+        close_fdp(&k->life_fd);
+        sys_end_process(&k->pidfd);
+}

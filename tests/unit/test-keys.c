@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* keys/: what --key and --key-use say, which requests a use covers, and stars in the place of keys. */
+#include "keys/mask.h"
+#include "keys/use.h"
+
+#include "base/str.h"
+
+#include "../test.h"
+
+TEST(a_use_is_read) {
+        struct key_use use;
+
+        assert_null(key_use_read("K=https://Api.Example.ORG", &use));
+        assert_string_equal(use.name, "K");
+        assert_string_equal(use.host, "api.example.org");
+        assert_int_equal(use.port, 443);
+        assert_string_equal(use.prefix, "");
+        assert_int_equal(use.form, KEY_IN_HEADER);
+        assert_string_equal(use.field, "Authorization");
+        assert_string_equal(use.text, "Bearer *");
+        assert_string_equal(use.variable, "");
+        assert_false(use.is_git);
+
+        assert_null(key_use_read("K_2=https://a.test:8443/v1/x/,header=X-Key: pre*post,variable=URL=a*b,git,"
+                                 "methods=GET+HEAD",
+                                 &use));
+        assert_int_equal(use.port, 8443);
+        assert_string_equal(use.prefix, "/v1/x");
+        assert_string_equal(use.field, "X-Key");
+        assert_string_equal(use.text, "pre*post");
+        assert_string_equal(use.variable, "URL");
+        assert_string_equal(use.pattern, "a*b");
+        assert_string_equal(use.methods, "GET+HEAD");
+        assert_true(use.is_git);
+
+        assert_null(key_use_read("K=https://a.test,query=api_key", &use));
+        assert_int_equal(use.form, KEY_IN_QUERY);
+        assert_null(key_use_read("K=https://a.test,basic=", &use));
+        assert_int_equal(use.form, KEY_IN_BASIC);
+}
+
+TEST(what_is_no_use_is_refused_with_a_reason) {
+        static const struct {
+                const char *text, *why;
+        } cases[] = {
+                {"", "not a key's name and ="},
+                {"=https://a.test", "not a key's name and ="},
+                {"1K=https://a.test", "not a key's name and ="},
+                {"K-2=https://a.test", "not a key's name and ="},
+                {"K=http://a.test", "not an https:// URL"},
+                {"K=https://", "not a host's name"},
+                {"K=https://u@a.test", "not a host's name"},
+                {"K=https://127.0.0.1", "neither a host's name nor an address"},
+                {"K=https://a.test:0", "not a port"},
+                {"K=https://a.test:443x", "not a path behind the host"},
+                {"K=https://a.test/a b", "not a path of letters, digits and -._~/"},
+                {"K=https://a.test/../b", "not a path of letters, digits and -._~/"},
+                {"K=https://a.test/a?b", "not a path of letters, digits and -._~/"},
+                {"K=https://a.test,", "not one of its fields"},
+                {"K=https://a.test,header", "not one of its fields"},
+                {"K=https://a.test,git=1", "not one of its fields"},
+                {"K=https://a.test,Header=x: *", "not one of its fields"},
+                {"K=https://a.test,header=x", "a header is NAME: TEXT"},
+                {"K=https://a.test,header=: *", "a header is NAME: TEXT"},
+                {"K=https://a.test,header=x y: *", "a header is NAME: TEXT"},
+                {"K=https://a.test,header=x: y", "a header's text has one star, for the key"},
+                {"K=https://a.test,header=x: **", "a header's text has one star, for the key"},
+                {"K=https://a.test,header=x: *\r\nEvil: y", "a header's text has one star, for the key"},
+                {"K=https://a.test,header=Content-Length: *", "that header isn't a key's"},
+                {"K=https://a.test,header=x: *,basic=u", "a key goes in by one way"},
+                {"K=https://a.test,query=", "not a field of a query"},
+                {"K=https://a.test,query=a&b", "not a field of a query"},
+                {"K=https://a.test,basic=a:b", "not a user's name"},
+                {"K=https://a.test,variable=1", "not a variable's name"},
+                {"K=https://a.test,variable=V=x", "a variable's value has one star, for the address"},
+                {"K=https://a.test,methods=get", "methods are as in GET+HEAD"},
+                {"K=https://a.test,methods=+GET", "methods are as in GET+HEAD"},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                struct key_use use;
+                const char *why = key_use_read(cases[i].text, &use);
+
+                assert_non_null(why);
+                assert_string_equal(why, cases[i].why);
+        }
+}
+
+/* Each of nsrun's own reads, and says by which variable its programs are led or that git is. */
+TEST(known_keys_have_uses) {
+        static const char *const names[] = {
+                "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN",
+                "OPENAI_API_KEY",    "GEMINI_API_KEY",       "NPM_TOKEN",
+                "GH_TOKEN",          "GITHUB_TOKEN",         "GITLAB_TOKEN"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                _cleanup_free_ char *placeholder = key_placeholder(names[i]);
+                size_t n = 0;
+
+                for (const char *text; (text = key_use_known(names[i], n)); n++) {
+                        struct key_use use;
+
+                        assert_null(key_use_read(text, &use));
+                        assert_string_equal(use.name, names[i]);
+                        assert_true(use.is_git || use.variable[0]);
+                }
+                assert_true(n > 0);
+                assert_null(key_value_judge(placeholder));
+        }
+        assert_null(key_use_known("GITHUB_TOKEN", 2));
+        assert_null(key_use_known("GITHUB", 0));
+}
+
+TEST(a_source_is_read) {
+        static const struct {
+                const char *text, *why, *what;
+                enum key_source_kind kind;
+        } cases[] = {
+                {"K", NULL, "K", KEY_OF_VARIABLE},
+                {"K=env:OTHER", NULL, "OTHER", KEY_OF_VARIABLE},
+                {"K=file:/a b", NULL, "/a b", KEY_OF_FILE},
+                {"K=file:~/a", NULL, "~/a", KEY_OF_FILE},
+                {"K=command:a=b c", NULL, "a=b c", KEY_OF_COMMAND},
+                {"", "not a key's name", NULL, KEY_OF_VARIABLE},
+                {"a.b", "not a key's name", NULL, KEY_OF_VARIABLE},
+                {"K=", "its source is none of env:NAME, file:PATH and command:TEXT", NULL, KEY_OF_VARIABLE},
+                {"K=secret", "its source is none of env:NAME, file:PATH and command:TEXT", NULL,
+                 KEY_OF_VARIABLE},
+                {"K=env:", "nothing behind its source's word", NULL, KEY_OF_VARIABLE},
+                {"K=file:a", "a file's path is absolute, or below ~/", NULL, KEY_OF_VARIABLE},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                char name[KEY_NAME_MOST + 1];
+                enum key_source_kind kind;
+                const char *what, *why = key_source_read(cases[i].text, name, &kind, &what);
+
+                if (cases[i].why) {
+                        assert_string_equal(why, cases[i].why);
+                        continue;
+                }
+                assert_null(why);
+                assert_string_equal(name, "K");
+                assert_int_equal(kind, cases[i].kind);
+                assert_string_equal(what, cases[i].what);
+        }
+}
+
+static char *masked(const struct mask *m, const char *text, size_t size) {
+        struct mask_held held = {.n = 0};
+        _cleanup_strbuf_ struct strbuf b = {0};
+        size_t length = strlen(text), n;
+
+        for (size_t at = 0; at <= length; at += size) {
+                /* The last is empty: there is no more. */
+                size_t part = at + size <= length ? size : length - at;
+                _cleanup_free_ char *passed = part > 0 ? mask_feed(m, &held, text + at, part, &n) : NULL;
+
+                if (passed)
+                        strbuf_add_bytes(&b, passed, n);
+        }
+        {
+                _cleanup_free_ char *rest = mask_feed(m, &held, NULL, 0, &n);
+
+                strbuf_add_bytes(&b, rest, n);
+        }
+        mask_held_clear(&held);
+        return strbuf_finish(&b);
+}
+
+/* However a stream is cut. */
+TEST(stars_stand_where_a_key_was) {
+        static const struct {
+                const char *in, *out;
+        } cases[] = {
+                {"abcabcabd!", "abc******!"},
+                {"abcabd", "******"},
+                {"abcab", "abcab"},
+                {"xxabcabdabcabdyy", "xx************yy"},
+                {"aabcabd", "a******"},
+                {"abcabcab", "abcabcab"},
+                {"YWJjYWJk and abcabd", "******** and ******"},
+                {"", ""},
+                {"YWJjYWJ", "YWJjYWJ"},
+        };
+        struct mask m = {.n = 0};
+
+        assert_int_equal(mask_add(&m, strdup("abcabd")), 0);
+        assert_int_equal(mask_add(&m, strdup("YWJjYWJk")), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+                for (size_t size = 1; size < 24; size++) {
+                        _cleanup_free_ char *text = masked(&m, cases[i].in, size);
+
+                        assert_string_equal(text, cases[i].out);
+                }
+        mask_clear(&m);
+}
+
+/* What can't be the beginning of a key isn't kept back: an event is passed on whole. */
+TEST(nothing_is_kept_back_without_need) {
+        struct mask_held held = {.n = 0};
+        struct mask m = {.n = 0};
+        _cleanup_free_ char *passed = NULL;
+        size_t n;
+
+        assert_int_equal(mask_add(&m, strdup("sk-12345678")), 0);
+        passed = mask_feed(&m, &held, "data: 1\n\n", 9, &n);
+        assert_int_equal(n, 9);
+        assert_int_equal(held.n, 0);
+        free(passed);
+        passed = mask_feed(&m, &held, "task sk-1", 9, &n);
+        assert_int_equal(n, 5);
+        assert_int_equal(held.n, 4);
+        mask_held_clear(&held);
+        mask_clear(&m);
+}
+
+int main(void) {
+        return run_all_tests();
+}
