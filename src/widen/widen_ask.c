@@ -190,7 +190,7 @@ static int host_open(const char *path, struct stat *ret) {
                          RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
         if (fd < 0 || fd_lift(&fd) < 0 || sys_mount_of(fd, &mount) < 0 || !mount.is_local ||
             sys_fstat(fd, ret) < 0 || (!S_ISDIR(ret->st_mode) && !S_ISREG(ret->st_mode)) ||
-            access(path, S_ISDIR(ret->st_mode) ? R_OK | X_OK : R_OK) < 0)
+            access(fd_link(fd).path, S_ISDIR(ret->st_mode) ? R_OK | X_OK : R_OK) < 0)
                 return -ENOENT;
         return TAKE_FD(fd);
 }
