@@ -56,14 +56,25 @@ char *replaced(const char *text, const char *mark, const char *with) {
         return result;
 }
 
+/* folder/name, in folders below that one which are made, for the caller to free. */
+static char *place_of(const char *folder, const char *name) {
+        char *path = path_of(folder, name);
+
+        for (char *at = path + strlen(folder) + 1; (at = strchr(at, '/')); *at++ = '/') {
+                *at = '\0';
+                assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
+        }
+        return path;
+}
+
 void make_folder(const char *folder, const char *name) {
-        _cleanup_free_ char *path = path_of(folder, name);
+        _cleanup_free_ char *path = place_of(folder, name);
 
         assert_int_equal(mkdir(path, 0755), 0);
 }
 
 void make_file(const char *folder, const char *name, const char *text) {
-        _cleanup_free_ char *path = path_of(folder, name);
+        _cleanup_free_ char *path = place_of(folder, name);
         _cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
         assert_true(fd >= 0);
@@ -71,7 +82,7 @@ void make_file(const char *folder, const char *name, const char *text) {
 }
 
 void make_link(const char *folder, const char *name, const char *text) {
-        _cleanup_free_ char *path = path_of(folder, name);
+        _cleanup_free_ char *path = place_of(folder, name);
 
         assert_int_equal(symlink(text, path), 0);
 }

@@ -37,7 +37,7 @@ char *path_of(const char *folder, const char *name);
 char *text_of(const char *format, ...) nsrun_printf(1, 2);
 /* A copy of `text` with `with` wherever `mark` is. */
 char *replaced(const char *text, const char *mark, const char *with);
-/* Make folder/name; the folder must be there. */
+/* Make folder/name, and the folders in between; the folder must be there. */
 void make_folder(const char *folder, const char *name);
 void make_file(const char *folder, const char *name, const char *text);
 void make_link(const char *folder, const char *name, const char *text);

@@ -53,7 +53,6 @@ static void expect_unasked(const struct talk *t) {
 }
 
 static void make_beside(const struct site *s) {
-        make_folder(s->home, "beside");
         make_file(s->home, "beside/f", "text\n");
         make_file(s->home, "beside/g", "more\n");
 }
@@ -142,7 +141,6 @@ TEST(looks_and_programs_are_asked_about) {
         char code[3];
 
         make_beside(s);
-        make_folder(s->home, "run");
         make_file(s->home, "run/it", "#!/bin/sh\necho ran\n");
         on_host(s, "chmod +x \"$HOME/run/it\"", &o);
         begin_asking(&t, s, OPTIONS(NULL), "test -d ~/beside && ls ~/beside; ~/run/it");
@@ -171,9 +169,7 @@ TEST(symlinks_are_followed) {
         char code[3];
 
         make_beside(s);
-        make_folder(s->home, "env");
         make_folder(s->home, "env/bin");
-        make_folder(s->home, "tools");
         make_file(s->home, "tools/tool", "#!/bin/sh\necho ran\n");
         on_host(s, "chmod +x \"$HOME/tools/tool\"; ln -s ../../tools/tool \"$HOME/env/bin/x\"", &o);
         make_link(s->project, "out", beside);
@@ -226,10 +222,6 @@ TEST(of_what_no_yes_would_show_nobody_is_asked) {
         struct talk t;
         char code[3];
 
-        make_folder(s->home, ".ssh");
-        make_folder(s->home, "ways");
-        make_folder(s->home, "ways/old");
-        make_folder(s->home, "ways/old/.ssh");
         make_file(s->home, "ways/old/.ssh/x", "key\n");
         make_link(s->home, "ways/keys", "../.ssh");
         make_file(s->home, ".ssh/id_rsa", "key\n");

@@ -110,7 +110,6 @@ static void expect_same_host(const struct site *s, struct host before) {
 static void fill(const struct site *s) {
         make_file(s->outside, "file", "outside\n");
         make_folder(s->outside, "folder");
-        make_folder(s->root, "sources");
         make_file(s->root, "sources/file", "source\n");
         make_folder(s->root, "layer");
         make_folder(s->root, "layer-work");
@@ -259,7 +258,6 @@ TEST(a_link_swapped_in_meanwhile_leads_no_operation_out) {
                 pid_t pid;
 
                 plant(s, leads_to[i / 2]);
-                make_folder(s->project, "sub");
                 make_file(s->project, "sub/file", "mine\n");
                 pid = start_swapping(s->project);
                 race(s, i % 2 == 0 ? NULL : "openat2");

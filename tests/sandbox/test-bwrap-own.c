@@ -198,7 +198,6 @@ TEST(a_volatile_overlay_is_marked_until_its_mark_is_removed) {
                 NULL};
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->project, "lower");
         make_file(s->project, "lower/file", "lower\n");
         make_folder(s->project, "upper");
         make_folder(s->project, "work");
@@ -457,8 +456,6 @@ TEST(a_plan_that_is_printed_runs_the_same_under_nsrun_bwrap) {
         const char *judge = judging_bwrap();
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->outside, "ours");
-        make_folder(s->outside, "theirs");
         make_link(s->outside, "ours/bwrap", bwrap);
         make_link(s->outside, "ours/nsrun", nsrun);
         make_link(s->outside, "theirs/nsrun", nsrun);

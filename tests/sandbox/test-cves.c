@@ -116,7 +116,6 @@ TEST(a_lasting_home_leads_no_mount_astray) {
                             *script = text_of("rmdir '%s'; ln -s \"$PWD\" '%s'", docs, docs);
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->home, "docs");
         make_file(s->home, "docs/f", "text\n");
         INSIDE(s, &o, "--home", home, "--ro", docs, "--", "cat", "docs/f");
         INSIDE(s, &o, "--home", home, "--", "sh", "-c", script);

@@ -15,7 +15,6 @@ static void leave_landlock_out(const struct site *s) {
         if (has_scopes())
                 return;
         if (access(at, F_OK) < 0) {
-                make_folder(s->home, ".config");
                 make_folder(s->home, ".config/nsrun");
         }
         make_file(s->home, ".config/nsrun/config.json", "{\"version\": 1, \"landlock\": \"off\"}\n");
@@ -352,7 +351,6 @@ TEST(without_a_run_directory_nothing_is_carried) {
         struct host host = {.text = ""};
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->project, ".git");
         make_folder(s->project, ".git/objects");
         make_folder(s->project, ".git/refs");
         make_file(s->project, ".git/HEAD", "ref: refs/heads/main\n");

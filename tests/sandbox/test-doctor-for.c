@@ -147,7 +147,6 @@ TEST(a_configuration_is_read_unless_the_options_say_otherwise) {
         const struct host host = {.site = s, .stage = set_config, .path = s->outside};
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->outside, "nsrun");
         make_file(s->outside, "nsrun/config.json", "{ x");
         THERE(&host, &o, "doctor", "--for");
         expect_judged(&o, false);

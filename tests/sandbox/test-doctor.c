@@ -548,7 +548,6 @@ TEST(a_broken_configuration_is_named) {
                             *cause = text_of("%s; --no-config", words);
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->outside, "nsrun");
         make_file(s->outside, "nsrun/config.json", "{ x");
         THERE(&host, &o, "doctor");
         expect_line(&o, "no", "configuration", words);

@@ -207,7 +207,6 @@ TEST(a_source_behind_a_planted_link_is_refused) {
 
         make_file(s->outside, "key", "secret\n");
         make_folder(s->outside, "deep");
-        make_folder(s->project, "folder");
         make_folder(s->project, "folder/deep");
         before = snapshot(s->outside);
         RUN(s, &o, "--", "sh", "-c", "ln -s ../outside data; ln -s data two; ln -s ../../outside folder/up");
@@ -254,8 +253,6 @@ TEST(a_link_in_any_writable_root_is_no_way_to_a_source) {
 
         make_file(s->outside, "key", "secret\n");
         make_folder(s->root, "tmp");
-        make_folder(s->home, ".local");
-        make_folder(s->home, ".local/share");
         make_folder(s->home, ".local/share/uv");
 
         RUN(s, &o, "--tmp", tmp, "--", "ln", "-s", s->outside, "/tmp/data");

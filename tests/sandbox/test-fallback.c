@@ -46,7 +46,6 @@ static void set_stage(void *data) {
 }
 
 static void make_source(const struct site *s) {
-        make_folder(s->outside, "source");
         make_folder(s->outside, "source/writable");
         make_folder(s->outside, "source/read-only");
         make_folder(s->outside, "source/odd \\name");

@@ -356,7 +356,6 @@ TEST(the_project_is_the_git_top_level) {
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->project, ".git");
-        make_folder(s->project, "a");
         make_folder(s->project, "a/b");
         run(&(struct request){.argv = argv, .cwd = deep}, &o);
         expect_status(&o, 0);
@@ -404,7 +403,6 @@ TEST(a_path_works_as_the_user_spelled_it) {
         _cleanup_outcome_ struct outcome o = {0};
 
         make_link(s->root, "alias", s->outside);
-        make_folder(s->outside, "sub");
         make_file(s->outside, "sub/file", "content\n");
         RUN(s, &o, "--ro", spelled, "--", "sh", "-c", script);
         expect_status(&o, 0);

@@ -13,7 +13,6 @@ static int setup(void **state) {
                 return -1;
         s = *state;
         make_file(s->home, ".gitconfig", "[user]\nname=Jo Doe\nemail=jo@example.org\n");
-        make_folder(s->project, ".git");
         make_folder(s->project, ".git/objects");
         make_folder(s->project, ".git/refs");
         make_file(s->project, ".git/HEAD", "ref: refs/heads/main\n");
@@ -64,7 +63,6 @@ TEST_WITH(no_program_of_the_projects_is_executed, setup, site_teardown) {
         _cleanup_free_ char *marker = path_of(s->outside, "marker"), *id = NULL;
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->project, ".venv");
         make_folder(s->project, ".venv/bin");
         /* Where the files don't tell all by themselves, too. */
         make_file(s->home, ".gitconfig",
@@ -329,10 +327,7 @@ TEST_WITH(the_users_hooks_run_inside, setup, site_teardown) {
                             *dot_git = path_of(s->project, ".git");
 
         NEED_GIT();
-        make_folder(s->home, ".githooks");
-        make_folder(s->home, ".ssh");
         make_folder(s->home, ".ssh/hooks");
-        make_folder(s->home, "docs");
         make_file(s->home, "docs/secret", "");
         make_file(s->home, ".ssh/secret", "");
         make_link(s->home, "link", ".githooks");

@@ -296,8 +296,6 @@ TEST(sound_is_the_servers_sockets_and_the_cookie) {
         if (!has_program("python3"))
                 skip_because("there is no python3");
         make_folder(s->runtime, "pulse");
-        make_folder(s->home, ".config");
-        make_folder(s->home, ".config/pulse");
         make_file(s->home, ".config/pulse/cookie", cookie);
         pipewire = listen_in(s->runtime, "pipewire-0");
         pulse = listen_in(s->runtime, "pulse/native");
@@ -383,8 +381,6 @@ TEST(gpg_agent_is_its_extra_socket_and_the_public_keyring) {
         _cleanup_outcome_ struct outcome o = {0};
 
         assert_int_equal(unsetenv("GNUPGHOME"), 0);
-        make_folder(s->home, ".gnupg");
-        make_folder(s->home, ".gnupg/private-keys-v1.d");
         make_file(s->home, ".gnupg/private-keys-v1.d/key", "secret");
         make_file(s->home, ".gnupg/pubring.kbx", "keys\n");
         make_folder(s->runtime, "gnupg");
@@ -417,7 +413,6 @@ TEST(a_planted_keyring_is_refused) {
         _cleanup_outcome_ struct outcome o = {0};
 
         assert_int_equal(unsetenv("GNUPGHOME"), 0);
-        make_folder(s->home, ".gnupg");
         make_file(s->outside, "secret", "secret");
         make_link(s->home, ".gnupg/pubring.kbx", link);
         make_link(s->project, "ring", secret);

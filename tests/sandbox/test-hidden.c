@@ -8,13 +8,10 @@
 static void make_tree(const char *folder) {
         make_file(folder, ".env", "secret\n");
         make_file(folder, "env", "open\n");
-        make_folder(folder, "sub");
         make_file(folder, "sub/.env", "secret\n");
         make_file(folder, "sub/x.pem", "secret\n");
         make_file(folder, "sub/x.txt", "open\n");
-        make_folder(folder, "secrets");
         make_file(folder, "secrets/a", "secret\n");
-        make_folder(folder, "sub/secrets");
         make_file(folder, "sub/secrets/b", "secret\n");
 }
 
@@ -186,7 +183,6 @@ TEST_WITH(a_name_at_the_top_does_not_hide_the_systems_folder, setup, site_teardo
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->project, "lib");
         make_file(s->project, "lib/a", "secret\n");
         RUN(s, &o, "--hide=/env", "--", "cat", "lib/a");
         expect_out(&o, "secret\n");
@@ -218,7 +214,6 @@ TEST_WITH(a_hard_link_to_a_file_in_a_hidden_folder_is_hidden, setup, site_teardo
                             *open = path_of(s->project, "env"), *open_hard = path_of(s->project, "env2");
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->project, "secrets/deep");
         make_file(s->project, "secrets/deep/b", "secret\n");
         assert_int_equal(link(file, hard), 0);
         assert_int_equal(link(file, other), 0);
@@ -247,7 +242,6 @@ TEST_WITH(a_link_to_a_folder_is_hidden_as_a_folder, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->project, "real");
         make_file(s->project, "real/a", "secret\n");
         make_link(s->project, "keys", "real");
         make_link(s->project, "sub/keys", "../env");
@@ -268,7 +262,6 @@ TEST_WITH(it_is_not_moved_to_where_another_rule_would_show_it, setup, site_teard
         const char *const script = "mv sub shown/sub 2>/dev/null; cat shown/sub/x.pem /shown/sub/x.pem; "
                                    "cat /shown/.env; mv env shown/ && cat /shown/env";
 
-        make_folder(s->project, "shown");
         make_file(s->project, "shown/.env", "secret\n");
         RUN(s, &o, HIDE, "--bind", alias, "--", "sh", "-c", script);
         expect_not_in(o.out, "secret\n");
@@ -399,7 +392,6 @@ TEST_WITH(a_configuration_hides_below_the_home_folder, setup, site_teardown) {
 
         make_folder(s->root, "h[o]*");
         make_folder(home, "t");
-        make_folder(shown, "s");
         make_file(shown, "netrc", "secret\n");
         make_file(shown, "s/a", "secret\n");
         make_file(shown, "b.key", "secret\n");
@@ -456,9 +448,6 @@ TEST_WITH(what_an_option_shows_is_hidden_by_its_own_name, setup, site_teardown) 
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->root, "other");
-        make_folder(other, "link");
-        make_folder(other, "secrets");
-        make_folder(other, "plain");
         make_file(other, "real", "secret\n");
         make_file(other, "secrets/a", "secret\n");
         make_file(other, "plain/a", "secret\n");

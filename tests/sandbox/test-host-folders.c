@@ -494,8 +494,6 @@ TEST_IF(geteuid() == 0, root_runs_anothers_project_as_its_owner, site_setup, sit
         struct stat st;
 
         make_folder(s->outside, "theirs");
-        make_folder(s->home, ".config");
-        make_folder(s->home, ".config/nsrun");
         make_file(s->home, ".config/nsrun/config.json", "{\"env\": {\"WORD\": \"root's\"}}");
         assert_int_equal(chown(project, 60999, 60998), 0);
         assert_int_equal(chmod(s->root, 0700), 0);

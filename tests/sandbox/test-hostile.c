@@ -389,7 +389,6 @@ TEST(an_overlay_is_writable_or_refused) {
                                                     "echo y >../layered/file && cat ../layered/file", NULL});
         unsigned n_ran = 0, n_full = 0, n_no_room = 0;
 
-        make_folder(s->root, "layered");
         make_file(s->root, "layered/old", "");
         for (unsigned n = 2; n <= 16; n++) {
                 struct cache cache = {s, n};

@@ -183,7 +183,6 @@ TEST(a_protected_name_that_is_written_to_is_told_and_makes_no_rule) {
         _cleanup_outcome_ struct outcome o = {0};
 
         make_home(s);
-        make_folder(s->project, ".git");
         make_folder(s->project, ".git/hooks");
         said = text_of("%s/.git/hooks/pre-commit: asked for by sh, not given: it is protected, since "
                        "programs on the host obey it",

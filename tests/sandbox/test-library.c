@@ -403,8 +403,6 @@ TEST(a_source_that_a_link_took_the_place_of_before_the_start_ends_it) {
         const struct site *s = *state;
 
         make_file(s->project, "given", "mine\n");
-        make_folder(s->project, "kept");
-        make_folder(s->project, "kept/deep");
         make_file(s->project, "kept/deep/x", "mine\n");
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 _cleanup_free_ char *shown = path_of(s->project, cases[i].shown),

@@ -20,8 +20,6 @@ TEST(it_lasts_and_has_mount_points_of_its_own) {
         struct stat st;
 
         make_folder(s->home, "project");
-        make_folder(s->home, "shown");
-        make_folder(s->home, ".cargo");
         make_folder(s->home, ".cargo/registry");
         make_file(s->home, "shown/file", "shown\n");
         make_file(s->home, "secret", "secret\n");

@@ -277,7 +277,6 @@ TEST(what_is_protected_is_the_users_to_say) {
         _cleanup_outcome_ struct outcome o = {0};
 
         make_file(s->project, "Makefile", "all:\n");
-        make_folder(s->project, "docs");
         make_file(s->project, "docs/a.md", "a");
         RUN(s, &o, "--protect", "Makefile", "--protect", "docs/*.md", "--", "sh", "-c",
             "echo x >Makefile; echo x >docs/a.md; echo x >docs/b.md; echo x >docs/c.txt; mv docs d; true");

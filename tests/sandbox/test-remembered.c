@@ -161,7 +161,6 @@ TEST(a_link_in_a_git_work_tree_leads_nowhere_else) {
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->root, "clone");
-        make_folder(clone, "sub");
         make_folder(clone, "src");
         make_link(clone, "sub/evil", "../../outside");
         make_link(clone, "sub/good", "../src");
@@ -197,7 +196,6 @@ TEST(a_link_where_others_may_write_is_not_followed) {
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->root, "shared");
-        make_folder(shared, "mine");
         make_link(shared, "link", "../outside");
         make_link(shared, "mine/link", "../../outside");
         THERE(s, &o, "run", "--ro", link, "--", "true");
@@ -442,7 +440,6 @@ TEST(a_folder_that_cannot_be_written_down_is_not_exposed) {
         const char *const known[] = {program(), "run", "--project", s->project, "--", "true", NULL};
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->state, "nsrun");
         make_file(s->state, "nsrun/exposed", padding);
         run(&(struct request){.argv = fresh, .cwd = s->root, .in_child = keep_files_small, .data = &most},
             &o);

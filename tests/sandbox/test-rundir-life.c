@@ -140,7 +140,6 @@ static int setup(void **state) {
         if (site_setup(state) != 0)
                 return -1;
         s = *state;
-        make_folder(s->root, "layered");
         make_file(s->root, "layered/lower", "lower\n");
         return 0;
 }
@@ -234,9 +233,7 @@ TEST_WITH(age_reclaims_what_has_no_owner_and_spares_what_lives, setup, site_tear
         assert_int_equal(count_rundirs(s, killed, &live), 2);
         kill_owner(&dead);
         assert_true(has_rundir(s, killed));
-        make_folder(s->cache, "nsrun/workspace-8days0");
         make_file(s->cache, "nsrun/workspace-8days0/file", "x");
-        make_folder(s->cache, "nsrun/workspace-6days0");
         make_file(s->cache, "nsrun/workspace-6days0/file", "x");
         set_age(s, killed, 6 * DAY);
         set_age(s, live, 8 * DAY);
