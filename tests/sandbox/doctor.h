@@ -20,11 +20,9 @@ struct host {
 /* Runs `nsrun ARGUMENT…` from the project on such a host. */
 static inline void run_there(const struct host *host, const char *const *arguments, struct outcome *ret) {
         _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", host->error);
-        const char *argv[16] = {deny, number, host->calls ? host->calls : "", program()};
-        size_t n = 4;
+        _cleanup_free_ const char **argv =
+                words_of(OPTIONS(deny, number, host->calls ? host->calls : "", program()), arguments);
 
-        while (*arguments && n + 1 < ARRAY_SIZE(argv))
-                argv[n++] = *arguments++;
         outcome_clear(ret);
         run(&(struct request){.argv = host->calls ? argv : argv + 3,
                               .cwd = host->site->project,

@@ -311,20 +311,30 @@ bool by_the_library(void) {
         return is_set("NSRUN_IN_LIBRARY");
 }
 
-const char **nsrun_argv(const struct site *s, const char *const *arguments) {
-        const char **argv;
+const char **join_words(const char *const *const *lists) {
+        const char **words = NULL;
         size_t n = 0;
 
-        while (arguments[n])
-                n++;
-        argv = calloc(n + 5, sizeof(*argv));
-        assert_non_null(argv);
-        argv[0] = program();
-        argv[1] = "run";
-        argv[2] = "--project";
-        argv[3] = s->project;
-        memcpy(argv + 4, arguments, n * sizeof(*argv));
-        return argv;
+        for (; *lists; lists++)
+                for (const char *const *word = *lists; *word; word++) {
+                        words = realloc(words, (n + 2) * sizeof(*words));
+                        assert_non_null(words);
+                        words[n++] = *word;
+                        words[n] = NULL;
+                }
+        assert_non_null(words);
+        return words;
+}
+
+const char **nsrun_argv(const struct site *s, const char *const *arguments) {
+        return words_of(OPTIONS(program(), "run", "--project", s->project), arguments);
+}
+
+void run_words(const char *cwd, struct outcome *ret, const char *const *words) {
+        _cleanup_free_ const char **argv = words_of(OPTIONS(program()), words);
+
+        outcome_clear(ret);
+        run(&(struct request){.argv = argv, .cwd = cwd}, ret);
 }
 
 void run_nsrun(const struct site *s, struct outcome *ret, const char *const *arguments) {

@@ -123,6 +123,15 @@ void run(const struct request *request, struct outcome *ret);
 void outcome_clear(struct outcome *o);
 #define _cleanup_outcome_ _cleanup_(outcome_clear)
 
+#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define NO_OPTIONS   ((const char *const[]){NULL})
+/* The words of each list, one behind the other.  The caller frees the array, not the words. */
+const char **join_words(const char *const *const *lists);
+#define words_of(...) join_words((const char *const *const[]){__VA_ARGS__, NULL})
+/* `nsrun WORD…` from a folder, and from the project. */
+void run_words(const char *cwd, struct outcome *ret, const char *const *words);
+#define NSRUN_IN(cwd, outcome, ...) run_words(cwd, outcome, OPTIONS(__VA_ARGS__))
+#define NSRUN(site, outcome, ...)   NSRUN_IN((site)->project, outcome, __VA_ARGS__)
 /* `nsrun run --project PROJECT ARGUMENT…` from the site's root. */
 void run_nsrun(const struct site *s, struct outcome *ret, const char *const *arguments);
 #define RUN(site, outcome, ...) run_nsrun(site, outcome, (const char *const[]){__VA_ARGS__, NULL})

@@ -16,11 +16,8 @@ struct host {
 static inline void run_command_on(const struct site *s, void (*stage)(void *), struct host *host,
                                   const char *calls, const char *const *command, struct outcome *ret) {
         _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", EPERM);
-        const char *argv[32] = {deny, number, calls ? calls : ""};
-        size_t n = 3;
+        _cleanup_free_ const char **argv = words_of(OPTIONS(deny, number, calls ? calls : ""), command);
 
-        while (*command)
-                argv[n++] = *command++;
         host->site = s;
         outcome_clear(ret);
         run(
@@ -32,20 +29,11 @@ static inline void run_command_on(const struct site *s, void (*stage)(void *), s
 /* `nsrun run --project PROJECT OPTIONS… -- sh -c SCRIPT` there. */
 static inline void run_on(const struct site *s, void (*stage)(void *), struct host *host, const char *calls,
                           const char *const *options, const char *script, struct outcome *ret) {
-        const char *command[28] = {program(), "run", "--project", s->project};
-        size_t n = 4;
+        _cleanup_free_ const char **command = words_of(OPTIONS(program(), "run", "--project", s->project),
+                                                       options, OPTIONS("--", "sh", "-c", script));
 
-        while (*options)
-                command[n++] = *options++;
-        command[n++] = "--";
-        command[n++] = "sh";
-        command[n++] = "-c";
-        command[n] = script;
         run_command_on(s, stage, host, calls, command, ret);
 }
-
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define NO_OPTIONS   ((const char *const[]){NULL})
 
 static inline void expect_fine(const struct outcome *o) {
         expect_status(o, 0);

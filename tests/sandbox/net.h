@@ -29,7 +29,6 @@ void world_clear(struct world *w);
 /* `nsrun run OPTION… -- CLIENT WORD…` on that host. */
 void world_run(struct world *w, struct outcome *ret, const char *const *options, const char *const *words);
 #define WORLD_RUN(w, o, options, ...) world_run(w, o, options, (const char *const[]){__VA_ARGS__, NULL})
-#define OPTIONS(...)                  ((const char *const[]){__VA_ARGS__, NULL})
 /* The same without a sandbox: the positive control. */
 #define WORLD_CONTROL(w, o, ...) world_run(w, o, NULL, (const char *const[]){__VA_ARGS__, NULL})
 void world_stage(void *data);

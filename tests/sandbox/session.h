@@ -68,22 +68,6 @@ static inline int size_of_test(int normal, int all) {
         return is_long() ? all : normal;
 }
 
-/* The words of `first`, then those of `second`.  The caller frees the array, not the words. */
-static inline const char **words_of(const char *const *first, const char *const *second) {
-        size_t n = 0, m = 0;
-        const char **words;
-
-        while (first[n])
-                n++;
-        while (second[m])
-                m++;
-        words = calloc(n + m + 1, sizeof(*words));
-        assert_non_null(words);
-        memcpy(words, first, n * sizeof(*words));
-        memcpy(words + n, second, m * sizeof(*words));
-        return words;
-}
-
 /* `nsrun session WORD…` */
 static inline void run_session(const struct site *s, struct outcome *ret, const char *const *words) {
         _cleanup_free_ const char **argv =

@@ -11,15 +11,10 @@
 /* `nsrun run --ask OPTION… -- sh -c SCRIPT`, at a terminal that is none of its streams. */
 static void begin_asking(struct talk *t, const struct site *s, const char *const *options,
                          const char *script) {
-        const char *argv[40] = {program(), "run", "--project", s->project, "--ask"};
-        size_t n = 5;
+        _cleanup_free_ const char **argv =
+                words_of(OPTIONS(program(), "run", "--project", s->project, "--ask"), options,
+                         OPTIONS("--", "sh", "-c", script));
 
-        while (*options)
-                argv[n++] = *options++;
-        argv[n++] = "--";
-        argv[n++] = "sh";
-        argv[n++] = "-c";
-        argv[n++] = script;
         *t = (struct talk){.world = NULL};
         start_talk(t, s->root, argv);
 }
@@ -119,8 +114,7 @@ TEST(a_folder_is_shown_with_all_that_is_in_it) {
         await_file(s, "ready");
         /* Of the two that lie over each other both are taken back. */
         (void)snprintf(id, sizeof(id), "%d", (int)t.running.pid);
-        run(&(struct request){.argv = (const char *const[]){program(), "revoke", id, NULL}, .cwd = s->root},
-            &o);
+        NSRUN_IN(s->root, &o, "revoke", id);
         expect_status(&o, 0);
         outcome_clear(&o);
         make_file(s->project, "go", "");
@@ -311,7 +305,6 @@ TEST(what_is_swapped_while_it_is_asked_about_is_not_shown) {
                 make_beside(s);
                 begin_asking(&t, s, OPTIONS(NULL), "cat ~/beside/f");
                 await_asked(&t, "wants to read", f, beside, code);
-                outcome_clear(&swapped);
                 on_host(s, swaps[i / 2], &swapped);
                 answer(&t, i % 2 ? "f" : "y", code);
                 if (i == 5) {
@@ -351,7 +344,6 @@ TEST(a_number_that_is_used_again_is_not_what_was_asked_about) {
                 on_host(s, "cd; rm -rf lone/f; echo text >lone/f", &swapped);
                 begin_asking(&t, s, OPTIONS(NULL), "cat ~/lone/f");
                 await_asked(&t, "wants to read", f, lone, code);
-                outcome_clear(&swapped);
                 on_host(s, swaps[i], &swapped);
                 answer(&t, "y", code);
                 await(&t, "nsrun: it isn't shown: what lies there has changed at this moment: ");
@@ -480,10 +472,7 @@ TEST(an_answer_is_in_the_log) {
                 else
                         type(&t, cases[i].typed);
                 end_talk(&t, &o);
-                outcome_clear(&o);
-                run(&(struct request){.argv = (const char *const[]){program(), "log", "--json", NULL},
-                                      .cwd = s->root},
-                    &o);
+                NSRUN_IN(s->root, &o, "log", "--json");
                 expect_in(o.out, "\"event\":\"asked\"");
                 expect_in(o.out, line);
         }

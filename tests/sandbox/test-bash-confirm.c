@@ -142,10 +142,9 @@ TEST_IN_BOTH_MODES(what_a_session_may_write_confirms_nothing_in_it) {
         id = START(s, writable);
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 _cleanup_free_ char *option = text_of("--confirm=%s", cases[i].program);
-                const char *const argv[] = {program(), "bash", "--session", id, option, "touch ran", NULL};
                 _cleanup_outcome_ struct outcome o = {0};
 
-                run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+                NSRUN_IN(s->root, &o, "bash", "--session", id, option, "touch ran");
                 if (cases[i].is_refused)
                         expect_planted(s, &o, lies, cases[i].program);
                 else

@@ -9,8 +9,6 @@
 
 #include "talk.h"
 
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
 /* The host's program: says by a pipe what it was started with. */
 struct desk {
         char *opener;
@@ -220,17 +218,11 @@ TEST(what_cannot_be_had_is_one_line) {
                 &nobody, 125,
                 "nsrun: nobody can be asked about links; --browser asks on the terminal, and there is "
                 "none: leave it out");
-        run(&(struct request){.argv = (const char *const[]){program(), "session", "start", "--project",
-                                                            s->project, "--browser", NULL},
-                              .cwd = s->root},
-            &session);
+        NSRUN_IN(s->root, &session, "session", "start", "--project", s->project, "--browser");
         expect_refusal(&session, 125,
                        "nsrun: nobody can be asked about links; only 'nsrun run' and 'nsrun shell' ask "
                        "(--browser), at their terminal: leave it out");
-        run(&(struct request){.argv = (const char *const[]){program(), "bash", "--project", s->project,
-                                                            "--browser", "echo started", NULL},
-                              .cwd = s->root},
-            &bash);
+        NSRUN_IN(s->root, &bash, "bash", "--project", s->project, "--browser", "echo started");
         assert_int_equal(bash.status, 125);
         expect_in(bash.out, "nobody can be asked about links; only 'nsrun run'");
         /* A program of the command's own, and no program at all. */
@@ -263,10 +255,7 @@ TEST(plans_and_configurations_say_it) {
         skip_unless_nsrun();
         opener_begin(&d, s);
         make_file(s->outside, "c.json", "{\"version\": 1, \"browser\": true}");
-        run(&(struct request){.argv = (const char *const[]){program(), "plan", "--project", s->project,
-                                                            "--config", config, "--", "true", NULL},
-                              .cwd = s->root},
-            &o);
+        NSRUN_IN(s->root, &o, "plan", "--project", s->project, "--config", config, "--", "true");
         line = text_of("gives away  --browser: links (http, https) that you say yes to, opened by %s on the "
                        "host: what the command has read can stand in one\n",
                        d.opener);

@@ -276,12 +276,8 @@ TEST(a_link_swapped_in_meanwhile_leads_no_operation_out) {
 
 static void run_bwrap(const struct site *s, struct outcome *ret, const char *program_path,
                       const char *const *arguments) {
-        const char *argv[64] = {program_path};
-        size_t n = 0;
+        _cleanup_free_ const char **argv = words_of(OPTIONS(program_path), arguments);
 
-        for (; arguments[n]; n++)
-                argv[n + 1] = arguments[n];
-        assert_true(n < ARRAY_SIZE(argv) - 1);
         outcome_clear(ret);
         run(&(struct request){.argv = argv, .cwd = s->root}, ret);
 }
@@ -480,8 +476,6 @@ static void expect_unreachable(const struct site *s, const char *const *options)
         expect_in(o.err, "/proc/1/environ: Permission denied");
         expect_in(o.err, "/proc/1/mem: Permission denied");
 }
-
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 TEST(the_reaper_can_not_be_reached) {
         expect_unreachable(*state, OPTIONS("--chdir", "/"));

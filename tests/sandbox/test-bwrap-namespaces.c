@@ -8,8 +8,6 @@
 #include <sched.h>
 #include <sys/wait.h>
 
-#define MOST_OPTIONS 24
-
 /* A sandbox that runs, and whose child-pid is known. */
 struct held {
         struct running r;
@@ -25,19 +23,14 @@ static void keep_30(void *data) {
 /* `options`: more of them, and NULL. */
 static void hold_with(const struct site *s, const char *const *options, const char *command,
                       struct held *ret) {
-        const char *argv[32] = {
-                our_bwrap(), "--unshare-user", "--unshare-pid", "--unshare-net", "--ro-bind", "/",
-                "/",         "--proc",         "/proc",         "--info-fd",     "30"};
-        size_t n = 11;
+        _cleanup_free_ const char **argv =
+                words_of(OPTIONS(our_bwrap(), "--unshare-user", "--unshare-pid", "--unshare-net",
+                                 "--ro-bind", "/", "/", "--proc", "/proc", "--info-fd", "30"),
+                         options, OPTIONS("sh", "-c", command));
         int info[2], input[2];
         char text[1024] = "";
         ssize_t got;
 
-        while (*options && n < ARRAY_SIZE(argv) - 4)
-                argv[n++] = *options++;
-        argv[n++] = "sh";
-        argv[n++] = "-c";
-        argv[n] = command;
         assert_int_equal(pipe2(info, O_CLOEXEC), 0);
         assert_int_equal(pipe2(input, O_CLOEXEC), 0);
         spawn(&(struct request){.argv = argv,
@@ -391,20 +384,16 @@ static void keep_9(void *data) {
 
 /* Whether the pipe that the command had, and has closed, is closed before it ends. */
 static bool is_closed_with_the_commands(const struct site *s, const char *const *options, int wait) {
-        const char *argv[MOST_OPTIONS] = {our_bwrap(), "--ro-bind", "/", "/"};
+        _cleanup_free_ const char **argv =
+                words_of(OPTIONS(our_bwrap(), "--ro-bind", "/", "/"), options,
+                         OPTIONS("sh", "-c", "exec 9>&-; echo closed; read word"));
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *line = NULL;
         int passed[2], input[2];
         struct pollfd end;
         struct running r;
-        size_t n = 4;
         bool is_closed;
 
-        while (*options && n < ARRAY_SIZE(argv) - 4)
-                argv[n++] = *options++;
-        argv[n++] = "sh";
-        argv[n++] = "-c";
-        argv[n] = "exec 9>&-; echo closed; read word";
         assert_int_equal(pipe2(passed, O_CLOEXEC), 0);
         assert_int_equal(pipe2(input, O_CLOEXEC), 0);
         spawn(&(struct request){.argv = argv,

@@ -191,7 +191,6 @@ TEST_WITH(what_is_kept_aside_is_reviewed, repository_setup, site_teardown) {
         on_host(s, "git config core.fsmonitor; git config user.email", &o);
         expect_out(&o, "j@example.org\n");
         /* A key of it alone. */
-        outcome_clear(&o);
         on_host(s, wrong, &o);
         expect_out(&o, wrong_key);
         assert_int_equal(accept_key(s, "1", "user.email", "y\n"), 0);

@@ -13,13 +13,9 @@ static void write_config(const struct site *s, const char *folder, const char *n
 
 /* `nsrun run ARGUMENT…` in the project. */
 static void run_at(const struct site *s, struct outcome *ret, const char *const *arguments) {
-        const char *argv[24] = {program(), "run"};
-        size_t n = 2;
+        _cleanup_free_ const char **words = words_of(OPTIONS("run"), arguments);
 
-        for (; *arguments; arguments++)
-                argv[n++] = *arguments;
-        outcome_clear(ret);
-        run(&(struct request){.argv = argv, .cwd = s->project}, ret);
+        run_words(s->project, ret, words);
 }
 #define AT(site, outcome, ...) run_at(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
 
@@ -514,13 +510,10 @@ TEST(an_agent_reads_what_is_wrong_with_a_configuration_as_json) {
 /* `nsrun run ARGUMENT…` in a folder that no command has written to. */
 static void run_elsewhere(const struct site *s, struct outcome *ret, const char *const *arguments) {
         _cleanup_free_ char *other = path_of(s->root, "other");
-        const char *argv[24] = {program(), "run"};
+        _cleanup_free_ const char **words = words_of(OPTIONS("run"), arguments);
 
-        for (size_t n = 2; *arguments; arguments++)
-                argv[n++] = *arguments;
         (void)mkdir(other, 0755);
-        outcome_clear(ret);
-        run(&(struct request){.argv = argv, .cwd = other}, ret);
+        run_words(other, ret, words);
 }
 #define ELSEWHERE(site, outcome, ...) run_elsewhere(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
 

@@ -130,20 +130,10 @@ static char *usual_address(const struct site *s) {
 
 static void python(const struct site *s, const char *const *options, const char *script,
                    struct outcome *ret) {
-        const char *arguments[24];
-        size_t n = 0;
+        _cleanup_free_ const char **words = words_of(options, OPTIONS("--", "python3", "-c", script));
 
-        while (*options)
-                arguments[n++] = *options++;
-        arguments[n++] = "--";
-        arguments[n++] = "python3";
-        arguments[n++] = "-c";
-        arguments[n++] = script;
-        arguments[n] = NULL;
-        outcome_clear(ret);
-        run_nsrun(s, ret, arguments);
+        run_nsrun(s, ret, words);
 }
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* The same script outside gets all. */
 static void python_outside(const char *script, struct outcome *ret) {
@@ -298,7 +288,6 @@ TEST(what_cannot_be_had_is_one_line) {
         if (!has_program("xdg-dbus-proxy"))
                 skip_because("xdg-dbus-proxy is missing");
         for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-                outcome_clear(&o);
                 RUN(s, &o, "--dbus", wrong[i], "--", "true");
                 assert_int_equal(o.status, 125);
                 expect_in(o.err, "--dbus: not a rule");
@@ -365,13 +354,9 @@ TEST(plans_say_what_is_given_away) {
         struct desk d = {.address = NULL};
 
         bus_begin(&d, address);
-        run(&(struct request){.argv = (const char *const[]){program(), "plan", "--project", s->project,
-                                                            "--dbus", "org.example.One", "--dbus",
-                                                            "org.freedesktop.*", "--dbus",
-                                                            "own=org.example.Mine", "--dbus", "see=a.b",
-                                                            "--dbus", "broadcast=c.d=c.d.*", "--", "true",
-                                                            NULL}},
-            &o);
+        NSRUN_IN(NULL, &o, "plan", "--project", s->project, "--dbus", "org.example.One", "--dbus",
+                 "org.freedesktop.*", "--dbus", "own=org.example.Mine", "--dbus", "see=a.b", "--dbus",
+                 "broadcast=c.d=c.d.*", "--", "true");
         bus_end(&d);
         if (in_a_session() || by_the_library())
                 skip_because("this is about the nsrun program itself");
@@ -425,21 +410,13 @@ TEST(a_session_has_the_proxy_for_its_life) {
         if (in_a_session() || by_the_library())
                 skip_because("this is about the nsrun program itself");
         bus_begin(&d, address);
-        run(&(struct request){.argv = (const char *const[]){program(), "session", "start", "--project",
-                                                            s->project, "--dbus", "org.example.One", NULL},
-                              .cwd = s->root},
-            &start);
+        NSRUN_IN(s->root, &start, "session", "start", "--project", s->project, "--dbus", "org.example.One");
         expect_status(&start, 0);
         id = strndup(start.out, strcspn(start.out, "\n"));
         for (int i = 0; i < 2; i++) {
-                outcome_clear(&o);
-                run(&(struct request){.argv = (const char *const[]){program(), "run", "--session", id, "--",
-                                                                    "python3", "-c", script, NULL}},
-                    &o);
+                NSRUN_IN(NULL, &o, "run", "--session", id, "--", "python3", "-c", script);
         }
-        outcome_clear(&start);
-        run(&(struct request){.argv = (const char *const[]){program(), "session", "stop", id, NULL}},
-            &start);
+        NSRUN_IN(NULL, &start, "session", "stop", id);
         expect_status(&o, 0);
         expect_out(&o, "Ping/ ServiceUnknown\n");
         bus_end(&d);

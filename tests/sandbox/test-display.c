@@ -257,21 +257,13 @@ TEST(a_session_has_its_context_for_its_life) {
         if (in_a_session() || by_the_library())
                 skip_because("this is about the nsrun program itself");
         compositor_begin(&c, s, "context");
-        run(&(struct request){.argv = (const char *const[]){program(), "session", "start", "--project",
-                                                            s->project, "--display", NULL},
-                              .cwd = s->root},
-            &start);
+        NSRUN_IN(s->root, &start, "session", "start", "--project", s->project, "--display");
         expect_status(&start, 0);
         id = strndup(start.out, strcspn(start.out, "\n"));
         for (int i = 0; i < 2; i++) {
-                outcome_clear(&o);
-                run(&(struct request){.argv = (const char *const[]){program(), "run", "--session", id, "--",
-                                                                    "python3", "-c", client, NULL}},
-                    &o);
+                NSRUN_IN(NULL, &o, "run", "--session", id, "--", "python3", "-c", client);
         }
-        outcome_clear(&start);
-        run(&(struct request){.argv = (const char *const[]){program(), "session", "stop", id, NULL}},
-            &start);
+        NSRUN_IN(NULL, &start, "session", "stop", id);
         expect_status(&o, 0);
         expect_out(&o, "sandboxed\n['wayland-0'] None\n");
         line = read_line(c.running.out);

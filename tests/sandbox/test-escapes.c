@@ -39,23 +39,16 @@ static bool expect_no_way_in(const struct site *s, const char *const *options, c
         static const char *const reasons[] = {"Too many levels of symbolic links",
                                               "No such file or directory", "Permission denied"};
         _cleanup_free_ char *script = steal(s), *magic = NULL, *missing = NULL, *denied = NULL;
-        const char *arguments[16] = {"--chdir", name};
+        _cleanup_free_ const char **arguments = NULL;
         char **const lines[] = {&magic, &missing, &denied};
         _cleanup_outcome_ struct outcome o = {0};
-        size_t n = 2;
 
         for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
                 *lines[i] =
                         text_of("nsrun: the working directory can't be entered: %s/%s: %s; --chdir names "
                                 "a folder that the sandbox has\n",
                                 s->project, name, reasons[i]);
-        for (; *options; options++)
-                arguments[n++] = *options;
-        arguments[n++] = "--";
-        arguments[n++] = "sh";
-        arguments[n++] = "-c";
-        arguments[n++] = script;
-        assert_true(n < ARRAY_SIZE(arguments));
+        arguments = words_of(OPTIONS("--chdir", name), options, OPTIONS("--", "sh", "-c", script));
         run_nsrun(s, &o, arguments);
         expect_out(&o, "");
         expect_status(&o, 125);

@@ -180,7 +180,6 @@ TEST(what_is_mounted_in_a_folder_stays_there_where_a_later_bind_pins_the_folder)
         expect_out(&o, "inside\n");
         text = file_text(file);
         assert_string_equal(text, "host\n");
-        outcome_clear(&o);
         RUN(s, &o, "--tmpfs", a, "--ro", b, "--", "ls", "sub/a");
         expect_status(&o, 0);
         expect_out(&o, "");
@@ -243,26 +242,13 @@ TEST(odd_names_are_only_names) {
                 _cleanup_free_ char *layer = path_of(s->outside, odd_names[i]);
                 _cleanup_free_ char *made = path_of(project, "made"), *kept = path_of(layer, "file");
                 _cleanup_free_ char *text = NULL, *kept_text = NULL;
-                const char *const argv[] = {
-                        program(),
-                        "run",
-                        "--project",
-                        project,
-                        "--overlay",
-                        layer,
-                        "--",
-                        "sh",
-                        "-c",
-                        "pwd >made && cat \"$1/file\" && echo changed >\"$1/file\" && cat \"$1/file\"",
-                        "sh",
-                        layer,
-                        NULL};
 
                 make_folder(s->project, odd_names[i]);
                 make_folder(s->outside, odd_names[i]);
                 make_file(layer, "file", "content\n");
-                outcome_clear(&o);
-                run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+                NSRUN_IN(s->root, &o, "run", "--project", project, "--overlay", layer, "--", "sh", "-c",
+                         "pwd >made && cat \"$1/file\" && echo changed >\"$1/file\" && cat \"$1/file\"",
+                         "sh", layer);
                 expect_status(&o, 0);
                 expect_out(&o, "content\nchanged\n");
                 text = file_text(made);

@@ -312,11 +312,7 @@ TEST(sound_is_the_servers_sockets_and_the_cookie) {
                   "\ngives away  --sound: playing and recording by PipeWire and PulseAudio: the "
                   "microphone, and what other programs play; PulseAudio's clients can load modules of "
                   "its, which open files and sockets as you on the host\n");
-        outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){program(), "plan", "--project", s->project,
-                                                            "--format=oci", "--sound", "true", NULL},
-                              .cwd = s->root},
-            &o);
+        NSRUN_IN(s->root, &o, "plan", "--project", s->project, "--format=oci", "--sound", "true");
         expect_status(&o, 0);
         expect_in(o.err, "nsrun: note: not in the bundle: devices of the host's (--kvm, --gpu ...) are the "
                          "engine's to pass, and no agent, no bus and no browser is reached\n");
@@ -495,12 +491,8 @@ TEST(a_session_has_them_from_its_start) {
                                                             "[ -S ${PULSE_SERVER#unix:} ] && echo there",
                                                             NULL}},
             &o);
-        run(&(struct request){.argv = (const char *const[]){program(), "run", "--session", id, "--kvm", "--",
-                                                            "true", NULL}},
-            &late);
-        outcome_clear(&start);
-        run(&(struct request){.argv = (const char *const[]){program(), "session", "stop", id, NULL}},
-            &start);
+        NSRUN_IN(NULL, &late, "run", "--session", id, "--kvm", "--", "true");
+        NSRUN_IN(NULL, &start, "session", "stop", id);
         collect_orphans();
         expect_status(&o, 0);
         expect_out(&o, "there\n");

@@ -223,11 +223,8 @@ static char *served_at(const struct site *s, const char *place) {
 
 static void run_served(struct served *s, const char *const *arguments, struct outcome *ret) {
         _cleanup_free_ char *at = served_at(s->site, s->place);
-        const char *argv[16] = {program()};
-        size_t n = 1;
+        _cleanup_free_ const char **argv = words_of(OPTIONS(program()), arguments);
 
-        while (*arguments)
-                argv[n++] = *arguments++;
         s->at = at;
         *s->first = 0;
         outcome_clear(ret);

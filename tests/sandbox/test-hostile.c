@@ -158,13 +158,9 @@ static void give_status_fd(void *data) {
 }
 
 static void run_with_status(const struct site *s, int fd, const char *const *command, struct outcome *ret) {
-        const char *arguments[16] = {"--status-fd", "9", "--"};
-        _cleanup_free_ const char **argv = NULL;
-        size_t n = 3;
+        _cleanup_free_ const char **words = words_of(OPTIONS("--status-fd", "9", "--"), command),
+                                  **argv = nsrun_argv(s, words);
 
-        for (; *command; command++)
-                arguments[n++] = *command;
-        argv = nsrun_argv(s, arguments);
         outcome_clear(ret);
         run(&(struct request){.argv = argv, .cwd = s->root, .in_child = give_status_fd, .data = &fd}, ret);
 }

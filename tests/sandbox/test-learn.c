@@ -3,18 +3,6 @@
  * never shown. */
 #include "harness.h"
 
-/* `nsrun ARGUMENT…` in the project. */
-static void nsrun(const struct site *s, struct outcome *ret, const char *const *arguments) {
-        const char *argv[32] = {program()};
-        size_t n = 1;
-
-        for (; *arguments && n < ARRAY_SIZE(argv) - 1; arguments++)
-                argv[n++] = *arguments;
-        outcome_clear(ret);
-        run(&(struct request){.argv = argv, .cwd = s->project}, ret);
-}
-#define NSRUN(site, outcome, ...) nsrun(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
-
 static char *make_path(const struct site *s, const char *path) {
         _cleanup_free_ char *line = text_of("mkdir -p \"$(dirname '%s/%s')\"", s->home, path);
 

@@ -123,7 +123,6 @@ TEST(half_of_what_is_counted_for_the_user_is_left_to_others) {
         (void)close(others);
         RUN(s, &o, "cat", "/proc/sys/user/max_inotify_watches");
         expect_out(&o, bound);
-        outcome_clear(&o);
         RUN(s, &o, "cat", "/proc/self/limits");
         for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
                 _cleanup_free_ char *found = find_limit(o.out, limits[i].name), *half_of = NULL;
@@ -135,7 +134,6 @@ TEST(half_of_what_is_counted_for_the_user_is_left_to_others) {
                         text_of("%s %ju %ju ", limits[i].name, (uintmax_t)own[1] / 2, (uintmax_t)own[1] / 2);
                 expect_in(found, half_of);
         }
-        outcome_clear(&o);
         RUN(s, &o, "--limit", "sigpending=100", "cat", "/proc/self/limits");
         free(line);
         line = find_limit(o.out, limits[0].name);
@@ -150,22 +148,17 @@ TEST(a_limit_holds_and_cannot_be_raised) {
 
         RUN(s, &o, "--limit", "fsize=1M", "bash", "-c", write_two);
         expect_out(&o, "153\n1048576\n"); /* 128 + SIGXFSZ */
-        outcome_clear(&o);
         RUN(s, &o, "bash", "-c", write_two);
         expect_out(&o, "0\n2000000\n");
-        outcome_clear(&o);
         RUN(s, &o, "--limit", "nofile=15", "bash", "-c", raise);
         expect_status(&o, 0);
         expect_out(&o, "no\n15\n");
-        outcome_clear(&o);
         RUN(s, &o, "--limit", "nofile=15:25", "bash", "-c", raise);
         expect_out(&o, "20\n");
-        outcome_clear(&o);
         RUN(s, &o, "--limit", "nofile=8", "bash", "-c",
             "exec 2>/dev/null; for i in 3 4 5 6 7 8 9; do eval \"exec $i</dev/null\" || break; done; "
             "echo $i");
         expect_out(&o, "8\n");
-        outcome_clear(&o);
         RUN(s, &o, "--limit", "cputime=1", "bash", "-c", "while :; do :; done");
         expect_status(&o, 128 + SIGKILL); /* the hard limit's, which comes with the soft one's */
 }
@@ -232,7 +225,6 @@ TEST(a_fork_bomb_is_held_and_ended) {
                         expect_in(o.err,
                                   "nsrun: --limit pids: the kernel doesn't count this user's processes, "
                                   "and no cgroup can: Operation not supported; ");
-                        outcome_clear(&o);
                         RUN(s, &o, "true");
                         expect_status(&o, 0);
                         return;
@@ -269,7 +261,6 @@ TEST(who_bounds_the_processes_is_told) {
         else
                 expect_in(o.out, "{\"event\":\"failed\",\"stage\":\"hardening\",\"errno\":95,\"path\":\"\","
                                  "\"message\":\"--limit pids: ");
-        outcome_clear(&o);
         RUN(s, &o, "--status-fd", "1", "true");
         expect_status(&o, 0);
         expect_not_in(o.out, "pids_limit");
@@ -327,7 +318,6 @@ TEST(memory_is_bounded_or_refused) {
         RUN(s, &o, "--status-fd", "1", "--limit", "memory=64M", "sh", "-c", eat, "sh", "200000000");
         expect_not_in(o.out, "200000000\n");
         expect_in(o.out, "\"oom_kill\":true}\n");
-        outcome_clear(&o);
         RUN(s, &o, "sh", "-c", eat, "sh", "200000000");
         expect_out(&o, "200000000\n");
 }
@@ -392,7 +382,6 @@ TEST(what_the_caller_has_not_got_is_refused) {
                        (uintmax_t)own.rlim_max + 1, (uintmax_t)own.rlim_max);
         RUN(s, &o, "--limit", above, "true");
         expect_refusal(&o, 125, line);
-        outcome_clear(&o);
         RUN(s, &o, "--limit", same, "true");
         expect_status(&o, 0);
         free(line);
@@ -400,7 +389,6 @@ TEST(what_the_caller_has_not_got_is_refused) {
                 "nsrun: --limit nofile: unlimited is above the caller's own hard limit, %ju; a sandbox "
                 "can only lower it; raise the caller's, or ask for less",
                 (uintmax_t)own.rlim_max);
-        outcome_clear(&o);
         RUN(s, &o, "--limit", "nofile=unlimited", "true");
         expect_refusal(&o, 125, line);
 }

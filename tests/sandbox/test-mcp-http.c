@@ -308,14 +308,12 @@ TEST(a_shared_session_that_was_ended_is_begun_anew) {
                 again = answer_to(send_as(&h, "POST", JSON CALLS, BASH("cat /tmp/f")));
                 expect_in(again, "one\\n");
                 assert_null(strstr(again, note));
-                run(&(struct request){.argv = (const char *const[]){program(), "session", "list", NULL}},
-                    &listed);
+                NSRUN_IN(NULL, &listed, "session", "list");
                 id = strchr(listed.out, '\n');
                 assert_non_null(id);
                 id++;
                 id[strcspn(id, " ")] = '\0';
-                run(&(struct request){.argv = (const char *const[]){program(), "session", "kill", id, NULL}},
-                    &ended);
+                NSRUN_IN(NULL, &ended, "session", "kill", id);
                 expect_status(&ended, 0);
         }
         expect_answer(send_as(&h, "POST", JSON CALLS, BASH("cat /tmp/f")), "200", note);

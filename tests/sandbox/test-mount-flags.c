@@ -99,17 +99,10 @@ static void expect_rows(const char *mountinfo, const struct row *rows, size_t n_
 
 static void run_and_expect(const struct site *s, const char *const *options, const struct row *rows,
                            size_t n_rows) {
-        const char *arguments[24];
+        _cleanup_free_ const char **words = words_of(options, OPTIONS("--", "cat", "/proc/self/mountinfo"));
         _cleanup_outcome_ struct outcome o = {0};
-        size_t n = 0;
 
-        for (; *options; options++)
-                arguments[n++] = *options;
-        arguments[n++] = "--";
-        arguments[n++] = "cat";
-        arguments[n++] = "/proc/self/mountinfo";
-        arguments[n] = NULL;
-        run_nsrun(s, &o, arguments);
+        run_nsrun(s, &o, words);
         expect_status(&o, 0);
         expect_rows(o.out, rows, n_rows);
 }

@@ -277,20 +277,14 @@ TEST(without_a_terminal_nothing_is_asked) {
 
         run(&(struct request){.argv = alone, .cwd = s->root}, &o);
         expect_refusal(&o, 125, none);
-        outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){program(), "bash", "--project", s->project,
-                                                            "--net=ask", "--", "true", NULL},
-                              .cwd = s->root},
-            &o);
+        NSRUN_IN(s->root, &o, "bash", "--project", s->project, "--net=ask", "--", "true");
         expect_status(&o, 125);
         expect_out(&o, other);
-        outcome_clear(&o);
         RUN(s, &o, "--net=ask", "--no-new-session", "--", "true");
         expect_refusal(
                 &o, 125,
                 "nsrun: --net=ask and --no-new-session contradict: the command would have the terminal on "
                 "which is asked; leave one of the two out");
-        outcome_clear(&o);
         RUN(s, &o, "--net=ask", "--publish=8080:80", "--", "true");
         expect_refusal(&o, 125,
                        "nsrun: no server inside can have port 80, which --publish leads to: it is taken for "

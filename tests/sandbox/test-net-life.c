@@ -323,11 +323,7 @@ TEST(a_session_has_one_network_and_tells_each_command_what_was_refused) {
         expect_status(&o, 0);
         expect_in(o.out, "198.18.0.16");
         assert_string_equal(o.err, "");
-        outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){program(), "bash", "--session", id, "--",
-                                                            "getent hosts bad.test", NULL},
-                              .cwd = s->root},
-            &o);
+        NSRUN_IN(s->root, &o, "bash", "--session", id, "--", "getent hosts bad.test");
         /* The model reads it once. */
         expect_out(&o, "$ getent hosts bad.test\n\n\nexit status: 2\nnote: network: bad.test isn't allowed; "
                        "allowed: good.test:80,443; to allow it, start a session with --allow bad.test "

@@ -128,11 +128,7 @@ TEST(a_git_folder_of_the_home_makes_no_project_of_it) {
         make_folder(src, ".git");
         free(expected);
         expected = text_of("%s\n", src);
-        outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){program(), "run", "--", "sh", "-c",
-                                                            "cd .. && pwd && : >made", NULL},
-                              .cwd = deep},
-            &o);
+        NSRUN_IN(deep, &o, "run", "--", "sh", "-c", "cd .. && pwd && : >made");
         expect_status(&o, 0);
         expect_out(&o, expected);
         free(expected);

@@ -304,10 +304,9 @@ TEST(orphans_become_children_of_their_commands_reaper) {
                 "[ $key != PPid: ] || echo parent $((value - $PPID)); done </proc/$pid/status; kill $pid";
         const struct site *s = *state;
         _cleanup_free_ char *id = start_scoped(s);
-        const char *const argv[] = {program(), "run", "--session", id, "--", "sh", "-c", script, NULL};
         _cleanup_outcome_ struct outcome o = {0};
 
-        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        NSRUN_IN(s->root, &o, "run", "--session", id, "--", "sh", "-c", script);
         expect_status(&o, 0);
         expect_out(&o, "parent 0\n");
         end_session(s, id);
@@ -468,7 +467,6 @@ TEST(nobody_is_kept_from_a_sigterm) {
 TEST(a_session_ends_with_a_killed_reaper) {
         const struct site *s = *state;
         _cleanup_free_ char *id = start_scoped(s), *line = NULL;
-        const char *const show[] = {program(), "session", "stop", id, NULL};
         const char *const argv[] = {program(), "run", "--session", id,
                                     "--",      "sh",  "-c",        "/probe get-away ''; exec sleep 1000",
                                     NULL};
@@ -487,7 +485,7 @@ TEST(a_session_ends_with_a_killed_reaper) {
                         ? KILLED_BY_THE_LIBRARY
                         : "nsrun: the command's reaper was killed by signal 9, and the session with it\n");
         collect_orphans();
-        run(&(struct request){.argv = show, .cwd = s->root}, &after);
+        NSRUN_IN(s->root, &after, "session", "stop", id);
         expect_status(&after, 125);
         expect_in(after.err, "no such session");
 }

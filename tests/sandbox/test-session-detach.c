@@ -67,17 +67,9 @@ TEST(what_holds_the_output_of_a_sessions_command_has_a_better_way) {
         size_t i = 0;
 
         do {
-                const char *const argv[] = {program(),
-                                            "bash",
-                                            "--session",
-                                            id,
-                                            "--timeout",
-                                            deadlines[i],
-                                            "sleep 1000 & echo ready",
-                                            NULL};
 
-                outcome_clear(&o);
-                run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+                NSRUN_IN(s->root, &o, "bash", "--session", id, "--timeout", deadlines[i],
+                         "sleep 1000 & echo ready");
         } while (was_too_short(o.out, "\nready\n", &i));
         expect_status(&o, 124);
         expect_in(o.out, "ready\n");

@@ -179,7 +179,6 @@ TEST_OF_SESSIONS(a_start_that_is_killed_leaves_nothing) {
                         expect_status(&o, 1000 + SIGKILL);
                 /* Its monitor may go on, and be a session; then it is stopped like any. */
                 do {
-                        outcome_clear(&o);
                         SESSION(s, &o, "kill", "x");
                 } while (o.status != 0 && waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG) == 0);
                 collect_orphans();

@@ -77,10 +77,7 @@ TEST_IN_ALL_MODES(bash_leaves_background_processes_and_shows_what_it_ran) {
         _cleanup_outcome_ struct outcome o = {0};
         const char *const script = "exec 3>fifo; sleep 1000 >&3 2>&3 & echo started";
 
-        run(&(struct request){.argv = (const char *const[]){program(), "bash", "--session", id, script,
-                                                            NULL},
-                              .cwd = s->root},
-            &o);
+        NSRUN_IN(s->root, &o, "bash", "--session", id, script);
         expect_status(&o, 0);
         expect_out(&o, "$ exec 3>fifo; sleep 1000 >&3 2>&3 & echo started\nstarted\n\n\nexit status: 0");
         expect_held(fifo);
@@ -242,11 +239,7 @@ TEST_IN_ALL_MODES(a_deadline_ends_what_its_command_started_and_nobody_elses) {
         JOIN_SCRIPT(s, id, &o, "exec >left 2>&1; " AWAY "echo left");
         expect_status(&o, 0);
         expect_line(left, "left\n");
-        outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){program(), "bash", "--session", id, "--timeout",
-                                                            "1", script, NULL},
-                              .cwd = s->root},
-            &o);
+        NSRUN_IN(s->root, &o, "bash", "--session", id, "--timeout", "1", script);
         expect_status(&o, 124);
         expect_released(own);
         expect_held(left);
@@ -269,13 +262,7 @@ static void expect_restarts(const struct site *s, const char *option) {
                 "until [ \"$(cat /proc/$(cat pid)/comm)\" = sleep ]; do :; done; kill $(cat pid) && echo killed",
                 "killed\n");
         expect_released(fifo);
-        outcome_clear(&o);
-        run(&(struct request){.argv =
-                                      (const char *const[]){
-                                              program(), "bash", "--session", id,
-                                              "exec 3>fifo; setsid sleep 888 >/dev/null 2>&1 &", NULL},
-                              .cwd = s->root},
-            &o);
+        NSRUN_IN(s->root, &o, "bash", "--session", id, "exec 3>fifo; setsid sleep 888 >/dev/null 2>&1 &");
         expect_status(&o, 0);
         expect_held(fifo);
         expect_good_join(

@@ -112,20 +112,10 @@ static char *agent_end(struct desk *d) {
 
 static void python(const struct site *s, const char *const *options, const char *script,
                    struct outcome *ret) {
-        const char *arguments[24];
-        size_t n = 0;
+        _cleanup_free_ const char **words = words_of(options, OPTIONS("--", "python3", "-c", script));
 
-        while (*options)
-                arguments[n++] = *options++;
-        arguments[n++] = "--";
-        arguments[n++] = "python3";
-        arguments[n++] = "-c";
-        arguments[n++] = script;
-        arguments[n] = NULL;
-        outcome_clear(ret);
-        run_nsrun(s, ret, arguments);
+        run_nsrun(s, ret, words);
 }
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 TEST(listed_keys_alone_are_shown_and_sign) {
         static const char script[] = CLIENT "c = new()\n"
@@ -447,31 +437,18 @@ TEST(a_session_has_the_filter_for_its_life) {
         if (in_a_session() || by_the_library())
                 skip_because("this is about the nsrun program itself");
         agent_begin(&d, s, "plain");
-        run(&(struct request){.argv = (const char *const[]){program(), "session", "start", "--project",
-                                                            s->project, "--ssh-agent", "one", NULL},
-                              .cwd = s->root},
-            &start);
+        NSRUN_IN(s->root, &start, "session", "start", "--project", s->project, "--ssh-agent", "one");
         expect_status(&start, 0);
         id = strndup(start.out, strcspn(start.out, "\n"));
         for (int i = 0; i < 2; i++) {
-                outcome_clear(&o);
-                run(&(struct request){.argv = (const char *const[]){program(), "run", "--session", id, "--",
-                                                                    "python3", "-c",
-                                                                    CLIENT
-                                                                    "print(call(new(), sign(b'one'))[0], "
-                                                                    "call(new(), sign(b'two'))[0])",
-                                                                    NULL}},
-                    &o);
+                NSRUN_IN(NULL, &o, "run", "--session", id, "--", "python3", "-c",
+                         CLIENT "print(call(new(), sign(b'one'))[0], "
+                                "call(new(), sign(b'two'))[0])");
         }
-        outcome_clear(&start);
-        run(&(struct request){.argv = (const char *const[]){program(), "session", "stop", id, NULL}},
-            &start);
+        NSRUN_IN(NULL, &start, "session", "stop", id);
         expect_status(&o, 0);
         expect_out(&o, "14 5\n");
-        run(&(struct request){.argv = (const char *const[]){program(), "session", "start", "--project",
-                                                            s->project, "--ssh-agent", "ask", NULL},
-                              .cwd = s->root},
-            &ask);
+        NSRUN_IN(s->root, &ask, "session", "start", "--project", s->project, "--ssh-agent", "ask");
         expect_refusal(
                 &ask, 125,
                 "nsrun: nobody can be asked about signatures; only 'nsrun run' asks (--ssh-agent=ask), at "

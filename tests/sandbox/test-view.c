@@ -153,11 +153,7 @@ TEST(an_id_of_ones_own_choice_brings_no_right) {
             "id -u; id -g; cut -d: -f3 /etc/passwd; id -un");
         expect_status(&o, 0);
         expect_in(o.out, "4711\n4712\n0\n4711\n65534\n");
-        outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){program(), "plan", "--uid=4711", "--gid=4712",
-                                                            "--", "true", NULL},
-                              .cwd = s->project},
-            &o);
+        NSRUN(s, &o, "plan", "--uid=4711", "--gid=4712", "--", "true");
         expect_in(o.out, shown);
         /* The control: without it the ids are the host's. */
         RUN(s, &o, "--", "sh", "-c", "id -u");
