@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "harness.h"
+#include "session.h"
 
 /* D-Bus, as far as the tests speak it. */
 #define BUS                                                                                                     \
@@ -404,19 +404,16 @@ TEST(a_session_has_the_proxy_for_its_life) {
                 CLIENT "print(b.call('org.example.One', 'Ping'), b.call('org.example.Two', 'Ping'))\n";
         const struct site *s = *state;
         _cleanup_free_ char *address = usual_address(s), *id = NULL;
-        _cleanup_outcome_ struct outcome start = {0}, o = {0};
+        _cleanup_outcome_ struct outcome stopped = {0}, o = {0};
         struct desk d = {.address = NULL};
 
         if (in_a_session() || by_the_library())
                 skip_because("this is about the nsrun program itself");
         bus_begin(&d, address);
-        NSRUN_IN(s->root, &start, "session", "start", "--project", s->project, "--dbus", "org.example.One");
-        expect_status(&start, 0);
-        id = strndup(start.out, strcspn(start.out, "\n"));
-        for (int i = 0; i < 2; i++) {
-                NSRUN_IN(NULL, &o, "run", "--session", id, "--", "python3", "-c", script);
-        }
-        NSRUN_IN(NULL, &start, "session", "stop", id);
+        id = START(s, "--dbus", "org.example.One");
+        for (int i = 0; i < 2; i++)
+                JOIN(s, id, &o, "--", "python3", "-c", script);
+        SESSION(s, &stopped, "stop", id);
         expect_status(&o, 0);
         expect_out(&o, "Ping/ ServiceUnknown\n");
         bus_end(&d);

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "harness.h"
+#include "session.h"
 
 /* A compositor in Python.  It says "direct" to whoever comes by its own socket, and "sandboxed" at the
  * socket of a security context; and prints what it is told of one. */
@@ -250,20 +250,17 @@ TEST(an_x_server_is_shown_with_its_warning) {
 /* A session's context lives as long as the session. */
 TEST(a_session_has_its_context_for_its_life) {
         const struct site *s = *state;
-        _cleanup_outcome_ struct outcome start = {0}, o = {0};
+        _cleanup_outcome_ struct outcome stopped = {0}, o = {0};
         _cleanup_free_ char *id = NULL, *line = NULL, *closed = NULL;
         struct compositor c;
 
         if (in_a_session() || by_the_library())
                 skip_because("this is about the nsrun program itself");
         compositor_begin(&c, s, "context");
-        NSRUN_IN(s->root, &start, "session", "start", "--project", s->project, "--display");
-        expect_status(&start, 0);
-        id = strndup(start.out, strcspn(start.out, "\n"));
-        for (int i = 0; i < 2; i++) {
-                NSRUN_IN(NULL, &o, "run", "--session", id, "--", "python3", "-c", client);
-        }
-        NSRUN_IN(NULL, &start, "session", "stop", id);
+        id = START(s, "--display");
+        for (int i = 0; i < 2; i++)
+                JOIN(s, id, &o, "--", "python3", "-c", client);
+        SESSION(s, &stopped, "stop", id);
         expect_status(&o, 0);
         expect_out(&o, "sandboxed\n['wayland-0'] None\n");
         line = read_line(c.running.out);

@@ -7,6 +7,7 @@
 #include <sys/un.h>
 
 #include "host.h"
+#include "session.h"
 
 /* A /dev with `nodes` (each is /dev/null) beside the usual ones, and a /sys with two GPUs' entry. */
 struct desk {
@@ -473,9 +474,8 @@ TEST(a_configuration_says_the_same) {
 /* A session has them from its start; a command in it can't ask for more. */
 TEST(a_session_has_them_from_its_start) {
         const struct site *s = *state;
-        const char *argv[] = {program(), "session", "start", "--project", s->project, "--sound", NULL};
         _cleanup_close_ int pulse = -EBADF;
-        _cleanup_outcome_ struct outcome start = {0}, o = {0}, late = {0};
+        _cleanup_outcome_ struct outcome o = {0}, late = {0};
         _cleanup_free_ char *id = NULL, *line = NULL;
 
         if (in_a_session() || by_the_library())
@@ -483,17 +483,10 @@ TEST(a_session_has_them_from_its_start) {
         forget_servers();
         make_folder(s->runtime, "pulse");
         pulse = listen_in(s->runtime, "pulse/native");
-        run(&(struct request){.argv = argv, .cwd = s->root}, &start);
-        expect_status(&start, 0);
-        id = strndup(start.out, strcspn(start.out, "\n"));
-        run(&(struct request){.argv = (const char *const[]){program(), "run", "--session", id, "--", "sh",
-                                                            "-c",
-                                                            "[ -S ${PULSE_SERVER#unix:} ] && echo there",
-                                                            NULL}},
-            &o);
-        NSRUN_IN(NULL, &late, "run", "--session", id, "--kvm", "--", "true");
-        NSRUN_IN(NULL, &start, "session", "stop", id);
-        collect_orphans();
+        id = START(s, "--sound");
+        JOIN_SCRIPT(s, id, &o, "[ -S ${PULSE_SERVER#unix:} ] && echo there");
+        JOIN(s, id, &late, "--kvm", "--", "true");
+        end_session(s, id, "stop");
         expect_status(&o, 0);
         expect_out(&o, "there\n");
         line = text_of(

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "session.h"
 #include "talk.h"
 
 /* An agent in Python, so that what it answers is the test's: keys "one" and "two" whose blobs are their
@@ -430,22 +431,19 @@ TEST(a_client_that_goes_while_a_person_is_asked) {
 
 TEST(a_session_has_the_filter_for_its_life) {
         const struct site *s = *state;
-        _cleanup_outcome_ struct outcome start = {0}, o = {0}, ask = {0};
+        _cleanup_outcome_ struct outcome stopped = {0}, o = {0}, ask = {0};
         _cleanup_free_ char *id = NULL, *said = NULL;
         struct desk d;
 
         if (in_a_session() || by_the_library())
                 skip_because("this is about the nsrun program itself");
         agent_begin(&d, s, "plain");
-        NSRUN_IN(s->root, &start, "session", "start", "--project", s->project, "--ssh-agent", "one");
-        expect_status(&start, 0);
-        id = strndup(start.out, strcspn(start.out, "\n"));
-        for (int i = 0; i < 2; i++) {
-                NSRUN_IN(NULL, &o, "run", "--session", id, "--", "python3", "-c",
-                         CLIENT "print(call(new(), sign(b'one'))[0], "
-                                "call(new(), sign(b'two'))[0])");
-        }
-        NSRUN_IN(NULL, &start, "session", "stop", id);
+        id = START(s, "--ssh-agent", "one");
+        for (int i = 0; i < 2; i++)
+                JOIN(s, id, &o, "--", "python3", "-c",
+                     CLIENT "print(call(new(), sign(b'one'))[0], "
+                            "call(new(), sign(b'two'))[0])");
+        SESSION(s, &stopped, "stop", id);
         expect_status(&o, 0);
         expect_out(&o, "14 5\n");
         NSRUN_IN(s->root, &ask, "session", "start", "--project", s->project, "--ssh-agent", "ask");
