@@ -2,6 +2,8 @@
 /* Runs on a staged host, for the tests of hosts that don't give a sandbox what it needs. */
 #pragma once
 
+#include <sys/mount.h>
+
 #include "faults.h"
 #include "stage.h"
 
@@ -43,4 +45,20 @@ static inline void expect_fine(const struct outcome *o) {
 
 static inline void stage_plain(nsrun_unused void *data) {
         stage_enter();
+}
+
+/* An overlay can't be another one's upper. */
+static nsrun_unused void stage_overlaid_cache(void *data) {
+        const struct host *host = data;
+        const char *const parts[] = {"lower", "upper", "work"};
+        _cleanup_free_ char *options =
+                text_of("userxattr,lowerdir=%s/lower,upperdir=%s/upper,workdir=%s/work", host->folder,
+                        host->folder, host->folder);
+
+        stage_enter();
+        stage_tmpfs(host->folder, 0);
+        for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+                make_folder(host->folder, parts[i]);
+        if (mount("overlay", host->site->cache, "overlay", 0, options) < 0)
+                stage_fail("an overlay");
 }

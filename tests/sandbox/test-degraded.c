@@ -241,22 +241,6 @@ TEST(a_masked_proc_is_a_degradation) {
 
 /* ---------------------------------------------------------------------------------- caches */
 
-/* An overlay can't be another one's upper. */
-static void stage_overlaid_cache(void *data) {
-        const struct host *host = data;
-        const char *const parts[] = {"lower", "upper", "work"};
-        _cleanup_free_ char *options =
-                text_of("userxattr,lowerdir=%s/lower,upperdir=%s/upper,workdir=%s/work", host->folder,
-                        host->folder, host->folder);
-
-        stage_enter();
-        stage_tmpfs(host->folder, 0);
-        for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-                make_folder(host->folder, parts[i]);
-        if (mount("overlay", host->site->cache, "overlay", 0, options) < 0)
-                stage_fail("an overlay");
-}
-
 static void stage_read_only_cache(void *data) {
         const struct host *host = data;
 
