@@ -87,3 +87,9 @@ static inline void expect_option_mends(const struct host *host, const struct out
         expect_status(&o, 0);
         expect_out(&o, "fine\n");
 }
+
+static inline void set_config(void *data) {
+        const struct host *host = data;
+
+        (void)setenv("XDG_CONFIG_HOME", host->path, 1);
+}

@@ -56,37 +56,6 @@ char *replaced(const char *text, const char *mark, const char *with) {
         return result;
 }
 
-/* folder/name, in folders below that one which are made, for the caller to free. */
-static char *place_of(const char *folder, const char *name) {
-        char *path = path_of(folder, name);
-
-        for (char *at = path + strlen(folder) + 1; (at = strchr(at, '/')); *at++ = '/') {
-                *at = '\0';
-                assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
-        }
-        return path;
-}
-
-void make_folder(const char *folder, const char *name) {
-        _cleanup_free_ char *path = place_of(folder, name);
-
-        assert_int_equal(mkdir(path, 0755), 0);
-}
-
-void make_file(const char *folder, const char *name, const char *text) {
-        _cleanup_free_ char *path = place_of(folder, name);
-        _cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-
-        assert_true(fd >= 0);
-        assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-}
-
-void make_link(const char *folder, const char *name, const char *text) {
-        _cleanup_free_ char *path = place_of(folder, name);
-
-        assert_int_equal(symlink(text, path), 0);
-}
-
 /* Reads to the end; without an end, -1. */
 static ssize_t read_all(int fd, char **ret) {
         size_t n = 0, capacity = 4096;
@@ -248,6 +217,12 @@ static bool grow(struct growing *g) {
         return false;
 }
 
+void await_line(int fd, const char *expected) {
+        _cleanup_free_ char *line = read_line(fd);
+
+        assert_string_equal(line, expected);
+}
+
 void finish(struct running *running, struct outcome *ret) {
         struct growing out = {.fd = running->out}, err = {.fd = running->err};
         int64_t end = now_ms() + (int64_t)deadline_seconds * 1000;
@@ -338,10 +313,9 @@ void run_words(const char *cwd, struct outcome *ret, const char *const *words) {
 }
 
 void run_nsrun(const struct site *s, struct outcome *ret, const char *const *arguments) {
-        _cleanup_free_ const char **argv = nsrun_argv(s, arguments);
+        _cleanup_free_ const char **words = words_of(OPTIONS("run", "--project", s->project), arguments);
 
-        outcome_clear(ret);
-        run(&(struct request){.argv = argv, .cwd = s->root}, ret);
+        run_words(s->root, ret, words);
 }
 
 void run_inside(const struct site *s, struct outcome *ret, const char *script) {

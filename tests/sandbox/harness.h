@@ -116,6 +116,8 @@ void spawn(const struct request *request, struct running *ret);
 /* One line of the running program's standard output, with its newline; fails the
  * test after a long while. */
 char *read_line(int fd);
+/* The same, which is to be that. */
+void await_line(int fd, const char *expected);
 /* Waits until no process has the program's outputs open: a process that outlives the run fails the
  * test. */
 void finish(struct running *running, struct outcome *ret);

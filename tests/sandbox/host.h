@@ -48,7 +48,7 @@ static inline void stage_plain(nsrun_unused void *data) {
 }
 
 /* An overlay can't be another one's upper. */
-static nsrun_unused void stage_overlaid_cache(void *data) {
+static inline void stage_overlaid_cache(void *data) {
         const struct host *host = data;
         const char *const parts[] = {"lower", "upper", "work"};
         _cleanup_free_ char *options =
@@ -61,4 +61,18 @@ static nsrun_unused void stage_overlaid_cache(void *data) {
                 make_folder(host->folder, parts[i]);
         if (mount("overlay", host->site->cache, "overlay", 0, options) < 0)
                 stage_fail("an overlay");
+}
+
+static inline void stage_read_only_cache(void *data) {
+        const struct host *host = data;
+
+        stage_enter();
+        stage_tmpfs(host->site->cache, MS_RDONLY);
+}
+
+static inline void stage_mounted(void *data) {
+        const struct host *host = data;
+
+        stage_enter();
+        stage_tmpfs(host->folder, 0);
 }

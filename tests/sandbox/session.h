@@ -5,6 +5,7 @@
 
 #include <fnmatch.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -230,3 +231,14 @@ static inline void expect_nothing_left(const struct site *s) {
 #define NO_SESSION(id)                \
         "nsrun: no such session: " id \
         ": No such file or directory; 'nsrun session list' shows those there are"
+
+static inline void pause_until_killed(nsrun_unused void *data) {
+        for (;;)
+                (void)pause();
+}
+
+/* In the child: a helper ends with the test, also when that fails. */
+static inline void die_with_test(nsrun_unused void *data) {
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+                _exit(119);
+}

@@ -240,12 +240,10 @@ TEST(the_program_that_asks_ends_with_nsrun) {
         for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
                 const char **argv = bash_argv(s, (const char *const[]){option, "true", NULL});
                 _cleanup_outcome_ struct outcome o = {0};
-                _cleanup_free_ char *line = NULL;
                 struct running running;
 
                 spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
-                line = read_line(running.err);
-                assert_string_equal(line, "asked\n");
+                await_line(running.err, "asked\n");
                 assert_int_equal(kill(running.pid, signals[i]), 0);
                 finish(&running, &o);
                 expect_status(&o, 1000 + signals[i]);

@@ -520,12 +520,10 @@ TEST(a_signal_to_nsrun_ends_the_command_and_nsrun) {
                 const struct request request = {.argv = argv};
                 _cleanup_outcome_ struct outcome o = {0};
                 _cleanup_close_ int fifo = open(path, O_RDWR | O_CLOEXEC);
-                _cleanup_free_ char *line = NULL;
                 struct running running;
 
                 spawn(&request, &running);
-                line = read_line(fifo);
-                assert_string_equal(line, "ready\n");
+                await_line(fifo, "ready\n");
                 assert_int_equal(kill(running.pid, signals[i]), 0);
                 finish(&running, &o);
                 expect_status(&o, 1000 + signals[i]);

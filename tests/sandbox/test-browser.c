@@ -44,13 +44,10 @@ static void opener_end(struct desk *d) {
 }
 
 static void expect_opened(const struct desk *d, const char *link) {
-        _cleanup_free_ char *line = read_line(d->pipe),
-                            *wanted = text_of(
-                                    "1 %s :77 / /usr/local/bin:/usr/bin:/bin:/run/current-system/sw/bin:"
-                                    "/run/current-system/profile/bin none\n",
-                                    link);
-
-        assert_string_equal(line, wanted);
+        await_line(d->pipe),
+                *wanted = text_of("1 %s :77 / /usr/local/bin:/usr/bin:/bin:/run/current-system/sw/bin:"
+                                  "/run/current-system/profile/bin none\n",
+                                  link, wanted);
 }
 
 static void answer_link(struct talk *t, const char *host, const char *link, const char *with) {
@@ -273,15 +270,14 @@ TEST(the_filter_is_confined_and_dies_with_nsrun) {
                 "grep -E '^(Seccomp|NoNewPrivs|CapEff):' $p/status; done; :";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0}, killed = {0};
-        _cleanup_free_ char *line = NULL, *pid = NULL;
+        _cleanup_free_ char *pid = NULL;
         struct desk d;
         struct talk t;
 
         skip_unless_nsrun();
         opener_begin(&d, s);
         talk_begin(&t, s, OPTIONS("--browser", "--", "sh", "-c", "echo in; xdg-open https://a.example"));
-        line = read_line(t.running.out);
-        assert_string_equal(line, "in\n");
+        await_line(t.running.out, "in\n");
         talk_await(&t, "nsrun: Open it? (");
         pid = text_of("%d", (int)t.running.pid);
         run(&(struct request){.argv = (const char *const[]){"sh", "-c", look, "sh", pid, NULL}}, &o);

@@ -390,11 +390,6 @@ TEST(a_monitor_killed_at_any_moment_leaves_no_process) {
         print_message("%u of %d were killed before their end\n", n, 3 * N_KILLS);
 }
 
-static void keep_30(void *data) {
-        if (dup2(*(const int *)data, 30) < 0)
-                _exit(117);
-}
-
 /* More than a pipe holds, so that it is written only once the reader runs, and then the reader
  * has all of its set-up before it. */
 static void feed_options(int fd) {

@@ -15,11 +15,6 @@ struct held {
         pid_t child;
 };
 
-static void keep_30(void *data) {
-        if (dup2(*(const int *)data, 30) < 0)
-                _exit(117);
-}
-
 /* `options`: more of them, and NULL. */
 static void hold_with(const struct site *s, const char *const *options, const char *command,
                       struct held *ret) {
@@ -388,7 +383,6 @@ static bool is_closed_with_the_commands(const struct site *s, const char *const 
                 words_of(OPTIONS(our_bwrap(), "--ro-bind", "/", "/"), options,
                          OPTIONS("sh", "-c", "exec 9>&-; echo closed; read word"));
         _cleanup_outcome_ struct outcome o = {0};
-        _cleanup_free_ char *line = NULL;
         int passed[2], input[2];
         struct pollfd end;
         struct running r;
@@ -404,8 +398,7 @@ static bool is_closed_with_the_commands(const struct site *s, const char *const 
               &r);
         (void)close(passed[1]);
         (void)close(input[0]);
-        line = read_line(r.out);
-        assert_string_equal(line, "closed\n");
+        await_line(r.out, "closed\n");
         end = (struct pollfd){.fd = passed[0], .events = POLLIN};
         is_closed = poll(&end, 1, wait) == 1;
         (void)close(input[1]);

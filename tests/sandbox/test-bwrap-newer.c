@@ -425,7 +425,6 @@ TEST(a_lock_is_held_as_long_as_the_sandbox_runs) {
                                     NULL};
         struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
         _cleanup_outcome_ struct outcome o = {0};
-        _cleanup_free_ char *line = NULL;
         _cleanup_close_ int fd = -EBADF;
         struct running r;
         int input[2];
@@ -438,8 +437,7 @@ TEST(a_lock_is_held_as_long_as_the_sandbox_runs) {
         lock.l_type = F_UNLCK;
         assert_int_equal(fcntl(fd, F_SETLK, &lock), 0);
         spawn(&(struct request){.argv = argv, .cwd = s->root, .standard_input = input[0]}, &r);
-        line = read_line(r.out);
-        assert_string_equal(line, "ready\n");
+        await_line(r.out, "ready\n");
         lock.l_type = F_WRLCK;
         assert_int_equal(fcntl(fd, F_SETLK, &lock), -1);
         assert_true(errno == EAGAIN || errno == EACCES);
@@ -536,12 +534,10 @@ TEST(it_dies_with_its_parent) {
         const struct site *s = *state;
         const char *const argv[] = {"sh", "-c", script, our_bwrap(), NULL};
         _cleanup_outcome_ struct outcome o = {0};
-        _cleanup_free_ char *line = NULL;
         struct running r;
 
         spawn(&(struct request){.argv = argv, .cwd = s->root}, &r);
-        line = read_line(r.out);
-        assert_string_equal(line, "ready\n");
+        await_line(r.out, "ready\n");
         assert_int_equal(syscall(SYS_pidfd_send_signal, r.pidfd, SIGKILL, NULL, 0), 0);
         finish(&r, &o);
         expect_status(&o, 1000 + SIGKILL);

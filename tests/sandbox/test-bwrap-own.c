@@ -9,11 +9,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-static void keep_30(void *data) {
-        if (dup2(*(const int *)data, 30) < 0)
-                _exit(117);
-}
-
 /* Runs nsrun-bwrap with these words, `fd` at 30. */
 static void run_bwrap(const struct site *s, struct outcome *o, int fd, const char *const *words) {
         const char *argv[40] = {our_bwrap()};

@@ -83,14 +83,9 @@ struct desk {
         char *address;
 };
 
-static void die_with_test(nsrun_unused void *data) {
-        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-                _exit(119);
-}
-
 /* A bus at that address, and the service at the one that the bus tells. */
 static void bus_begin(struct desk *d, const char *address) {
-        _cleanup_free_ char *option = text_of("--address=%s", address), *line = NULL;
+        _cleanup_free_ char *option = text_of("--address=%s", address);
 
         if (!has_program("python3") || !has_program("dbus-daemon") || !has_program("xdg-dbus-proxy"))
                 skip_because("python3, dbus-daemon or xdg-dbus-proxy is missing");
@@ -106,8 +101,7 @@ static void bus_begin(struct desk *d, const char *address) {
         spawn(&(struct request){.argv = (const char *const[]){"python3", "-c", service, d->address, NULL},
                                 .in_child = die_with_test},
               &d->service);
-        line = read_line(d->service.out);
-        assert_string_equal(line, "ready\n");
+        await_line(d->service.out, "ready\n");
 }
 
 static void bus_end(struct desk *d) {
@@ -437,8 +431,7 @@ TEST(the_proxy_is_confined_and_its_end_is_the_buss) {
                   "grep -E '^(Seccomp|NoNewPrivs|CapEff):' $p/status; ls $p/fd | sort -n | "
                   "head -4 | tr '\\n' ' '; awk '/Max data/ { print $4 }' $p/limits; kill -9 ${p#/proc/}; }; done; :";
         const struct site *s = *state;
-        _cleanup_free_ char *address = usual_address(s), *line = NULL, *pid = NULL, *closed = NULL,
-                            *refused = NULL;
+        _cleanup_free_ char *address = usual_address(s), *pid = NULL;
         _cleanup_outcome_ struct outcome o = {0}, killed = {0};
         const char **argv =
                 nsrun_argv(s, OPTIONS("--dbus", "org.example.One", "--", "python3", "-c", script));
@@ -451,16 +444,13 @@ TEST(the_proxy_is_confined_and_its_end_is_the_buss) {
         bus_begin(&d, address);
         assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
         spawn(&(struct request){.argv = argv, .cwd = s->root, .standard_input = pipe_fds[0]}, &running);
-        line = read_line(running.out);
-        assert_string_equal(line, "in\n");
+        await_line(running.out, "in\n");
         pid = text_of("%d", (int)running.pid);
         run(&(struct request){.argv = (const char *const[]){"sh", "-c", look, "sh", pid, NULL}}, &o);
         expect_in(o.out, "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n0 1 2 3 268435456\n");
         assert_int_equal(write(pipe_fds[1], "\n", 1), 1);
-        closed = read_line(running.out);
-        assert_string_equal(closed, "closed\n");
-        refused = read_line(running.out);
-        assert_string_equal(refused, "Connection refused\n");
+        await_line(running.out, "closed\n");
+        await_line(running.out, "Connection refused\n");
         (void)kill(running.pid, SIGKILL);
         finish(&running, &killed);
         (void)close(pipe_fds[0]);
@@ -474,7 +464,7 @@ TEST(the_proxy_is_confined_and_its_end_is_the_buss) {
 TEST(the_proxy_ends_when_nsrun_is_killed) {
         static const char script[] = CLIENT "print('in', flush=True)\nsys.stdin.readline()\n";
         const struct site *s = *state;
-        _cleanup_free_ char *address = usual_address(s), *line = NULL;
+        _cleanup_free_ char *address = usual_address(s);
         _cleanup_outcome_ struct outcome killed = {0};
         const char **argv =
                 nsrun_argv(s, OPTIONS("--dbus", "org.example.One", "--", "python3", "-c", script));
@@ -487,8 +477,7 @@ TEST(the_proxy_ends_when_nsrun_is_killed) {
         bus_begin(&d, address);
         assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
         spawn(&(struct request){.argv = argv, .cwd = s->root, .standard_input = pipe_fds[0]}, &running);
-        line = read_line(running.out);
-        assert_string_equal(line, "in\n");
+        await_line(running.out, "in\n");
         (void)kill(running.pid, SIGKILL);
         finish(&running, &killed);
         (void)close(pipe_fds[0]);

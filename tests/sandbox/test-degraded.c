@@ -205,11 +205,6 @@ TEST(a_read_only_proc_sys_is_a_degradation) {
 
 /* ----------------------------------------------------------------------------------- /proc */
 
-static void stage_masked(nsrun_unused void *data) {
-        stage_enter();
-        stage_bind("/dev/null", "/proc/interrupts");
-}
-
 /* Whether subset=pid is refused with a full one depends on the kernel. */
 TEST(a_masked_proc_is_a_degradation) {
         const struct site *s = *state;
@@ -240,20 +235,6 @@ TEST(a_masked_proc_is_a_degradation) {
 }
 
 /* ---------------------------------------------------------------------------------- caches */
-
-static void stage_read_only_cache(void *data) {
-        const struct host *host = data;
-
-        stage_enter();
-        stage_tmpfs(host->site->cache, MS_RDONLY);
-}
-
-static void stage_mounted(void *data) {
-        const struct host *host = data;
-
-        stage_enter();
-        stage_tmpfs(host->folder, 0);
-}
 
 /* A session of it: what its record says, what a joined command hears, and that no diff is made up. */
 #define SESSION                                                                                            \

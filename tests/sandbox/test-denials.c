@@ -357,14 +357,12 @@ TEST(a_flood_of_denied_calls_holds_up_nothing) {
                 nsrun_argv(s, (const char *const[]){option, "--", "./raw", started, "8&", flood, NULL});
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_report_ struct report r = {.n = 0};
-        _cleanup_free_ char *line = NULL;
         struct running running;
 
         copy_helper(s, "raw");
         /* A signal comes through. */
         spawn(&(struct request){.argv = argv, .cwd = s->project}, &running);
-        line = read_line(running.out);
-        assert_string_equal(line, "2\n");
+        await_line(running.out, "2\n");
         assert_int_equal(kill(running.pid, SIGTERM), 0);
         finish(&running, &o);
         expect_status(&o, 128 + SIGTERM);
@@ -394,12 +392,10 @@ TEST(without_a_supervisor_calls_fail_and_everything_ends) {
 
         copy_helper(s, "raw");
         for (int i = 0; i < 5; i++) {
-                _cleanup_free_ char *line = NULL;
                 struct running running;
 
                 spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
-                line = read_line(running.out);
-                assert_string_equal(line, "ready\n");
+                await_line(running.out, "ready\n");
                 assert_int_equal(kill(running.pid, SIGKILL), 0);
                 outcome_clear(&o);
                 /* Until nobody has its outputs any more. */

@@ -78,11 +78,6 @@ TEST(a_protection_is_judged_where_it_is_asked_for) {
         }
 }
 
-static void stage_masked(nsrun_unused void *data) {
-        stage_enter();
-        stage_bind("/dev/null", "/proc/interrupts");
-}
-
 TEST(no_option_is_looked_for_where_options_are_judged) {
         const struct site *s = *state;
         const struct host host = {.site = s, .stage = stage_masked};
@@ -134,12 +129,6 @@ TEST(what_the_user_gets_wrong_is_a_line_of_its_own) {
         expect_refusal(&o, 125, "nsrun: unknown option: --timeout; see 'nsrun doctor --help'");
         THERE(&host, &o, "doctor", "--for", "--", "true");
         expect_refusal(&o, 125, "nsrun: unexpected argument: true; see 'nsrun doctor --help'");
-}
-
-static void set_config(void *data) {
-        const struct host *host = data;
-
-        (void)setenv("XDG_CONFIG_HOME", host->path, 1);
 }
 
 TEST(a_configuration_is_read_unless_the_options_say_otherwise) {

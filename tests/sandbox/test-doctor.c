@@ -299,11 +299,6 @@ TEST(a_user_without_an_id_is_named) {
                 "nsrun outside of it");
 }
 
-static void stage_masked(nsrun_unused void *data) {
-        stage_enter();
-        stage_bind("/dev/null", "/proc/interrupts");
-}
-
 /* Which of the two can be had depends on the kernel. */
 TEST(a_masked_proc_has_an_option) {
         const struct site *s = *state;
@@ -532,12 +527,6 @@ TEST(a_home_that_isnt_there_is_named_and_the_command_mends_it) {
                 expect_in(o.out,
                           "\ndegraded  HOME               HOME belongs to another user: /usr; export HOME=");
         }
-}
-
-static void set_config(void *data) {
-        const struct host *host = data;
-
-        (void)setenv("XDG_CONFIG_HOME", host->path, 1);
 }
 
 TEST(a_broken_configuration_is_named) {

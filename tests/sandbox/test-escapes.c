@@ -365,12 +365,6 @@ static _Noreturn void mount_nested_proc(void) {
         _exit(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 ? 0 : 98);
 }
 
-/* As containers mask theirs: a full /proc is refused, and --proc=auto must fall back. */
-static void stage_masked(nsrun_unused void *data) {
-        stage_enter();
-        stage_bind("/dev/null", "/proc/interrupts");
-}
-
 /* The default filter forbids the first step; what the mounts hold is to hold without it. */
 static void run_nested(const struct site *s, bool is_masked, const char *option, const char *seccomp,
                        struct outcome *ret) {

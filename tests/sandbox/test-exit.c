@@ -217,12 +217,10 @@ static void start(const struct site *s, const char *option, const char *script, 
         _cleanup_free_ const char **argv =
                 nsrun_argv(s, (const char *const[]){option, "--", "sh", "-c", script, NULL});
         struct request request = *as;
-        _cleanup_free_ char *line = NULL;
 
         request.argv = argv;
         spawn(&request, ret);
-        line = read_line(ret->out);
-        assert_string_equal(line, "ready\n");
+        await_line(ret->out, "ready\n");
 }
 
 TEST(signals_sent_to_nsrun_reach_the_command) {
@@ -294,7 +292,6 @@ TEST(control_c_reaches_the_command_once) {
         for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
                 int master, slave;
                 _cleanup_outcome_ struct outcome o = {0};
-                _cleanup_free_ char *line = NULL;
                 struct running running;
 
                 assert_int_equal(openpty(&master, &slave, NULL, NULL, NULL), 0);
@@ -304,8 +301,7 @@ TEST(control_c_reaches_the_command_once) {
                       &(struct request){.standard_input = slave, .in_child = take_terminal, .data = &slave},
                       &running);
                 assert_int_equal(write(master, "\003", 1), 1);
-                line = read_line(running.out);
-                assert_string_equal(line, "interrupted\n");
+                await_line(running.out, "interrupted\n");
                 assert_int_equal(kill(running.pid, SIGTERM), 0);
                 finish(&running, &o);
                 expect_status(&o, 4);

@@ -371,14 +371,6 @@ TEST_WITH(the_users_hooks_run_inside, setup, site_teardown) {
         "nsrun: note: HEAD moved, and %s stayed on the host: a commit would take back what " \
         "HEAD has; git checkout HEAD -- "
 
-static void make_repository(const struct site *s, const char *script) {
-        _cleanup_free_ char *text = text_of("cd '%s'\n%s", s->project, script);
-        _cleanup_outcome_ struct outcome o = {0};
-
-        run_outside(s, &o, text);
-        expect_status(&o, 0);
-}
-
 /* git goes on where it can't unlink a file. */
 TEST(protected_files_that_a_moved_head_has_otherwise_are_told) {
         const struct site *s = *state;

@@ -47,13 +47,6 @@ static void stage_stacked(void *data) {
                 stage_fail("an overlay");
 }
 
-static void stage_mounted(void *data) {
-        const struct host *host = data;
-
-        stage_enter();
-        stage_tmpfs(host->folder, 0);
-}
-
 TEST(a_folder_that_no_overlay_can_be_laid_over_is_named) {
         const struct site *s = *state;
         _cleanup_free_ char *a = path_of(s->outside, "a"), *b = path_of(s->outside, "b"),
@@ -146,13 +139,6 @@ TEST(a_default_cache_whose_disk_carries_no_overlay_has_it_in_memory) {
         /* The same cache, named by the user, is refused. */
         run_on(s, stage_overlaid_cache, &host, NULL, OPTIONS("--overlay", npm), write_to_cache, &o);
         expect_status(&o, 125);
-}
-
-static void stage_read_only_cache(void *data) {
-        const struct host *host = data;
-
-        stage_enter();
-        stage_tmpfs(host->site->cache, MS_RDONLY);
 }
 
 TEST(a_default_cache_without_a_run_directory_has_its_overlay_in_memory) {

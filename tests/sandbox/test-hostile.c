@@ -21,11 +21,9 @@ enum {
 /* Reads "ready", as `script` prints it when it has come so far. */
 static void start_ready(const struct site *s, const char *const *arguments, struct running *ret) {
         _cleanup_free_ const char **argv = nsrun_argv(s, arguments);
-        _cleanup_free_ char *line = NULL;
 
         spawn(&(struct request){.argv = argv, .cwd = s->root}, ret);
-        line = read_line(ret->out);
-        assert_string_equal(line, "ready\n");
+        await_line(ret->out, "ready\n");
 }
 
 /* Nothing in the sandbox may decide that its supervisor no longer takes signals. */

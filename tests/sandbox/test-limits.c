@@ -168,8 +168,8 @@ TEST(the_reaper_keeps_the_callers_limits) {
         const struct site *s = *state;
         const char **argv = nsrun_argv(s, (const char *const[]){"--limit", "nofile=33", "sh", "-c",
                                                                 "ulimit -n; exec sleep 1000", NULL});
-        _cleanup_free_ char *line = NULL, *children = NULL, *children_path = NULL, *limits = NULL,
-                            *limits_path = NULL, *expected = NULL, *found = NULL;
+        _cleanup_free_ char *children = NULL, *children_path = NULL, *limits = NULL, *limits_path = NULL,
+                            *expected = NULL, *found = NULL;
         _cleanup_outcome_ struct outcome o = {0};
         struct running running;
         struct rlimit own;
@@ -178,8 +178,7 @@ TEST(the_reaper_keeps_the_callers_limits) {
         assert_true(own.rlim_cur != 33 && own.rlim_max != 33);
         spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
         free(argv);
-        line = read_line(running.out);
-        assert_string_equal(line, "33\n");
+        await_line(running.out, "33\n");
         children_path = text_of("/proc/%d/task/%d/children", running.pid, running.pid);
         children = file_text(children_path);
         assert_non_null(children);

@@ -33,9 +33,7 @@ static void want(const struct talk *t, const char *name) {
 }
 
 static void expect_line(const struct talk *t, const char *expected) {
-        _cleanup_free_ char *line = read_line(t->running.out);
-
-        assert_string_equal(line, expected);
+        await_line(t->running.out, expected);
 }
 
 /* All that was printed at the terminal so far says nothing of the name. */

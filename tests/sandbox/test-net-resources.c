@@ -196,8 +196,8 @@ TEST(a_flood_in_one_sandbox_leaves_the_others_alone) {
                 "n=0; (while :; do for i in 1 2 3 4 5 6 7 8 9; do getent hosts x$i$n.test & done; wait; "
                 "n=$((n+1)); done) >/dev/null & exec /relay relay many $0 400";
         const struct site *s = *state;
-        _cleanup_free_ char *line = NULL, *rule = NULL, *number = NULL,
-                            *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/relay:ro", self);
+        _cleanup_free_ char *rule = NULL, *number = NULL, *self = realpath("/proc/self/exe", NULL),
+                            *bind = text_of("%s:/relay:ro", self);
         _cleanup_outcome_ struct outcome o = {0};
         struct running flooding;
         unsigned short port = 0;
@@ -214,8 +214,7 @@ TEST(a_flood_in_one_sandbox_leaves_the_others_alone) {
                                 .standard_input = input[0]},
               &flooding);
         close_fdp(&input[0]);
-        line = read_line(flooding.out);
-        assert_string_equal(line, "400 open\n");
+        await_line(flooding.out, "400 open\n");
         helper = net_helper_of(flooding.pid);
         assert_true(helper > 0);
         for (int i = 0; i < 3; i++) {
@@ -279,8 +278,7 @@ TEST(datagrams_leave_their_descriptors_to_connections) {
         const struct site *s = *state;
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/client:ro", self),
                             *udp = text_of("--allow=udp:localhost:%u", port),
-                            *tcp = text_of("--allow=localhost:%u", port), *number = text_of("%u", port),
-                            *line = NULL;
+                            *tcp = text_of("--allow=localhost:%u", port), *number = text_of("%u", port);
         const char *const argv[] = {program(),     "run",  "--project", s->project, "--bind",  bind,
                                     "--net=allow", udp,    tcp,         "--",       "/client", "relay",
                                     "datagrams",   number, "60",        NULL};
@@ -291,8 +289,7 @@ TEST(datagrams_leave_their_descriptors_to_connections) {
         assert_int_equal(pipe2(input, O_CLOEXEC), 0);
         spawn(&(struct request){.argv = argv, .cwd = s->root, .standard_input = input[0]}, &running);
         close_fdp(&input[0]);
-        line = read_line(running.out);
-        assert_string_equal(line, "begun\n");
+        await_line(running.out, "begun\n");
         helper = net_helper_of(running.pid);
         assert_true(helper > 0);
         assert_int_equal(prlimit(helper, RLIMIT_NOFILE, &few, NULL), 0);

@@ -445,7 +445,7 @@ TEST(a_published_port_leads_into_the_sandbox) {
         const struct site *s = *state;
         unsigned short port = 0;
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/client:ro", self),
-                            *publish = NULL, *line = NULL;
+                            *publish = NULL;
         char answer[32];
         int fd = listen_here(&port);
         _cleanup_outcome_ struct outcome o = {0};
@@ -462,8 +462,7 @@ TEST(a_published_port_leads_into_the_sandbox) {
                                                               "/client", "serve", "4567", NULL},
                                 .cwd = s->root},
               &running);
-        line = read_line(running.out);
-        assert_string_equal(line, "serves\n");
+        await_line(running.out, "serves\n");
         ask_port(port, answer, sizeof(answer));
         assert_string_equal(answer, "from inside");
         outcome_clear(&o);
@@ -510,7 +509,7 @@ static void late_stage(void *data) {
 TEST(an_address_that_the_host_gets_later_is_its_own_from_then_on) {
         const struct site *s = *state;
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/client:ro", self),
-                            *line = NULL, *done = path_of(s->root, "done");
+                            *done = path_of(s->root, "done");
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_world_ struct world w;
         struct running running;
@@ -529,8 +528,7 @@ TEST(an_address_that_the_host_gets_later_is_its_own_from_then_on) {
                                 .data = &w},
               &running);
         close_fdp(&input[0]);
-        line = read_line(running.out);
-        assert_string_equal(line, "late.test:8080: to 203.0.113.7: 2 bytes\n");
+        await_line(running.out, "late.test:8080: to 203.0.113.7: 2 bytes\n");
         make_file(s->root, "now", "");
         while (access(done, F_OK) != 0)
                 take_a_moment();

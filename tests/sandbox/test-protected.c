@@ -2,6 +2,7 @@
 /* Protected names: what git, editors, shells and other agents on the host obey can't be changed by a
  * command, and what it makes of it is gone from its name when nsrun returns; git works as before. */
 #include "bash.h"
+#include "repository.h"
 #include "session.h"
 
 /* On the host: one line for each of nsrun's own names, "NAME" alone. */
@@ -68,19 +69,6 @@ static int setup(void **state) {
         run_outside(s, &o, script);
         expect_status(&o, 0);
         return 0;
-}
-
-static void on_host(const struct site *s, const char *script, struct outcome *o) {
-        _cleanup_free_ char *text = text_of("cd '%s'\n%s", s->project, script);
-
-        run_outside(s, o, text);
-}
-
-static void make_repository(const struct site *s, const char *script) {
-        _cleanup_outcome_ struct outcome o = {0};
-
-        on_host(s, script, &o);
-        expect_status(&o, 0);
 }
 
 enum way {

@@ -42,9 +42,7 @@ static void start_owner(const struct site *s, int number, struct owner *ret) {
 }
 
 static void expect_ready(const struct owner *o) {
-        _cleanup_free_ char *line = read_line(o->running.out);
-
-        assert_string_equal(line, "ready\n");
+        await_line(o->running.out, "ready\n");
 }
 
 static void kill_owner(struct owner *o) {

@@ -387,14 +387,13 @@ TEST_IF(geteuid() != 0, a_storm_of_children_does_not_outlive_nsrun, site_setup, 
         const struct site *s = *state;
 
         for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
-                _cleanup_free_ char *id = start_session(s, modes[i], "--limit=" STORM_LIMIT), *line = NULL;
+                _cleanup_free_ char *id = start_session(s, modes[i], "--limit=" STORM_LIMIT);
                 _cleanup_outcome_ struct outcome o = {0};
                 struct running running;
                 pid_t reaper = 0;
 
                 spawn_in(s, id, &running, "storm", false);
-                line = read_line(running.out);
-                assert_string_equal(line, "ready\n");
+                await_line(running.out, "ready\n");
                 if (!is_mode_nested(i))
                         reaper = reaper_of(running.pid);
                 assert_int_equal(kill(running.pid, SIGKILL), 0);
@@ -466,7 +465,7 @@ TEST(nobody_is_kept_from_a_sigterm) {
 
 TEST(a_session_ends_with_a_killed_reaper) {
         const struct site *s = *state;
-        _cleanup_free_ char *id = start_scoped(s), *line = NULL;
+        _cleanup_free_ char *id = start_scoped(s);
         const char *const argv[] = {program(), "run", "--session", id,
                                     "--",      "sh",  "-c",        "/probe get-away ''; exec sleep 1000",
                                     NULL};
@@ -474,8 +473,7 @@ TEST(a_session_ends_with_a_killed_reaper) {
         struct running running;
 
         spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
-        line = read_line(running.out);
-        assert_string_equal(line, "ready\n");
+        await_line(running.out, "ready\n");
         assert_int_equal(kill(reaper_of(running.pid), SIGKILL), 0);
         finish(&running, &o);
         expect_status(&o, 128 + SIGKILL);

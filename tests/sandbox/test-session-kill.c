@@ -92,11 +92,6 @@ TEST_IN_BOTH_MODES(a_killed_pid_1_ends_the_session) {
         }
 }
 
-static void pause_until_killed(nsrun_unused void *data) {
-        for (;;)
-                (void)pause();
-}
-
 TEST_OF_SESSIONS(a_killed_owner_ends_the_session) {
         unsigned seed = (unsigned)test_seed();
 

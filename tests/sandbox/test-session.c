@@ -10,9 +10,7 @@ static const char until_told[] =
 static const char deaf[] = "trap '' TERM; echo ready; while :; do sleep 0.02; done";
 
 static void expect_ready_line(const struct running *r) {
-        _cleanup_free_ char *line = read_line(r->out);
-
-        assert_string_equal(line, "ready\n");
+        await_line(r->out, "ready\n");
 }
 
 /* A nested command's own pid 1 gets what the session's pid 1 sends to everybody, and passes it on. */
@@ -394,11 +392,6 @@ TEST_OF_SESSIONS(an_idle_session_ends_by_itself) {
         assert_false(has_ended(monitor));
         expect_end_of(monitor, "an idle session");
         collect_orphans();
-}
-
-static void pause_until_killed(nsrun_unused void *data) {
-        for (;;)
-                (void)pause();
 }
 
 TEST_OF_SESSIONS(a_session_ends_with_its_owner) {

@@ -71,12 +71,6 @@ static const char fake_agent[] =
         "    c.sendall(s(b)); return read(c, struct.unpack('>I', read(c, 4))[0])\n" \
         "def sign(k): return b'\\x0d' + s(k) + s(b'data') + b'\\0\\0\\0\\0'\n"
 
-/* Also when a test fails. */
-static void die_with_test(nsrun_unused void *data) {
-        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-                _exit(119);
-}
-
 struct desk {
         const struct site *site;
         struct running agent;
@@ -85,15 +79,13 @@ struct desk {
 
 static void agent_begin(struct desk *d, const struct site *s, const char *mode) {
         const char *argv[] = {"python3", "-c", fake_agent, NULL, mode, NULL};
-        _cleanup_free_ char *line = NULL;
 
         if (!has_program("python3"))
                 skip_because("there is no python3");
         *d = (struct desk){.site = s, .socket = path_of(s->runtime, "agent.sock")};
         argv[3] = d->socket;
         spawn(&(struct request){.argv = argv, .in_child = die_with_test}, &d->agent);
-        line = read_line(d->agent.out);
-        assert_string_equal(line, "ready\n");
+        await_line(d->agent.out, "ready\n");
         assert_int_equal(setenv("SSH_AUTH_SOCK", d->socket, 1), 0);
 }
 
@@ -463,7 +455,7 @@ TEST(the_filter_is_confined_and_dies_with_nsrun) {
                 "grep -E '^(Seccomp|NoNewPrivs|CapEff):' $p/status; done; :";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0}, killed = {0};
-        _cleanup_free_ char *said = NULL, *line = NULL;
+        _cleanup_free_ char *said = NULL;
         const char **argv =
                 nsrun_argv(s, OPTIONS("--ssh-agent", "all", "--", "sh", "-c", "echo in; read x"));
         struct running running;
@@ -475,8 +467,7 @@ TEST(the_filter_is_confined_and_dies_with_nsrun) {
         agent_begin(&d, s, "plain");
         assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
         spawn(&(struct request){.argv = argv, .cwd = s->root, .standard_input = pipe_fds[0]}, &running);
-        line = read_line(running.out);
-        assert_string_equal(line, "in\n");
+        await_line(running.out, "in\n");
         run(&(struct request){.argv = (const char *const[]){"sh", "-c", look, NULL}}, &o);
         expect_in(o.out, "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
         (void)kill(running.pid, SIGKILL);
