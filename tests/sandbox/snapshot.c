@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A tree as text, and how two of them differ. */
+/* A tree as text, and how two of them differ; and what tests put into one. */
 #include "harness.h"
 
 #include <ftw.h>

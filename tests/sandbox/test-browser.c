@@ -44,10 +44,12 @@ static void opener_end(struct desk *d) {
 }
 
 static void expect_opened(const struct desk *d, const char *link) {
-        await_line(d->pipe),
-                *wanted = text_of("1 %s :77 / /usr/local/bin:/usr/bin:/bin:/run/current-system/sw/bin:"
-                                  "/run/current-system/profile/bin none\n",
-                                  link, wanted);
+        _cleanup_free_ char *wanted =
+                text_of("1 %s :77 / /usr/local/bin:/usr/bin:/bin:/run/current-system/sw/bin:"
+                        "/run/current-system/profile/bin none\n",
+                        link);
+
+        await_line(d->pipe, wanted);
 }
 
 static void answer_link(struct talk *t, const char *host, const char *link, const char *with) {
