@@ -230,21 +230,6 @@ TEST(the_systems_file_is_read_where_the_user_has_none) {
         expect_out(&o, "\n");
 }
 
-TEST(a_project_folder_configures_nothing) {
-        static const char *const names[] = {"config.json", "nsrun.json", ".nsrun.json"};
-        const struct site *s = *state;
-        _cleanup_outcome_ struct outcome o = {0};
-        _cleanup_free_ char *folder = path_of(s->project, "nsrun");
-
-        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-                make_file(s->project, names[i], "{\"env\": {\"WHO\": \"project\"}}");
-        make_folder(s->project, "nsrun");
-        make_file(folder, "config.json", "{\"env\": {\"WHO\": \"project\"}}");
-        AT(s, &o, "--", "sh", "-c", "echo $WHO");
-        expect_status(&o, 0);
-        expect_out(&o, "\n");
-}
-
 TEST(the_command_line_goes_before_the_configuration) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};

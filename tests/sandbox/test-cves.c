@@ -156,7 +156,9 @@ TEST(the_folder_of_a_start_is_not_writable_for_it) {
 TEST(a_project_configures_nothing) {
         static const char text[] =
                 "{\"version\": 1, \"readable\": [\"~/notes\"], \"isolation\": {\"enabled\": false}}\n",
-                          *const names[] = {"config.json", "nsrun.json", ".nsrun.json", ".nsrun", ".env"};
+                          *const names[] = {"config.json", "nsrun/config.json",
+                                            "nsrun.json",  ".nsrun.json",
+                                            ".nsrun",      ".env"};
         const struct site *s = *state;
         _cleanup_free_ char *secret = path_of(s->home, "notes"),
                             *config = path_of(s->project, "config.json"),
