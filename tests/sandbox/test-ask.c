@@ -5,8 +5,8 @@
 #include <sys/un.h>
 
 #include "detach.h"
-#include "net-talk.h"
 #include "repository.h"
+#include "talk.h"
 
 /* `nsrun run --ask OPTION… -- sh -c SCRIPT`, at a terminal that is none of its streams. */
 static void begin_asking(struct talk *t, const struct site *s, const char *const *options,
@@ -15,7 +15,7 @@ static void begin_asking(struct talk *t, const struct site *s, const char *const
                 words_of(OPTIONS(program(), "run", "--project", s->project, "--ask"), options,
                          OPTIONS("--", "sh", "-c", script));
 
-        *t = (struct talk){.world = NULL};
+        *t = (struct talk){0};
         start_talk(t, s->root, argv);
 }
 

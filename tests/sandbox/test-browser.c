@@ -80,7 +80,7 @@ TEST(a_person_is_asked_before_each_link) {
         opener_begin(&d, s);
         talk_begin(&t, s, OPTIONS("--browser", "--", "sh", "-c", script));
         answer_link(&t, "example.com", "https://example.com/a?b=c&d=%20,e", NULL);
-        talk_await(&t, "nsrun: opened\r\n");
+        await(&t, "nsrun: opened\r\n");
         expect_opened(&d, "https://example.com/a?b=c&d=%20,e");
         talk_answer_to(&t,
                        "nsrun: a program wants to open a link to localhost:80 on the host:\r\n"
@@ -88,13 +88,13 @@ TEST(a_person_is_asked_before_each_link) {
                        "nsrun: That is a service of this machine's own.\r\n"
                        "nsrun: Open it? (",
                        "n\n");
-        talk_await(&t, "nsrun: not opened\r\n");
+        await(&t, "nsrun: not opened\r\n");
         answer_link(&t, "three.example", "https://three.example/", NULL);
-        talk_await(&t, "nsrun: opened\r\n");
+        await(&t, "nsrun: opened\r\n");
         expect_opened(&d, "https://three.example/");
         answer_link(&t, "four.example", "https://four.example", "q\n");
-        talk_await(&t, "nsrun: not opened, and neither is any other link\r\n");
-        talk_end(&t, &o);
+        await(&t, "nsrun: not opened, and neither is any other link\r\n");
+        end_talk_alone(&t, &o);
         expect_status(&o, 0);
         expect_out(&o, "0\n4\n4\n4\n");
         expect_in(o.err, "sensible-browser: the person at nsrun's terminal doesn't open it\n");
@@ -135,8 +135,8 @@ TEST(this_machines_own_services_are_marked) {
 
                 talk_begin(&t, s, OPTIONS("--browser", "--", "sh", "-c", script));
                 talk_answer_to(&t, question, "n\n");
-                talk_await(&t, "nsrun: not opened\r\n");
-                talk_end(&t, &o);
+                await(&t, "nsrun: not opened\r\n");
+                end_talk_alone(&t, &o);
                 expect_status(&o, 4);
         }
         collect_orphans();
@@ -181,15 +181,15 @@ TEST(nothing_but_links_is_asked_about) {
         talk_answer_to(&t, "nsrun: a program wants to open a link to yyyyyyyy", "n\n");
         /* Whose program has gone: it is asked about if the filter saw it before, and its answer is nobody's.
          */
-        talk_await(&t, "nsrun: not opened\r\n");
-        talk_await(&t, "nsrun: a program wants to open a link to l");
+        await(&t, "nsrun: not opened\r\n");
+        await(&t, "nsrun: a program wants to open a link to l");
         t.seen--;
         if (startswith(t.text + t.seen, "left")) {
                 talk_answer_to(&t, "left.example", "n\n");
                 talk_answer_to(&t, "last.example", "n\n");
         } else
                 talk_answer_to(&t, "last.example", "n\n");
-        talk_end(&t, &o);
+        end_talk_alone(&t, &o);
         expect_status(&o, 0);
         expect_out(&o, "{b'n'}\nb'y' b'n'\nleft\nb'n'\n");
         assert_null(strchr(t.text, '\x1b'));
@@ -280,12 +280,12 @@ TEST(the_filter_is_confined_and_dies_with_nsrun) {
         opener_begin(&d, s);
         talk_begin(&t, s, OPTIONS("--browser", "--", "sh", "-c", "echo in; xdg-open https://a.example"));
         await_line(t.running.out, "in\n");
-        talk_await(&t, "nsrun: Open it? (");
+        await(&t, "nsrun: Open it? (");
         pid = text_of("%d", (int)t.running.pid);
         run(&(struct request){.argv = (const char *const[]){"sh", "-c", look, "sh", pid, NULL}}, &o);
         expect_in(o.out, "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
         (void)kill(t.running.pid, SIGKILL);
-        talk_end(&t, &killed);
+        end_talk_alone(&t, &killed);
         collect_orphans();
         opener_end(&d);
 }

@@ -18,7 +18,7 @@ static void begin_talk(struct talk *t, struct world *w, bool is_behind, const ch
         argv[n++] = "/client";
         while (*words && n < ARRAY_SIZE(argv) - 1)
                 argv[n++] = *words++;
-        *t = (struct talk){.world = w, .is_behind = is_behind};
+        *t = (struct talk){.stage = world_stage, .data = w, .is_behind = is_behind};
         start_talk(t, w->site->root, argv);
 }
 #define TALK(t, w, options, ...) begin_talk(t, w, false, options, (const char *const[]){__VA_ARGS__, NULL})
@@ -119,7 +119,7 @@ static void begin_streams(struct talk *t, struct world *w, bool is_behind, const
         const char *argv[] = {program(), "run", "--project", w->site->project, "--net=ask",
                               "--",      "sh",  "-c",        script,           NULL};
 
-        *t = (struct talk){.world = w, .is_behind = is_behind, .has_streams = true};
+        *t = (struct talk){.stage = world_stage, .data = w, .is_behind = is_behind, .has_streams = true};
         start_talk(t, w->site->root, argv);
 }
 

@@ -332,7 +332,7 @@ static void talk_answer(struct talk *t, const char *key, const char *with) {
         _cleanup_free_ char *shown =
                 text_of("nsrun: a program wants a signature by the SSH key %s (SHA256:", key);
 
-        talk_await(t, shown);
+        await(t, shown);
         talk_answer_to(t, ").\r\nnsrun: Sign this once? [", with);
 }
 
@@ -351,13 +351,13 @@ TEST(a_person_is_asked_before_each_signature) {
         agent_begin(&d, s, "plain");
         talk_with(&t, s, script);
         talk_answer(&t, "one", NULL);
-        talk_await(&t, "nsrun: signed\r\n");
+        await(&t, "nsrun: signed\r\n");
         talk_answer(&t, "two", "n\n");
-        talk_await(&t, "nsrun: refused\r\n");
+        await(&t, "nsrun: refused\r\n");
         talk_answer(&t, "one", NULL);
         talk_answer(&t, "two", "q\n");
-        talk_await(&t, "nsrun: refused, and so is every other signature\r\n");
-        talk_end(&t, &o);
+        await(&t, "nsrun: refused, and so is every other signature\r\n");
+        end_talk_alone(&t, &o);
         expect_status(&o, 0);
         expect_out(&o, "14\n5\n14\n5\n5\n");
         /* Where nobody is, nothing starts. */
@@ -387,7 +387,7 @@ TEST(a_forged_comment_draws_nothing) {
         agent_begin(&d, s, "forged");
         talk_with(&t, s, script);
         talk_answer(&t, "?[2J?one????", "n\n");
-        talk_end(&t, &o);
+        end_talk_alone(&t, &o);
         assert_null(strchr(t.text, '\x1b'));
         expect_out(&o, "5\n");
         said = agent_end(&d);
@@ -408,13 +408,13 @@ TEST(a_client_that_goes_while_a_person_is_asked) {
         agent_begin(&d, s, "plain");
         talk_with(&t, s, script);
         /* The first is asked about if the filter saw it before its client was gone. */
-        talk_await(&t, "nsrun: a program wants a signature by the SSH key ");
+        await(&t, "nsrun: a program wants a signature by the SSH key ");
         t.seen -= strlen("nsrun: a program wants a signature by the SSH key ");
         if (strstr(t.text + t.seen, "key one")) {
                 talk_answer(&t, "one", NULL);
         }
         talk_answer(&t, "two", NULL);
-        talk_end(&t, &o);
+        end_talk_alone(&t, &o);
         expect_out(&o, "14\n");
         said = agent_end(&d);
 }
