@@ -167,7 +167,7 @@ TEST(what_agents_execute_of_a_repository_is_kept_aside) {
             "mkdir -p .clinerules/hooks .github/copilot .github/extensions/x; for f in .clinerules/hooks/x "
             ".github/copilot/settings.json .github/extensions/x/extension.mjs .github/lsp.json .github/mcp.json "
             ".github/copilot-instructions.md; do echo evil >$f; done");
-        on_host(s, "find .clinerules .github -type f", &o);
+        run_outside(s, &o, "find .clinerules .github -type f");
         expect_out(&o, ".github/copilot-instructions.md\n");
 }
 
