@@ -144,7 +144,8 @@ TEST(npm_obeys_the_users_registries_after_the_projects) {
 }
 
 TEST(pip_obeys_the_users_index) {
-        static const char ask[] = "v/bin/python -m pip config list";
+        /* Without what the tester's variables say. */
+        static const char ask[] = "v/bin/python -m pip config list | sed /^:env:/d";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
