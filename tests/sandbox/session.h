@@ -71,11 +71,9 @@ static inline int size_of_test(int normal, int all) {
 
 /* `nsrun session WORD…` */
 static inline void run_session(const struct site *s, struct outcome *ret, const char *const *words) {
-        _cleanup_free_ const char **argv =
-                words_of((const char *const[]){program(), "session", NULL}, words);
+        _cleanup_free_ const char **argv = words_of(OPTIONS("session"), words);
 
-        outcome_clear(ret);
-        run(&(struct request){.argv = argv, .cwd = s->root}, ret);
+        run_words(s->root, ret, argv);
 }
 #define SESSION(site, outcome, ...) run_session(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
 
@@ -95,18 +93,19 @@ static inline void session_typed(const struct site *s, struct outcome *ret, cons
 #define SESSION_TYPED(site, outcome, ...) \
         session_typed(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
 
-/* `nsrun session start --project PROJECT OPTION…`.  The caller frees the id. */
+/* `nsrun session start --project PROJECT OPTION…`, for the caller to free. */
+static inline const char **start_argv(const struct site *s, const char *const *options) {
+        return words_of(OPTIONS(program(), "session", "start", "--project", s->project),
+                        is_isolated ? OPTIONS("--isolate-commands") : NO_OPTIONS,
+                        is_nested ? OPTIONS("--landlock=off") : NO_OPTIONS, options);
+}
+
+/* Runs it.  The caller frees the id. */
 static inline char *start_session(const struct site *s, const char *const *options) {
-        const char *const begin[] = {"start",
-                                     "--project",
-                                     s->project,
-                                     is_isolated ? "--isolate-commands" : NULL,
-                                     is_nested ? "--landlock=off" : NULL,
-                                     NULL};
-        _cleanup_free_ const char **words = words_of(begin, options);
+        _cleanup_free_ const char **argv = start_argv(s, options);
         _cleanup_outcome_ struct outcome o = {0};
 
-        run_session(s, &o, words);
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
         expect_status(&o, 0);
         assert_string_equal(o.err, "");
         assert_true(strlen(o.out) > 1 && o.out[strlen(o.out) - 1] == '\n');

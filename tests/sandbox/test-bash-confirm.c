@@ -329,10 +329,8 @@ TEST_IF(geteuid() == 0, the_deadline_ends_the_wait_for_what_has_become_root, sit
                             *copy = path_of(s->project, "nsrun");
         _cleanup_free_ char *real = realpath(program(), NULL);
         const char *const prepare[] = {"sh", "-c", script, real, NULL};
-        const char *const argv[] = {
-                copy,  "bash",        "--project", s->project,
-                PLAIN, "--timeout=1", "--json",    "echo $$; exec ./become --reuid=0 sleep 1000",
-                NULL};
+        const char *const *argv = OPTIONS(copy, "bash", "--project", s->project, PLAIN, "--timeout=1",
+                                          "--json", "echo $$; exec ./become --reuid=0 sleep 1000");
         _cleanup_outcome_ struct outcome prepared = {0};
         _cleanup_told_ struct told told = {0};
 

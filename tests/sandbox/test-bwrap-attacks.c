@@ -315,21 +315,9 @@ TEST(pid_1_shows_no_argv_of_the_hosts) {
         static const char script[] = "tr '\\0' ' ' </proc/1/cmdline; echo; ls /proc";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
-        const char *const arguments[] = {"--ro-bind",
-                                         "/",
-                                         "/",
-                                         "--unshare-pid",
-                                         "--proc",
-                                         "/proc",
-                                         "--setenv",
-                                         "SECRET",
-                                         "the-secret-word",
-                                         "--unsetenv",
-                                         "SECRET",
-                                         "sh",
-                                         "-c",
-                                         script,
-                                         NULL};
+        const char *const *arguments =
+                OPTIONS("--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "--setenv", "SECRET",
+                        "the-secret-word", "--unsetenv", "SECRET", "sh", "-c", script);
 
         run_bwrap(s, &o, our_bwrap(), arguments);
         expect_status(&o, 0);
@@ -369,18 +357,9 @@ TEST(a_monitor_killed_at_any_moment_leaves_no_process) {
                                       "--unshare-all", "--dev",     "/dev", "--proc",
                                       "/proc",         "true",      NULL};
         const char *const plain[] = {our_bwrap(), "--ro-bind", "/", "/", "true", NULL};
-        const char *const dying[] = {our_bwrap(),
-                                     "--ro-bind",
-                                     "/",
-                                     "/",
-                                     "--unshare-all",
-                                     "--die-with-parent",
-                                     "--proc",
-                                     "/proc",
-                                     "sh",
-                                     "-c",
-                                     "setsid sleep 1000 & sleep 1000",
-                                     NULL};
+        const char *const *dying =
+                OPTIONS(our_bwrap(), "--ro-bind", "/", "/", "--unshare-all", "--die-with-parent", "--proc",
+                        "/proc", "sh", "-c", "setsid sleep 1000 & sleep 1000");
         unsigned seed = (unsigned)test_seed(), n;
 
         n = kill_at_random(*state, ending, &seed);

@@ -147,26 +147,12 @@ TEST_IF(geteuid() != 0, the_caller_enters_the_sandbox_of_the_pid_that_it_is_told
  * namespace, so that the caller can't either. */
 TEST(a_reaper_is_not_for_the_caller_where_the_command_may_trace_all) {
         const struct site *s = *state;
-        const char *const argv[] = {"sh",
-                                    "-c",
-                                    "exec \"$0\" \"$@\" 8>/dev/null",
-                                    our_bwrap(),
-                                    "--unshare-user",
-                                    "--unshare-pid",
-                                    "--cap-add",
-                                    "CAP_SYS_PTRACE",
-                                    "--json-status-fd",
-                                    "8",
-                                    "--ro-bind",
-                                    "/",
-                                    "/",
-                                    "--proc",
-                                    "/proc",
-                                    "sh",
-                                    "-c",
-                                    "readlink /proc/1/ns/user && exit; readlink /proc/self/ns/user >&2 && "
-                                    "echo hidden",
-                                    NULL};
+        const char *const *argv =
+                OPTIONS("sh", "-c", "exec \"$0\" \"$@\" 8>/dev/null", our_bwrap(), "--unshare-user",
+                        "--unshare-pid", "--cap-add", "CAP_SYS_PTRACE", "--json-status-fd", "8", "--ro-bind",
+                        "/", "/", "--proc", "/proc", "sh", "-c",
+                        "readlink /proc/1/ns/user && exit; readlink /proc/self/ns/user >&2 && "
+                        "echo hidden");
         _cleanup_outcome_ struct outcome o = {0};
 
         if (geteuid() == 0)
@@ -333,35 +319,12 @@ TEST(the_childs_own_namespace_is_bound) {
         const struct site *s = *state;
         static const char compare[] =
                 "[ \"$(readlink /proc/self/ns/user)\" = \"user:[$(stat -c %i /run/.userns)]\" ] && echo same";
-        const char *const bound[] = {our_bwrap(),
-                                     "--unshare-user",
-                                     "--ro-bind",
-                                     "/",
-                                     "/",
-                                     "--tmpfs",
-                                     "/run",
-                                     "--proc",
-                                     "/proc",
-                                     "--bind-try",
-                                     "/proc/self/ns/user",
-                                     "/run/.userns",
-                                     "sh",
-                                     "-c",
-                                     compare,
-                                     NULL};
-        const char *const missing[] = {our_bwrap(),
-                                       "--ro-bind",
-                                       "/",
-                                       "/",
-                                       "--tmpfs",
-                                       "/run",
-                                       "--bind-try",
-                                       "/proc/self/ns/nothing",
-                                       "/run/.userns",
-                                       "sh",
-                                       "-c",
-                                       "ls -A /run; echo on",
-                                       NULL};
+        const char *const *bound =
+                OPTIONS(our_bwrap(), "--unshare-user", "--ro-bind", "/", "/", "--tmpfs", "/run", "--proc",
+                        "/proc", "--bind-try", "/proc/self/ns/user", "/run/.userns", "sh", "-c", compare);
+        const char *const *missing =
+                OPTIONS(our_bwrap(), "--ro-bind", "/", "/", "--tmpfs", "/run", "--bind-try",
+                        "/proc/self/ns/nothing", "/run/.userns", "sh", "-c", "ls -A /run; echo on");
         _cleanup_outcome_ struct outcome o = {0}, none = {0};
 
         run(&(struct request){.argv = bound, .cwd = s->root}, &o);

@@ -387,14 +387,9 @@ static void write_maps(pid_t pid, unsigned inside) {
 
 TEST(the_caller_writes_the_id_maps) {
         const struct site *s = *state;
-        const char *const argv[] = {our_bwrap(), "--unshare-user",
-                                    "--ro-bind", "/",
-                                    "/",         "--proc",
-                                    "/proc",     "--userns-block-fd",
-                                    "30",        "--info-fd",
-                                    "31",        "sh",
-                                    "-c",        "echo $(cat /proc/self/uid_map); id -u",
-                                    NULL};
+        const char *const *argv = OPTIONS(our_bwrap(), "--unshare-user", "--ro-bind", "/", "/", "--proc",
+                                          "/proc", "--userns-block-fd", "30", "--info-fd", "31", "sh", "-c",
+                                          "echo $(cat /proc/self/uid_map); id -u");
         int block[2], info[2];
         _cleanup_free_ char *json = NULL, *expected = text_of("77 %u 1\n77\n", geteuid());
         _cleanup_outcome_ struct outcome o = {0};

@@ -175,22 +175,11 @@ TEST(a_volatile_overlay_is_marked_until_its_mark_is_removed) {
         const struct site *s = *state;
         _cleanup_free_ char *lower = path_of(s->project, "lower"), *upper = path_of(s->project, "upper"),
                             *work = path_of(s->project, "work");
-        const char *const words[] = {
-                "--dev-bind",
-                "/",
-                "/",
-                "--overlay-opt",
-                "volatile,index=off,redirect_dir=nofollow,metacopy=off,xino=auto",
-                "--overlay-src",
-                lower,
-                "--overlay",
-                upper,
-                work,
-                "/mnt",
-                "sh",
-                "-c",
-                "grep -c ' /mnt overlay .*volatile' /proc/mounts; cat /mnt/file; echo new >/mnt/new",
-                NULL};
+        const char *const *words = OPTIONS(
+                "--dev-bind", "/", "/", "--overlay-opt",
+                "volatile,index=off,redirect_dir=nofollow,metacopy=off,xino=auto", "--overlay-src", lower,
+                "--overlay", upper, work, "/mnt", "sh", "-c",
+                "grep -c ' /mnt overlay .*volatile' /proc/mounts; cat /mnt/file; echo new >/mnt/new");
         _cleanup_outcome_ struct outcome o = {0};
 
         make_file(s->project, "lower/file", "lower\n");
@@ -474,17 +463,10 @@ TEST_IF(geteuid() == 0, a_forged_report_harms_no_monitor, site_setup, site_teard
                 .kind = LAUNCH_FAILED,
                 .operation = 0x7ffffff0,
                 .error = {.stage = NSRUN_STAGE_MOUNT, .error = ENOENT, .what = "a forged word"}};
-        const char *const argv[] = {our_bwrap(),  "--ro-bind",
-                                    "/",          "/",
-                                    "--bind",     s->root,
-                                    "/mnt",       "--proc",
-                                    "/proc",      "--dev",
-                                    "/dev",       "--chdir",
-                                    "/",          "--unshare-pid",
-                                    "--cap-drop", "ALL",
-                                    "--cap-add",  "CAP_SYS_PTRACE",
-                                    "sh",         "-c",
-                                    script,       NULL};
+        const char *const *argv =
+                OPTIONS(our_bwrap(), "--ro-bind", "/", "/", "--bind", s->root, "/mnt", "--proc", "/proc",
+                        "--dev", "/dev", "--chdir", "/", "--unshare-pid", "--cap-drop", "ALL", "--cap-add",
+                        "CAP_SYS_PTRACE", "sh", "-c", script);
         _cleanup_free_ char *path = path_of(s->root, "report");
         _cleanup_outcome_ struct outcome o = {0};
         int fd;

@@ -312,16 +312,10 @@ TEST(a_signal_to_ones_own_group_stays_in_the_sandbox) {
         const char *host[] = {"sh", "-c", "sh -c \"$1\"; echo survived", "sh", suicide, NULL};
 
         for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
-                const char *const argv[] = {"sh",
-                                            "-c",
-                                            "\"$1\" run --project \"$2\" \"$3\" -- sh -c \"$4\"; echo "
-                                            "survived $?",
-                                            "sh",
-                                            program(),
-                                            s->project,
-                                            options[i],
-                                            suicide,
-                                            NULL};
+                const char *const *argv = OPTIONS("sh", "-c",
+                                                  "\"$1\" run --project \"$2\" \"$3\" -- sh -c \"$4\"; echo "
+                                                  "survived $?",
+                                                  "sh", program(), s->project, options[i], suicide);
 
                 outcome_clear(&o);
                 run(&(struct request){.argv = argv, .cwd = s->root, .in_child = lead_a_session}, &o);

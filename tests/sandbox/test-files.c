@@ -350,16 +350,8 @@ TEST(the_project_is_the_git_top_level) {
 
 TEST(without_a_project_there_is_an_empty_folder) {
         const struct site *s = *state;
-        const char *const argv[] = {program(),
-                                    "run",
-                                    "--no-project",
-                                    "--",
-                                    "sh",
-                                    "-c",
-                                    "pwd; ls -A; echo x >file && cat file; ls $1",
-                                    "sh",
-                                    s->project,
-                                    NULL};
+        const char *const *argv = OPTIONS(program(), "run", "--no-project", "--", "sh", "-c",
+                                          "pwd; ls -A; echo x >file && cat file; ls $1", "sh", s->project);
         _cleanup_outcome_ struct outcome o = {0};
         char *before;
 

@@ -428,14 +428,9 @@ TEST_IF(geteuid() != 0, a_home_in_what_every_sandbox_shows_is_hidden_there, site
         for (size_t i = 0; i < ARRAY_SIZE(service_homes); i++) {
                 _cleanup_free_ char *given = path_of(service_homes[i].home, "given"),
                                     *secret = path_of(service_homes[i].home, "secret");
-                const char *const argv[] = {
-                        program(),   "run",
-                        "--project", s->project,
-                        "--ro",      given,
-                        "--",        "sh",
-                        "-c",        "cat \"$@\"; cat ~/secret; echo >~/made && echo writable",
-                        "sh",        given,
-                        secret,      NULL};
+                const char *const *argv = OPTIONS(
+                        program(), "run", "--project", s->project, "--ro", given, "--", "sh", "-c",
+                        "cat \"$@\"; cat ~/secret; echo >~/made && echo writable", "sh", given, secret);
 
                 outcome_clear(&o);
                 run(&(struct request){.argv = argv, .cwd = s->root, .in_child = stage_service, .data = &i},

@@ -243,19 +243,8 @@ TEST(a_signal_reaches_what_is_inside_and_nothing_else) {
 static void expect_told(const struct site *s, int error, const char *option, const char *plan,
                         const char *status) {
         _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", error);
-        const char *const argv[] = {deny,
-                                    number,
-                                    "landlock_create_ruleset",
-                                    program(),
-                                    "run",
-                                    option,
-                                    "-v",
-                                    "--status-fd=1",
-                                    "--project",
-                                    s->project,
-                                    "--",
-                                    "true",
-                                    NULL};
+        const char *const *argv = OPTIONS(deny, number, "landlock_create_ruleset", program(), "run", option,
+                                          "-v", "--status-fd=1", "--project", s->project, "--", "true");
         _cleanup_outcome_ struct outcome o = {0};
 
         run(&(struct request){.argv = error ? argv : argv + 3, .cwd = s->root}, &o);

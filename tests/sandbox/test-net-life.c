@@ -266,22 +266,9 @@ TEST(an_address_that_a_route_leads_home_is_not_connected_to) {
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/client:ro", self);
         bool has_v6 = access("/proc/net/if_inet6", F_OK) == 0;
         const char *six = has_v6 ? "six.test:8080" : NULL;
-        const char *const argv[] = {program(),
-                                    "run",
-                                    "--project",
-                                    s->project,
-                                    "--bind",
-                                    bind,
-                                    "--net=allow",
-                                    "--allow=*.test:8080",
-                                    "--",
-                                    "/client",
-                                    "reach",
-                                    "good.test:8080",
-                                    "route.test:8080",
-                                    "range.test:8080",
-                                    six,
-                                    NULL};
+        const char *const *argv = OPTIONS(program(), "run", "--project", s->project, "--bind", bind,
+                                          "--net=allow", "--allow=*.test:8080", "--", "/client", "reach",
+                                          "good.test:8080", "route.test:8080", "range.test:8080", six);
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_world_ struct world w;
 

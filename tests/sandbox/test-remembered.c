@@ -260,13 +260,8 @@ static const char no_git[] =
         "around it";
 
 static void run_in(const char *folder, struct outcome *ret, const char *project) {
-        const char *const argv[] = {program(),
-                                    "run",
-                                    project ? "--project" : "--",
-                                    project ? project : "pwd",
-                                    project ? "--" : NULL,
-                                    "pwd",
-                                    NULL};
+        const char *const *argv = OPTIONS(program(), "run", project ? "--project" : "--",
+                                          project ? project : "pwd", project ? "--" : NULL, "pwd");
 
         outcome_clear(ret);
         run(&(struct request){.argv = argv, .cwd = folder}, ret);
@@ -595,18 +590,8 @@ TEST(what_bubblewraps_options_expose_is_remembered) {
         const struct site *s = *state;
         const char *bwrap = getenv("NSRUN_BWRAP");
         _cleanup_free_ char *app = path_of(s->project, "app");
-        const char *const plant[] = {bwrap && *bwrap ? bwrap : "./nsrun-bwrap",
-                                     "--ro-bind",
-                                     "/",
-                                     "/",
-                                     "--bind",
-                                     s->project,
-                                     s->project,
-                                     "ln",
-                                     "-s",
-                                     "../outside",
-                                     app,
-                                     NULL};
+        const char *const *plant = OPTIONS(bwrap && *bwrap ? bwrap : "./nsrun-bwrap", "--ro-bind", "/", "/",
+                                           "--bind", s->project, s->project, "ln", "-s", "../outside", app);
         const char *const follow[] = {plant[0], "--ro-bind", "/",   "/",        "--ro-bind",
                                       app,      "/mnt",      "cat", "/mnt/key", NULL};
         _cleanup_outcome_ struct outcome o = {0};

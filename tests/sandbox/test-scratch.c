@@ -207,12 +207,9 @@ static void set_disk(void *data) {
 /* nsrun with the cache folder on a small disk of its own, and what is left on that. */
 static void run_on_disk(const struct site *s, const char *options, const char *script, struct outcome *o) {
         struct disk disk = {s->cache, options};
-        const char *const argv[] = {
-                "sh",        "-c",       "\"$@\"; echo $? $(ls \"$XDG_CACHE_HOME/nsrun\")",
-                "sh",        program(),  "run",
-                "--project", s->project, "--tmp=scratch",
-                "--",        "sh",       "-c",
-                script,      NULL};
+        const char *const *argv =
+                OPTIONS("sh", "-c", "\"$@\"; echo $? $(ls \"$XDG_CACHE_HOME/nsrun\")", "sh", program(),
+                        "run", "--project", s->project, "--tmp=scratch", "--", "sh", "-c", script);
 
         outcome_clear(o);
         run(&(struct request){.argv = argv, .cwd = s->root, .in_child = set_disk, .data = &disk}, o);

@@ -317,10 +317,8 @@ TEST(who_kills_nsrun_kills_all_that_its_command_started) {
 
         for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
                 _cleanup_free_ char *id = start_session(s, modes[i], "--seccomp=default");
-                const char *const argv[] = {
-                        program(), "run", "--session", id,
-                        "--",      "sh",  "-c",        "/probe get-away ''; exec sleep 1000",
-                        NULL};
+                const char *const *argv = OPTIONS(program(), "run", "--session", id, "--", "sh", "-c",
+                                                  "/probe get-away ''; exec sleep 1000");
                 _cleanup_outcome_ struct outcome o = {0};
                 struct running running;
                 /* With a pid namespace of its own the reaper is a child of the session's pid 1. */

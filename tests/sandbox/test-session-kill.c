@@ -151,15 +151,7 @@ TEST_IN_BOTH_MODES(a_killed_joiner_takes_its_own_tree_alone) {
 TEST_OF_SESSIONS(a_start_that_is_killed_leaves_nothing) {
         const struct site *s = *state;
         unsigned seed = (unsigned)test_seed(), n_killed = 0;
-        const char *const argv[] = {program(),
-                                    "session",
-                                    "start",
-                                    "--project",
-                                    s->project,
-                                    "--name=x",
-                                    is_isolated ? "--isolate-commands" : NULL,
-                                    is_nested ? "--landlock=off" : NULL,
-                                    NULL};
+        _cleanup_free_ const char **argv = start_argv(s, OPTIONS("--name=x"));
 
         for (int i = 0; i < n_rounds(); i++) {
                 _cleanup_outcome_ struct outcome o = {0};
@@ -186,15 +178,7 @@ TEST_OF_SESSIONS(a_start_that_is_killed_leaves_nothing) {
 TEST_OF_SESSIONS(monitors_killed_while_they_start_leave_nothing) {
         const struct site *s = *state;
         unsigned seed = (unsigned)test_seed(), n_failed = 0;
-        const char *const argv[] = {program(),
-                                    "session",
-                                    "start",
-                                    "--project",
-                                    s->project,
-                                    "--name=x",
-                                    is_isolated ? "--isolate-commands" : NULL,
-                                    is_nested ? "--landlock=off" : NULL,
-                                    NULL};
+        _cleanup_free_ const char **argv = start_argv(s, OPTIONS("--name=x"));
 
         for (int i = 0; i < n_rounds(); i++) {
                 _cleanup_outcome_ struct outcome o = {0};

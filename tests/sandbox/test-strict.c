@@ -213,13 +213,9 @@ TEST(editors_and_mv_work_in_it) {
 TEST(no_mark_of_an_overlay_stays) {
         static const char name[] = "user.overlay.opaque";
         const struct site *s = *state;
-        const char *const arguments[] = {
-                "--protect=strict",
-                "--",
-                "sh",
-                "-c",
-                "mkdir a; mv a b; mv b/../Makefile b; echo ready; until [ -e src/go ]; do sleep 0.01; done",
-                NULL};
+        const char *const *arguments = OPTIONS(
+                "--protect=strict", "--", "sh", "-c",
+                "mkdir a; mv a b; mv b/../Makefile b; echo ready; until [ -e src/go ]; do sleep 0.01; done");
         _cleanup_free_ char *made = path_of(s->project, "b"), *src = path_of(s->project, "src");
         const char **argv = nsrun_argv(s, arguments);
         _cleanup_outcome_ struct outcome o = {0};

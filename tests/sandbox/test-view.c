@@ -200,18 +200,10 @@ TEST(names_of_services_and_of_the_distribution_are_the_hosts) {
 TEST(var_tmp_is_tmp_unless_something_is_shown_there) {
         const struct site *s = *state;
         char home[] = "/tmp/nsrun-view-XXXXXX";
-        const char *const argv[] = {program(),
-                                    "run",
-                                    "--no-project",
-                                    "--",
-                                    "sh",
-                                    "-c",
-                                    "echo kept >/var/tmp/file; readlink /var/tmp; cat /tmp/file",
-                                    NULL};
-        const char *const shown[] = {program(), "run",      "--no-project",
-                                     "--ro",    s->project, "--",
-                                     "sh",      "-c",       "readlink /var/tmp; ls /var/tmp | wc -l",
-                                     NULL};
+        const char *const *argv = OPTIONS(program(), "run", "--no-project", "--", "sh", "-c",
+                                          "echo kept >/var/tmp/file; readlink /var/tmp; cat /tmp/file");
+        const char *const *shown = OPTIONS(program(), "run", "--no-project", "--ro", s->project, "--", "sh",
+                                           "-c", "readlink /var/tmp; ls /var/tmp | wc -l");
         _cleanup_outcome_ struct outcome o = {0};
 
         assert_non_null(mkdtemp(home));
