@@ -23,7 +23,7 @@ static inline void try_outside(const struct site *s, const char *const *before, 
         run(&(struct request){.argv = argv, .cwd = s->project}, ret);
 }
 
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define WORDS(...) OPTIONS(__VA_ARGS__)
 
 static inline void expect_answer(const char *where, const char *const *attempt, const struct outcome *o,
                                  const char *answer) {

@@ -31,7 +31,7 @@ static inline void run_there(const struct host *host, const char *const *argumen
             ret);
         collect_orphans(); /* the monitor of the session that doctor tries */
 }
-#define THERE(host, outcome, ...) run_there(host, (const char *const[]){__VA_ARGS__, NULL}, outcome)
+#define THERE(host, outcome, ...) run_there(host, OPTIONS(__VA_ARGS__), outcome)
 
 /* "no        check              words\n", found as a whole line. */
 static inline void expect_line(const struct outcome *o, const char *state, const char *check,

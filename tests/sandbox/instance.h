@@ -11,8 +11,8 @@ static inline void run_as(const struct site *s, struct outcome *ret, const char 
 
         run_words(s->project, ret, words);
 }
-#define INSTANCE(site, outcome, ...) run_as(site, outcome, "run", (const char *const[]){__VA_ARGS__, NULL})
-#define PLAN(site, outcome, ...)     run_as(site, outcome, "plan", (const char *const[]){__VA_ARGS__, NULL})
+#define INSTANCE(site, outcome, ...) run_as(site, outcome, "run", OPTIONS(__VA_ARGS__))
+#define PLAN(site, outcome, ...)     run_as(site, outcome, "plan", OPTIONS(__VA_ARGS__))
 
 static inline char *expanded(const struct site *s, const char *text) {
         _cleanup_free_ char *a = replaced(text, "@project", s->project), *b = replaced(a, "@home", s->home);

@@ -42,7 +42,7 @@ static inline int start_command(const struct site *s, const char *const *argv, s
 
 static inline int start_script(const struct site *s, const char *script, struct nsrun_sandbox **ret,
                                struct nsrun_error *err) {
-        return start_command(s, (const char *const[]){"sh", "-c", script, NULL}, ret, err);
+        return start_command(s, OPTIONS("sh", "-c", script), ret, err);
 }
 
 static inline struct nsrun_sandbox *start(const struct site *s, const char *script) {

@@ -27,5 +27,4 @@ static inline void run_raw(const struct site *s, struct outcome *ret, const char
 
         run_nsrun(s, ret, arguments);
 }
-#define RAW(site, outcome, option, ...) \
-        run_raw(site, outcome, (const char *const[]){option, NULL}, (const char *const[]){__VA_ARGS__, NULL})
+#define RAW(site, outcome, option, ...) run_raw(site, outcome, OPTIONS(option), OPTIONS(__VA_ARGS__))

@@ -75,12 +75,11 @@ static inline void run_session(const struct site *s, struct outcome *ret, const 
 
         run_words(s->root, ret, argv);
 }
-#define SESSION(site, outcome, ...) run_session(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define SESSION(site, outcome, ...) run_session(site, outcome, OPTIONS(__VA_ARGS__))
 
 /* The same, typed at a terminal. */
 static inline void session_typed(const struct site *s, struct outcome *ret, const char *const *words) {
-        _cleanup_free_ const char **argv =
-                words_of((const char *const[]){program(), "session", NULL}, words);
+        _cleanup_free_ const char **argv = words_of(OPTIONS(program(), "session"), words);
         int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), slave;
 
         assert_int_equal(grantpt(master) + unlockpt(master), 0);
@@ -90,8 +89,7 @@ static inline void session_typed(const struct site *s, struct outcome *ret, cons
         run(&(struct request){.argv = argv, .cwd = s->root, .standard_input = slave}, ret);
         assert_int_equal(close(master) + close(slave), 0);
 }
-#define SESSION_TYPED(site, outcome, ...) \
-        session_typed(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define SESSION_TYPED(site, outcome, ...) session_typed(site, outcome, OPTIONS(__VA_ARGS__))
 
 /* `nsrun session start --project PROJECT OPTION…`, for the caller to free. */
 static inline const char **start_argv(const struct site *s, const char *const *options) {
@@ -112,19 +110,17 @@ static inline char *start_session(const struct site *s, const char *const *optio
         o.out[strlen(o.out) - 1] = '\0';
         return strdup(o.out);
 }
-#define START(site, ...)  start_session(site, (const char *const[]){__VA_ARGS__, NULL})
+#define START(site, ...)  start_session(site, OPTIONS(__VA_ARGS__))
 #define START_PLAIN(site) start_session(site, (const char *const[]){NULL})
 
 /* `nsrun run --session ID ARGUMENT…` */
 static inline void spawn_joined(const struct site *s, const char *id, struct running *ret,
                                 const char *const *arguments) {
-        _cleanup_free_ const char **argv =
-                words_of((const char *const[]){program(), "run", "--session", id, NULL}, arguments);
+        _cleanup_free_ const char **argv = words_of(OPTIONS(program(), "run", "--session", id), arguments);
 
         spawn(&(struct request){.argv = argv, .cwd = s->root}, ret);
 }
-#define SPAWN_JOINED(site, id, running, ...) \
-        spawn_joined(site, id, running, (const char *const[]){__VA_ARGS__, NULL})
+#define SPAWN_JOINED(site, id, running, ...) spawn_joined(site, id, running, OPTIONS(__VA_ARGS__))
 
 static inline void run_joined(const struct site *s, const char *id, struct outcome *ret,
                               const char *const *arguments) {
@@ -134,7 +130,7 @@ static inline void run_joined(const struct site *s, const char *id, struct outco
         spawn_joined(s, id, &running, arguments);
         finish(&running, ret);
 }
-#define JOIN(site, id, outcome, ...) run_joined(site, id, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define JOIN(site, id, outcome, ...) run_joined(site, id, outcome, OPTIONS(__VA_ARGS__))
 /* Runs a shell script in a session. */
 #define JOIN_SCRIPT(site, id, outcome, script) JOIN(site, id, outcome, "--", "sh", "-c", script)
 

@@ -82,7 +82,7 @@ static char *sums_of_home(const struct site *s) {
                 "sed -E 's,^([^ ]+) ([^ ]+) \\./(.*),\\3 f \\1 \\2,' | sort",
                 s->home);
 
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, NULL}, .cwd = s->home}, &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", script), .cwd = s->home}, &o);
         expect_status(&o, 0);
         return strdup(o.out);
 }

@@ -437,8 +437,8 @@ TEST(what_cannot_be_asked_is_refused) {
                 expect_refusal(&o, 125, cases[i].said);
         }
         outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){"setsid", "-w", program(), "run", "--project",
-                                                            s->project, "--ask", "--", "true", NULL},
+        run(&(struct request){.argv = OPTIONS("setsid", "-w", program(), "run", "--project", s->project,
+                                              "--ask", "--", "true"),
                               .cwd = s->root},
             &o);
         expect_refusal(

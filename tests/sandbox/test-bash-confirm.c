@@ -72,7 +72,7 @@ static void set_path(void *data) {
 
 static void run_with_path(const struct site *s, struct outcome *ret, char *path, const char *confirm,
                           const char *also) {
-        const char **argv = bash_argv(s, (const char *const[]){confirm, also, "touch ran", NULL});
+        const char **argv = bash_argv(s, OPTIONS(confirm, also, "touch ran"));
 
         run(&(struct request){.argv = argv, .cwd = s->project, .in_child = set_path, .data = path}, ret);
         free(argv);
@@ -163,7 +163,7 @@ static void take_terminal(void *data) {
 /* Answers the question on a terminal that is none of the standard streams. */
 static void run_at_terminal(const struct site *s, const char *answer, const char *typed_before,
                             struct outcome *ret, char prompt[512]) {
-        const char **argv = bash_argv(s, (const char *const[]){"--confirm=tty", "echo ran", NULL});
+        const char **argv = bash_argv(s, OPTIONS("--confirm=tty", "echo ran"));
         struct request request = {.argv = argv, .cwd = s->root, .in_child = take_terminal};
         struct running running;
         int master, slave;
@@ -238,7 +238,7 @@ TEST(the_program_that_asks_ends_with_nsrun) {
 
         make_program(s->outside, "ask", "#!/bin/sh\necho asked\nexec sleep 120\n");
         for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
-                const char **argv = bash_argv(s, (const char *const[]){option, "true", NULL});
+                const char **argv = bash_argv(s, OPTIONS(option, "true"));
                 _cleanup_outcome_ struct outcome o = {0};
                 struct running running;
 
@@ -261,7 +261,7 @@ TEST(without_a_terminal_nobody_is_asked) {
         static const char *const options[] = {"--confirm=tty", "--no-sandbox"};
 
         for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
-                const char **argv = bash_argv(*state, (const char *const[]){options[i], "touch ran", NULL});
+                const char **argv = bash_argv(*state, OPTIONS(options[i], "touch ran"));
                 const struct request request = {.argv = argv, .in_child = leave_terminal};
                 _cleanup_outcome_ struct outcome o = {0};
                 const struct site *s = *state;

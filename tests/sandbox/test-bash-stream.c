@@ -76,7 +76,7 @@ static void spawn_stream(const struct site *s, struct running *ret, int input,
         spawn(&(struct request){.argv = argv, .cwd = s->root, .standard_input = input}, ret);
 }
 #define SPAWN_STREAM(s, running, input, ...) \
-        spawn_stream(s, running, input, (const char *const[]){"--json-stream", __VA_ARGS__, NULL})
+        spawn_stream(s, running, input, OPTIONS("--json-stream", __VA_ARGS__))
 
 TEST(a_line_comes_when_it_happens_and_ends_within_no_character) {
         const struct site *s = *state;

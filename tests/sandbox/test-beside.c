@@ -47,9 +47,7 @@ TEST(a_write_beside_the_project_fails_and_does_not_vanish) {
         expect_out(&o, "Read-only file system\np\n");
         assert_int_equal(access(inside, F_OK), 0);
         /* The control: outside it can be written. */
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", "echo x >../artifact.tar", NULL},
-                              .cwd = project},
-            &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", "echo x >../artifact.tar"), .cwd = project}, &o);
         expect_status(&o, 0);
 }
 
@@ -127,25 +125,20 @@ TEST(a_worktree_beside_the_project_leaves_no_entry) {
         _cleanup_free_ char *project = project_in_home(s, "src/p");
         _cleanup_outcome_ struct outcome o = {0};
 
-        run(&(struct request){.argv = (const char *const[]){"git", "-c", "user.name=n", "-c",
-                                                            "user.email=n@e", "-c",
-                                                            "init.defaultBranch=main", "init", "-q", project,
-                                                            NULL}},
+        run(&(struct request){.argv = OPTIONS("git", "-c", "user.name=n", "-c", "user.email=n@e", "-c",
+                                              "init.defaultBranch=main", "init", "-q", project)},
             &o);
         expect_status(&o, 0);
         outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){"git", "-c", "user.name=n", "-c",
-                                                            "user.email=n@e", "commit", "-q",
-                                                            "--allow-empty", "-m", "x", NULL},
+        run(&(struct request){.argv = OPTIONS("git", "-c", "user.name=n", "-c", "user.email=n@e", "commit",
+                                              "-q", "--allow-empty", "-m", "x"),
                               .cwd = project},
             &o);
         expect_status(&o, 0);
         run_in(&o, project, script);
         expect_in(o.out, "Read-only file system\n2\n");
         outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){"git", "worktree", "prune", "-n", "-v", NULL},
-                              .cwd = project},
-            &o);
+        run(&(struct request){.argv = OPTIONS("git", "worktree", "prune", "-n", "-v"), .cwd = project}, &o);
         expect_out(&o, "");
         assert_string_equal(o.err, "");
 }

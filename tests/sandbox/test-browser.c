@@ -209,9 +209,8 @@ TEST(what_cannot_be_had_is_one_line) {
 
         skip_unless_nsrun();
         opener_begin(&d, s);
-        run(&(struct request){.argv = (const char *const[]){"setsid", "-w", program(), "run", "--project",
-                                                            s->project, "--browser", "--", "echo", "started",
-                                                            NULL}},
+        run(&(struct request){.argv = OPTIONS("setsid", "-w", program(), "run", "--project", s->project,
+                                              "--browser", "--", "echo", "started")},
             &nobody);
         expect_refusal(
                 &nobody, 125,
@@ -282,7 +281,7 @@ TEST(the_filter_is_confined_and_dies_with_nsrun) {
         await_line(t.running.out, "in\n");
         await(&t, "nsrun: Open it? (");
         pid = text_of("%d", (int)t.running.pid);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", look, "sh", pid, NULL}}, &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", look, "sh", pid)}, &o);
         expect_in(o.out, "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
         (void)kill(t.running.pid, SIGKILL);
         end_talk_alone(&t, &killed);

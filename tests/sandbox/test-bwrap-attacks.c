@@ -271,8 +271,7 @@ TEST(a_link_swapped_in_meanwhile_leads_no_operation_out) {
 
 /* ----------------------------------------------------------- /proc and pid 1 */
 
-#define BWRAP(site, outcome, ...) \
-        run_bwrap(site, outcome, our_bwrap(), (const char *const[]){__VA_ARGS__, NULL})
+#define BWRAP(site, outcome, ...) run_bwrap(site, outcome, our_bwrap(), OPTIONS(__VA_ARGS__))
 
 static void run_bwrap(const struct site *s, struct outcome *ret, const char *program_path,
                       const char *const *arguments) {

@@ -44,7 +44,7 @@ static void hold_with(const struct site *s, const char *const *options, const ch
 }
 
 static void hold(const struct site *s, const char *option, const char *command, struct held *ret) {
-        hold_with(s, (const char *const[]){option, NULL}, command, ret);
+        hold_with(s, OPTIONS(option), command, ret);
 }
 
 static void let_go(struct held *h, struct outcome *o) {

@@ -24,7 +24,7 @@ static void run_bwrap(const struct site *s, struct outcome *o, int fd, const cha
                 o);
 }
 
-#define BWRAP(site, outcome, fd, ...) run_bwrap(site, outcome, fd, (const char *const[]){__VA_ARGS__, NULL})
+#define BWRAP(site, outcome, fd, ...) run_bwrap(site, outcome, fd, OPTIONS(__VA_ARGS__))
 
 /* ------------------------------------------------------------ --seccomp-policy */
 
@@ -399,7 +399,7 @@ static void plan_argv(const struct site *s, size_t i, const char *const *before,
                 argv[n++] = *before++;
         for (size_t j = 0; plans[i].options[j]; j++)
                 argv[n++] = own[j] = replaced(plans[i].options[j], "@", s->outside);
-        for (const char *const *word = (const char *const[]){"--", "sh", "-c", LOOK, NULL}; *word; word++)
+        for (const char *const *word = OPTIONS("--", "sh", "-c", LOOK); *word; word++)
                 argv[n++] = *word;
         argv[n] = NULL;
 }

@@ -17,7 +17,7 @@ static void run_at(const struct site *s, struct outcome *ret, const char *const 
 
         run_words(s->project, ret, words);
 }
-#define AT(site, outcome, ...) run_at(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define AT(site, outcome, ...) run_at(site, outcome, OPTIONS(__VA_ARGS__))
 
 static void expect_line(const struct site *s, struct outcome *o, const char *line) {
         _cleanup_free_ char *a = replaced(line, "@project", s->project), *b = replaced(a, "@root", s->root);
@@ -500,7 +500,7 @@ static void run_elsewhere(const struct site *s, struct outcome *ret, const char 
         (void)mkdir(other, 0755);
         run_words(other, ret, words);
 }
-#define ELSEWHERE(site, outcome, ...) run_elsewhere(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define ELSEWHERE(site, outcome, ...) run_elsewhere(site, outcome, OPTIONS(__VA_ARGS__))
 
 /* The usual configuration counts as little, where a link leads to what a command wrote. */
 TEST(the_users_configuration_is_none_of_an_earlier_runs) {

@@ -6,13 +6,13 @@
 #include "repository.h"
 #include "session.h"
 
-#define INSIDE(s, o, ...)                                                                             \
-        do {                                                                                          \
-                outcome_clear(o);                                                                     \
-                run(&(struct request){.argv = (const char *const[]){program(), "run", "--project",    \
-                                                                    (s)->project, __VA_ARGS__, NULL}, \
-                                      .cwd = (s)->root},                                              \
-                    o);                                                                               \
+#define INSIDE(s, o, ...)                                                                          \
+        do {                                                                                       \
+                outcome_clear(o);                                                                  \
+                run(&(struct request){.argv = OPTIONS(program(), "run", "--project", (s)->project, \
+                                                      __VA_ARGS__),                                \
+                                      .cwd = (s)->root},                                           \
+                    o);                                                                            \
         } while (0)
 
 /* runc, CVE-2019-5736: the runtime's own program is written to through /proc/PID/exe. */

@@ -89,8 +89,8 @@ static void bus_begin(struct desk *d, const char *address) {
 
         if (!has_program("python3") || !has_program("dbus-daemon") || !has_program("xdg-dbus-proxy"))
                 skip_because("python3, dbus-daemon or xdg-dbus-proxy is missing");
-        spawn(&(struct request){.argv = (const char *const[]){"dbus-daemon", "--session", "--nofork",
-                                                              "--print-address", option, NULL},
+        spawn(&(struct request){.argv = OPTIONS("dbus-daemon", "--session", "--nofork", "--print-address",
+                                                option),
                                 .in_child = die_with_test},
               &d->daemon);
         d->address = read_line(d->daemon.out);
@@ -98,7 +98,7 @@ static void bus_begin(struct desk *d, const char *address) {
         assert_int_equal(setenv("DBUS_SESSION_BUS_ADDRESS", d->address, 1), 0);
         if (strchr(d->address, '%'))
                 return;
-        spawn(&(struct request){.argv = (const char *const[]){"python3", "-c", service, d->address, NULL},
+        spawn(&(struct request){.argv = OPTIONS("python3", "-c", service, d->address),
                                 .in_child = die_with_test},
               &d->service);
         await_line(d->service.out, "ready\n");
@@ -132,7 +132,7 @@ static void python(const struct site *s, const char *const *options, const char 
 /* The same script outside gets all. */
 static void python_outside(const char *script, struct outcome *ret) {
         outcome_clear(ret);
-        run(&(struct request){.argv = (const char *const[]){"python3", "-c", script, NULL}}, ret);
+        run(&(struct request){.argv = OPTIONS("python3", "-c", script)}, ret);
 }
 
 TEST(named_names_alone_are_called_and_seen) {
@@ -446,7 +446,7 @@ TEST(the_proxy_is_confined_and_its_end_is_the_buss) {
         spawn(&(struct request){.argv = argv, .cwd = s->root, .standard_input = pipe_fds[0]}, &running);
         await_line(running.out, "in\n");
         pid = text_of("%d", (int)running.pid);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", look, "sh", pid, NULL}}, &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", look, "sh", pid)}, &o);
         expect_in(o.out, "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n0 1 2 3 268435456\n");
         assert_int_equal(write(pipe_fds[1], "\n", 1), 1);
         await_line(running.out, "closed\n");

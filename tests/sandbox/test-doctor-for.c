@@ -182,7 +182,7 @@ TEST(signals_of_the_caller_are_told_and_the_command_mends_them) {
         THERE(&blocked, &o, "doctor");
         expect_line(&o, "ok", "signals", "the caller blocks TERM, a command blocks none");
         outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, program(), NULL},
+        run(&(struct request){.argv = OPTIONS("sh", "-c", script, program()),
                               .cwd = s->project,
                               .in_child = ignore_two},
             &o);

@@ -512,7 +512,7 @@ TEST(a_home_that_isnt_there_is_named_and_the_command_mends_it) {
         expect_in(o.out, words);
         fix = strstr(o.out, words) + strlen(words);
         script = text_of("%.*s && \"$0\" doctor", (int)strcspn(fix, "\n"), fix);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, program(), NULL},
+        run(&(struct request){.argv = OPTIONS("sh", "-c", script, program()),
                               .cwd = s->project,
                               .in_child = set_home,
                               .data = (void *)(uintptr_t)&host},

@@ -365,8 +365,7 @@ static void run_nested(const struct site *s, bool is_masked, const char *option,
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
         _cleanup_free_ char *bind = text_of("%s:/probe:ro", self);
         _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){option, seccomp, "--bind", bind, "--", "/probe",
-                                                    "nested-proc", NULL});
+                nsrun_argv(s, OPTIONS(option, seccomp, "--bind", bind, "--", "/probe", "nested-proc"));
 
         outcome_clear(ret);
         run(&(struct request){.argv = argv, .cwd = s->root, .in_child = is_masked ? stage_masked : NULL},

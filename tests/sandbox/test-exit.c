@@ -214,8 +214,7 @@ TEST(what_is_left_in_the_background_is_dead_when_nsrun_returns) {
 
 static void start(const struct site *s, const char *option, const char *script, const struct request *as,
                   struct running *ret) {
-        _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){option, "--", "sh", "-c", script, NULL});
+        _cleanup_free_ const char **argv = nsrun_argv(s, OPTIONS(option, "--", "sh", "-c", script));
         struct request request = *as;
 
         request.argv = argv;
@@ -455,10 +454,8 @@ TEST(status_lines_tell_of_start_and_end) {
         static const char *const names[] = {"user", "mnt", "pid", "ipc", "uts", "net"};
         const struct site *s = *state;
         _cleanup_free_ const char **argv = nsrun_argv(
-                s,
-                (const char *const[]){
-                        "--status-fd", "9", "--", "sh", "-c",
-                        "cd /proc/self/ns; stat -L -c %i user mnt pid ipc uts net; cat; sleep 1000", NULL});
+                s, OPTIONS("--status-fd", "9", "--", "sh", "-c",
+                           "cd /proc/self/ns; stat -L -c %i user mnt pid ipc uts net; cat; sleep 1000"));
         int status[2], input[2];
         _cleanup_outcome_ struct outcome o = {0};
         struct json_object *started, *exited;
@@ -568,11 +565,8 @@ TEST(a_deadline_ends_a_run_whatever_it_does) {
         RUN(s, &in_time, "--timeout", "600000", "--", "sh", "-c", "exit 5");
         expect_status(&in_time, 5);
         assert_string_equal(in_time.err, "");
-        expect_timed_out(s,
-                         (const char *const[]){"--timeout=1", "--status-fd=9", "--", "sleep", "1000", NULL},
-                         124, true);
-        expect_timed_out(s, (const char *const[]){"--timeout=600", "--status-fd=9", "--", "true", NULL}, 0,
-                         false);
+        expect_timed_out(s, OPTIONS("--timeout=1", "--status-fd=9", "--", "sleep", "1000"), 124, true);
+        expect_timed_out(s, OPTIONS("--timeout=600", "--status-fd=9", "--", "true"), 0, false);
 }
 
 TEST(a_deadline_that_is_none_is_refused) {

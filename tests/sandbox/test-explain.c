@@ -285,7 +285,7 @@ TEST(a_project_in_tmp_has_its_reasons) {
                 expect_status(&o, 1);
                 expect_in(o.err, line);
         }
-        run(&(struct request){.argv = (const char *const[]){"rm", "-r", project, NULL}}, &removed);
+        run(&(struct request){.argv = OPTIONS("rm", "-r", project)}, &removed);
         expect_status(&removed, 0);
 }
 

@@ -95,7 +95,7 @@ TEST(a_mount_below_a_read_only_source_is_read_only_too) {
         _cleanup_free_ char *sub = path_of(s->outside, "sub");
         _cleanup_free_ char *script = text_of("grep -c ' %s ' /proc/self/mounts; : >%s/x", sub, sub);
         _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){"--ro", s->outside, "--", "sh", "-c", script, NULL});
+                nsrun_argv(s, OPTIONS("--ro", s->outside, "--", "sh", "-c", script));
         const char *const control[] = {"sh", "-c", script, NULL};
         struct request request = {.argv = argv, .in_child = enter_with_a_mount, .data = sub};
         _cleanup_outcome_ struct outcome o = {0};

@@ -77,11 +77,11 @@ TEST_WITH(no_program_of_the_projects_is_executed, setup, site_teardown) {
                                  commands[i][2]);
         }
         id = strndup(o.out, strcspn(o.out, "\n"));
-        run_with_path(s, &o, (const char *const[]){program(), "session", "stop", id, NULL});
+        run_with_path(s, &o, OPTIONS(program(), "session", "stop", id));
         expect_status(&o, 0);
         collect_orphans();
         /* The probe works: whoever looks for git in PATH starts it. */
-        run_with_path(s, &o, (const char *const[]){"git", "status", NULL});
+        run_with_path(s, &o, OPTIONS("git", "status"));
         expect_status(&o, 0);
         assert_int_equal(access(marker, F_OK), 0);
 }

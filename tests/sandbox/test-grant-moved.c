@@ -88,7 +88,7 @@ TEST(who_has_the_sandbox_is_not_waited_for) {
         script = text_of("for f in /proc/%ld/fd/*; do case $(readlink $f) in *memfd:nsrun-plan-of*) "
                          "exec flock $f '%s' grant %s --ro '%s';; esac; done",
                          session_number(s, id, "monitor"), program(), id, beside);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, NULL}, .cwd = s->root}, &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", script), .cwd = s->root}, &o);
         expect_refusal(&o, 125, "nsrun: another nsrun grant or revoke has the sandbox");
         expect_granted(s, id, "--ro", beside);
         end_session(s, id, "stop");

@@ -245,8 +245,7 @@ TEST(a_run_is_granted_a_file) {
         make_file(s->home, "one", "one\n");
         assert_int_equal(mkfifo(ready, 0600), 0);
         assert_int_equal(mkfifo(go, 0600), 0);
-        spawn(&(struct request){.argv = (const char *const[]){program(), "run", "--", "sh", "-c", script,
-                                                              NULL},
+        spawn(&(struct request){.argv = OPTIONS(program(), "run", "--", "sh", "-c", script),
                                 .cwd = s->project},
               &running);
         f = fopen(ready, "re");
@@ -385,8 +384,7 @@ TEST(what_is_swapped_meanwhile_is_not_shown) {
         make_folder(s->home, "other");
         changed = text_of("nsrun: what lies there has changed at this moment: %s; try again\n", beside);
         look = text_of("ls %s", beside);
-        spawn(&(struct request){.argv = (const char *const[]){"sh", "-c", swap, stop, NULL}, .cwd = s->root},
-              &running);
+        spawn(&(struct request){.argv = OPTIONS("sh", "-c", swap, stop), .cwd = s->root}, &running);
         for (unsigned i = 0; i < 400 && (n_granted < 5 || n_changed < 2); i++) {
                 NSRUN(s, &o, "grant", id, options[i % 2], beside);
                 if (o.status != 0) {

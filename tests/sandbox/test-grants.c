@@ -59,7 +59,7 @@ static void run_desk(const struct site *s, struct desk *d, const char *const *op
         run_on(s, stage_desk, &d->host, NULL, options, script, ret);
 }
 
-#define NODES(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define NODES(...) OPTIONS(__VA_ARGS__)
 #define NO_NODES   ((const char *const[]){NULL})
 #define NO_KVM                                                                                               \
         "nsrun: --kvm: the host has no such device: /dev/kvm; as root: modprobe kvm_intel (or kvm_amd); in " \
@@ -179,7 +179,7 @@ TEST(kvm_works) {
         }
         if (!has_program("python3"))
                 skip_because("there is no python3");
-        run(&(struct request){.argv = (const char *const[]){"python3", "-c", ask, NULL}}, &outside);
+        run(&(struct request){.argv = OPTIONS("python3", "-c", ask)}, &outside);
         expect_status(&outside, 0);
         RUN(s, &inside, "--kvm", "--", "python3", "-c", ask);
         expect_status(&inside, 0);
@@ -441,7 +441,7 @@ FULL_TEST(gnupg_signs, site_setup, site_teardown) {
         if (!has_program("gpg") || !has_program("gpgconf"))
                 skip_because("there is no gpg");
         assert_int_equal(unsetenv("GNUPGHOME"), 0);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", whole, NULL}, .cwd = s->root}, &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", whole), .cwd = s->root}, &o);
         collect_orphans();
         expect_status(&o, 0);
         expect_out(&o, "G\nsigned\n0\n0\n1\ngood\noutside\n");

@@ -13,8 +13,7 @@ static void nsrun_in(const struct site *s, const char *cwd, struct outcome *ret,
         run_words(cwd, ret, arguments);
         assert_int_equal(setenv("HOME", s->home, 1), 0);
 }
-#define LINKED(site, cwd, outcome, ...) \
-        nsrun_in(site, cwd, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define LINKED(site, cwd, outcome, ...) nsrun_in(site, cwd, outcome, OPTIONS(__VA_ARGS__))
 
 static void make_homes(const struct site *s) {
         static const char *const folders[] = {"project", "private", ".config", ".config/foo",
@@ -346,9 +345,7 @@ TEST(what_symlinks_of_the_home_lead_to_is_protected) {
                         *text = NULL;
 
                 outcome_clear(&o);
-                run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, NULL},
-                                      .cwd = s->home},
-                    &o);
+                run(&(struct request){.argv = OPTIONS("sh", "-c", script), .cwd = s->home}, &o);
                 expect_status(&o, 0);
                 LINKED(s, project, &o, "run", "--project=.", "--", "sh", "-c", "echo evil >file; echo done");
                 expect_out(&o, "done\n");

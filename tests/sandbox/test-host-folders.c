@@ -232,7 +232,7 @@ static void run_served(struct served *s, const char *const *arguments, struct ou
         collect_orphans();
 }
 
-#define SERVED(s, outcome, ...) run_served(s, (const char *const[]){__VA_ARGS__, NULL}, outcome)
+#define SERVED(s, outcome, ...) run_served(s, OPTIONS(__VA_ARGS__), outcome)
 
 static void make_places(const struct site *s, struct served *served) {
         _cleanup_outcome_ struct outcome o = {0};
@@ -412,8 +412,7 @@ TEST(programs_and_toolchains_on_a_mount_that_never_answers_are_left_out) {
                 }
         }
         run_command_on(s, stage_path, &(struct host){.path = place, .text = "VIRTUAL_ENV"}, "silent:nas",
-                       (const char *const[]){program(), "plan", "--project", s->project, "--", "true", NULL},
-                       &o);
+                       OPTIONS(program(), "plan", "--project", s->project, "--", "true"), &o);
         expect_in(o.out, unseen);
         expect_status(&o, 0);
 }

@@ -43,7 +43,7 @@ TEST(a_command_that_stops_itself_does_not_stop_nsrun) {
                 siginfo_t info = {.si_pid = 0};
                 struct running running;
 
-                start_ready(s, (const char *const[]){option, "--", "sh", "-c", script, NULL}, &running);
+                start_ready(s, OPTIONS(option, "--", "sh", "-c", script), &running);
                 assert_int_equal(waitid(P_PID, (id_t)running.pid, &info, WSTOPPED | WNOHANG), 0);
                 assert_int_equal(info.si_pid, 0);
                 assert_int_equal(kill(running.pid, SIGTERM), 0);
@@ -94,18 +94,18 @@ TEST(a_flood_of_signals_hides_no_end) {
 
         copy_self(s);
         /* The command's own, */
-        start_ready(s, (const char *const[]){"--", "./flood", "flood", "1", NULL}, &running);
+        start_ready(s, OPTIONS("--", "./flood", "flood", "1"), &running);
         finish(&running, &o);
         expect_status(&o, 5);
         /* one that is asked for, */
         outcome_clear(&o);
-        start_ready(s, (const char *const[]){"--", "./flood", "flood", "1000", NULL}, &running);
+        start_ready(s, OPTIONS("--", "./flood", "flood", "1000"), &running);
         assert_int_equal(kill(running.pid, SIGTERM), 0);
         finish(&running, &o);
         expect_status(&o, 128 + SIGTERM);
         /* and nsrun's. */
         outcome_clear(&o);
-        start_ready(s, (const char *const[]){"--", "./flood", "flood", "1000", NULL}, &running);
+        start_ready(s, OPTIONS("--", "./flood", "flood", "1000"), &running);
         assert_int_equal(kill(running.pid, SIGKILL), 0);
         finish(&running, &o);
         expect_status(&o, 1000 + SIGKILL);
@@ -196,8 +196,8 @@ TEST(a_status_fd_that_fails_keeps_the_commands_status) {
 /* The reader goes when it knows that the command runs. */
 TEST(a_reader_that_leaves_after_the_start_changes_nothing) {
         const struct site *s = *state;
-        _cleanup_free_ const char **argv = nsrun_argv(
-                s, (const char *const[]){"--status-fd", "9", "--", "sh", "-c", "read x; exit 3", NULL});
+        _cleanup_free_ const char **argv =
+                nsrun_argv(s, OPTIONS("--status-fd", "9", "--", "sh", "-c", "read x; exit 3"));
         int status[2], input[2];
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *line = NULL;
@@ -233,9 +233,8 @@ static long number_in(const char *line, const char *key) {
 /* Another child of pid 1 is never taken for the command. */
 TEST(the_command_pid_is_the_commands) {
         const struct site *s = *state;
-        _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){"--status-fd", "9", "--", "sh", "-c",
-                                                    "(sleep 1000 & sleep 1000 &); exec cat", NULL});
+        _cleanup_free_ const char **argv = nsrun_argv(
+                s, OPTIONS("--status-fd", "9", "--", "sh", "-c", "(sleep 1000 & sleep 1000 &); exec cat"));
 
         for (int i = 0; i < 20; i++) {
                 _cleanup_outcome_ struct outcome o = {0};
@@ -379,8 +378,8 @@ TEST(an_overlay_is_writable_or_refused) {
                                             "use --overlay-backing=tmpfs" SEE_DOCTOR "\n",
                                             full);
         _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){"--overlay", layered, "--", "sh", "-c",
-                                                    "echo y >../layered/file && cat ../layered/file", NULL});
+                nsrun_argv(s, OPTIONS("--overlay", layered, "--", "sh", "-c",
+                                      "echo y >../layered/file && cat ../layered/file"));
         unsigned n_ran = 0, n_full = 0, n_no_room = 0;
 
         make_file(s->root, "layered/old", "");
@@ -449,10 +448,9 @@ TEST(without_a_usable_home_the_one_of_passwd_serves) {
                             *expected = text_of("%s\ny\n", real);
         _cleanup_free_ char *copy = NULL, *nsrun = NULL;
         _cleanup_outcome_ struct outcome made = {0};
-        _cleanup_free_ const char **argv = nsrun_argv(
-                s,
-                (const char *const[]){"--overlay", layered, "--", "sh", "-c",
-                                      "echo $HOME; echo y >../layered/file && cat ../layered/file", NULL});
+        _cleanup_free_ const char **argv =
+                nsrun_argv(s, OPTIONS("--overlay", layered, "--", "sh", "-c",
+                                      "echo $HOME; echo y >../layered/file && cat ../layered/file"));
 
         make_folder(s->root, "layered");
         if (!real || access(real, X_OK) < 0 || streq(real, "/"))

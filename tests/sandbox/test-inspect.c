@@ -14,7 +14,7 @@ static void inspect(const char *id, const char *option, struct outcome *ret) {
 
 /* `option` with that value, of a command that prints "ready" into the fifo and waits. */
 static struct nsrun_plan *plan_of(const struct site *s, const char *option, const char *value) {
-        struct nsrun_policy *policy = make_policy(s, (const char *const[]){"sh", "-c", waiting, NULL});
+        struct nsrun_policy *policy = make_policy(s, OPTIONS("sh", "-c", waiting));
         struct nsrun_plan *plan = NULL;
         struct nsrun_error err = {0};
 

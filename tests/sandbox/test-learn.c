@@ -96,9 +96,8 @@ TEST(secrets_are_not_shown_while_learning_and_are_listed) {
         expect_status(&o, 0);
         expect_out(&o, "private\n");
         text = file_text(file);
-        for (const char *const *path =
-                     (const char *const[]){".ssh/id_ed25519", ".ssh/missing", ".config/gh/hosts.yml",
-                                           "work/other/.env", ".config/Code/User/state.vscdb", NULL};
+        for (const char *const *path = OPTIONS(".ssh/id_ed25519", ".ssh/missing", ".config/gh/hosts.yml",
+                                               "work/other/.env", ".config/Code/User/state.vscdb");
              *path; path++) {
                 free(line);
                 line = text_of("%s/%s: asked for by cat, not given: it may hold a secret", s->home, *path);

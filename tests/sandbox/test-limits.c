@@ -166,8 +166,8 @@ TEST(a_limit_holds_and_cannot_be_raised) {
 /* pid 1 must outlive whoever runs out of something: its limits are the caller's, or more. */
 TEST(the_reaper_keeps_the_callers_limits) {
         const struct site *s = *state;
-        const char **argv = nsrun_argv(s, (const char *const[]){"--limit", "nofile=33", "sh", "-c",
-                                                                "ulimit -n; exec sleep 1000", NULL});
+        const char **argv =
+                nsrun_argv(s, OPTIONS("--limit", "nofile=33", "sh", "-c", "ulimit -n; exec sleep 1000"));
         _cleanup_free_ char *children = NULL, *children_path = NULL, *limits = NULL, *limits_path = NULL,
                             *expected = NULL, *found = NULL;
         _cleanup_outcome_ struct outcome o = {0};
@@ -206,9 +206,7 @@ TEST(the_command_has_the_callers_limit_of_files) {
 
         assert_int_equal(getrlimit(RLIMIT_NOFILE, &own), 0);
         expected = text_of("300\n%ju\n", (uintmax_t)own.rlim_max);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, program(), NULL},
-                              .cwd = s->project},
-            &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", script, program()), .cwd = s->project}, &o);
         expect_status(&o, 0);
         expect_out(&o, expected);
 }
@@ -230,21 +228,20 @@ TEST(a_fork_bomb_is_held_and_ended) {
                 }
                 expect_status(&o, 0);
         }
-        run_probe(s, &o, (const char *const[]){"--limit", "pids=50", NULL}, "bomb", "1000");
+        run_probe(s, &o, OPTIONS("--limit", "pids=50"), "bomb", "1000");
         expect_out(&o, "fork: Resource temporarily unavailable\nprocesses: 51\n");
         outcome_clear(&o);
         /* The user's other limit, where it is the lower one. */
         if (geteuid() != 0) {
-                run_probe(s, &o, (const char *const[]){"--limit", "pids=50", "--limit", "nproc=31", NULL},
-                          "bomb", "1000");
+                run_probe(s, &o, OPTIONS("--limit", "pids=50", "--limit", "nproc=31"), "bomb", "1000");
                 expect_out(&o, "fork: Resource temporarily unavailable\nprocesses: 31\n");
                 outcome_clear(&o);
         }
         /* And one that the caller has already is no reason for a refusal. */
-        run_probe(s, &o, (const char *const[]){"--limit", "pids=2147483647", NULL}, "bomb", "100");
+        run_probe(s, &o, OPTIONS("--limit", "pids=2147483647"), "bomb", "100");
         expect_out(&o, "fork: ok\n");
         outcome_clear(&o);
-        run_probe(s, &o, (const char *const[]){"--limit", "pids=500", NULL}, "bomb", "100");
+        run_probe(s, &o, OPTIONS("--limit", "pids=500"), "bomb", "100");
         expect_out(&o, "fork: ok\n");
         /* site_teardown() sees to it that none of them is left. */
 }

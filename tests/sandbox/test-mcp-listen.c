@@ -21,7 +21,7 @@ static void listen_at(const struct site *s, struct running *ret, const char *soc
                       const char *const *options) {
         const char *const begin[] = {program(), "mcp", "--listen", socket, NULL};
         _cleanup_free_ const char **argv =
-                words_of(begin, *options ? options : (const char *const[]){"--project", s->project, NULL});
+                words_of(begin, *options ? options : OPTIONS("--project", s->project));
         _cleanup_free_ char *line = NULL, *expected = text_of("listening on %s\n", socket);
 
         spawn(&(struct request){.argv = argv, .cwd = s->root}, ret);
@@ -29,8 +29,7 @@ static void listen_at(const struct site *s, struct running *ret, const char *soc
         assert_non_null(line);
         assert_string_equal(line, expected);
 }
-#define LISTEN(site, running, socket, ...) \
-        listen_at(site, running, socket, (const char *const[]){__VA_ARGS__, NULL})
+#define LISTEN(site, running, socket, ...)  listen_at(site, running, socket, OPTIONS(__VA_ARGS__))
 #define LISTEN_PLAIN(site, running, socket) listen_at(site, running, socket, (const char *const[]){NULL})
 
 static int connect_to(const char *path) {
@@ -171,9 +170,7 @@ TEST(a_command_of_another_sandbox_is_turned_away) {
         expect_status(&o, 0);
         expect_out(&o, TURNED_AWAY(SANDBOXED));
         outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){"/usr/bin/python3", "-c", ASK, socket, NULL},
-                              .cwd = s->root},
-            &o);
+        run(&(struct request){.argv = OPTIONS("/usr/bin/python3", "-c", ASK, socket), .cwd = s->root}, &o);
         expect_status(&o, 0);
         expect_out(&o, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
         end_listening(s, &server, socket, "nsrun: note: " SANDBOXED "\nnsrun: note: " SANDBOXED "\n");

@@ -152,7 +152,7 @@ TEST(a_scratch_folder_at_tmp_has_no_more_than_a_tmpfs) {
                                    {scratch, NULL, "rw,nosuid,nodev", false},
                                    OTHERS};
 
-        EXPECT_MOUNTS(s, ((const char *const[]){"--tmp", "scratch", NULL}), rows);
+        EXPECT_MOUNTS(s, (OPTIONS("--tmp", "scratch")), rows);
 }
 
 /* As systemd leaves every host: what is mounted there would come in, and what a privileged
@@ -166,8 +166,7 @@ static void share_all_mounts(nsrun_unused void *data) {
 TEST(no_mount_is_shared_with_a_host_that_shares_its_own) {
         static const char *const show[] = {"cat", "/proc/self/mountinfo", NULL};
         const struct site *s = *state;
-        _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){"--", show[0], show[1], NULL});
+        _cleanup_free_ const char **argv = nsrun_argv(s, OPTIONS("--", show[0], show[1]));
         struct request request = {.argv = show, .cwd = s->root, .in_child = share_all_mounts};
         const struct row rows[] = {EVERY_RUN,
                                    {s->home, "tmpfs", "rw,nosuid,nodev", false},

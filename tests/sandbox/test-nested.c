@@ -35,7 +35,7 @@ static void run_in_nsrun(const struct site *s, const char *const *options, const
         run_nsrun(s, ret, words);
 }
 
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define WORDS(...) OPTIONS(__VA_ARGS__)
 
 /* ---------------------------------------------------------------- nsrun in nsrun */
 

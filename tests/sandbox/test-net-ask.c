@@ -21,7 +21,7 @@ static void begin_talk(struct talk *t, struct world *w, bool is_behind, const ch
         *t = (struct talk){.stage = world_stage, .data = w, .is_behind = is_behind};
         start_talk(t, w->site->root, argv);
 }
-#define TALK(t, w, options, ...) begin_talk(t, w, false, options, (const char *const[]){__VA_ARGS__, NULL})
+#define TALK(t, w, options, ...) begin_talk(t, w, false, options, OPTIONS(__VA_ARGS__))
 
 TEST(a_person_is_asked_once_about_a_name) {
         _cleanup_outcome_ struct outcome o = {0};
@@ -107,7 +107,7 @@ TEST(in_the_background_nothing_is_asked) {
         struct talk t;
 
         world_make(*state, &w, hosts);
-        begin_talk(&t, &w, true, OPTIONS(NULL), (const char *const[]){"reach", "good.test:80", NULL});
+        begin_talk(&t, &w, true, OPTIONS(NULL), OPTIONS("reach", "good.test:80"));
         await(&t, "nsrun: good.test is refused: nsrun is in the background, and can't ask\r\n");
         end_talk(&t, &o);
         expect_out(&o, "good.test:80: no such name\n");

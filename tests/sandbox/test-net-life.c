@@ -36,7 +36,7 @@ TEST(without_its_helper_a_sandbox_has_no_network) {
 
         world_make(*state, &w, "203.0.113.5 good.test\n");
         assert_int_equal(pipe2(input, O_CLOEXEC), 0);
-        spawn_client(&w, &running, input[0], (const char *const[]){NO_NETWORK, NULL});
+        spawn_client(&w, &running, input[0], OPTIONS(NO_NETWORK));
         close_fdp(&input[0]);
         await_line(running.out, "good.test:8080: to 203.0.113.5: 2 bytes\n");
         helper = net_helper_of(running.pid);
@@ -65,7 +65,7 @@ TEST(killed_at_any_moment_there_is_no_way_out_and_nothing_left) {
                 bool is_helper = i % 3 == 0;
 
                 assert_int_equal(truncate(w.log, 0), 0);
-                spawn_client(&w, &running, 0, (const char *const[]){"hammer", NULL});
+                spawn_client(&w, &running, 0, OPTIONS("hammer"));
                 if (i % 3 < 2) {
                         await_line(running.out, "begun\n");
                 }
@@ -137,7 +137,7 @@ TEST(the_helper_has_no_right_that_it_does_not_need) {
 
         world_make(*state, &w, "203.0.113.5 good.test\n");
         assert_int_equal(pipe2(input, O_CLOEXEC), 0);
-        spawn_client(&w, &running, input[0], (const char *const[]){"reach", "good.test:8080", "wait", NULL});
+        spawn_client(&w, &running, input[0], OPTIONS("reach", "good.test:8080", "wait"));
         close_fdp(&input[0]);
         line = read_line(running.out);
         helper = net_helper_of(running.pid);
@@ -176,7 +176,7 @@ TEST(without_nsrun_net_nothing_starts) {
                                     "install nsrun completely",
                                     missing);
         _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){"--net=allow", "--", "sh", "-c", "echo ran", NULL});
+                nsrun_argv(s, OPTIONS("--net=allow", "--", "sh", "-c", "echo ran"));
         _cleanup_outcome_ struct outcome o = {0};
 
         run(&(struct request){.argv = argv, .cwd = s->root, .in_child = no_helper, .data = missing}, &o);

@@ -149,7 +149,7 @@ static void begin_many(const struct site *s, struct many *m, unsigned n) {
         number = text_of("%u", port);
         rule = text_of("--allow=localhost:%u", port);
         assert_int_equal(pipe2(input, O_CLOEXEC), 0);
-        spawn_relay(s, &m->running, input[0], rule, (const char *const[]){"many", number, count, NULL});
+        spawn_relay(s, &m->running, input[0], rule, OPTIONS("many", number, count));
         close_fdp(&input[0]);
         m->input = input[1];
 }
@@ -207,9 +207,8 @@ TEST(a_flood_in_one_sandbox_leaves_the_others_alone) {
         number = text_of("%u", port);
         rule = text_of("--allow=localhost:%u", port);
         assert_int_equal(pipe2(input, O_CLOEXEC), 0);
-        spawn(&(struct request){.argv = (const char *const[]){program(), "run", "--project", s->project,
-                                                              "--bind", bind, "--net=allow", rule, "--",
-                                                              "sh", "-c", script, number, NULL},
+        spawn(&(struct request){.argv = OPTIONS(program(), "run", "--project", s->project, "--bind", bind,
+                                                "--net=allow", rule, "--", "sh", "-c", script, number),
                                 .cwd = s->root,
                                 .standard_input = input[0]},
               &flooding);
@@ -224,7 +223,7 @@ TEST(a_flood_in_one_sandbox_leaves_the_others_alone) {
                 assert_int_equal(pipe2(own, O_CLOEXEC), 0);
                 close_fdp(&own[1]);
                 outcome_clear(&o);
-                spawn_relay(s, &other, own[0], rule, (const char *const[]){"many", number, "40", NULL});
+                spawn_relay(s, &other, own[0], rule, OPTIONS("many", number, "40"));
                 close_fdp(&own[0]);
                 finish(&other, &o);
                 expect_out(&o, "40 open\n40 answered\n");
@@ -346,8 +345,7 @@ static void few_descriptors(nsrun_unused void *data) {
 }
 
 static void run_with_few(const struct site *s, struct outcome *o) {
-        _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){"--net=allow", "--", "echo", "ran", NULL});
+        _cleanup_free_ const char **argv = nsrun_argv(s, OPTIONS("--net=allow", "--", "echo", "ran"));
 
         outcome_clear(o);
         run(&(struct request){.argv = argv, .cwd = s->root, .in_child = few_descriptors}, o);

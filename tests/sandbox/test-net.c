@@ -457,9 +457,8 @@ TEST(a_published_port_leads_into_the_sandbox) {
         expect_in(o.err, "the host's port can't be had: --publish 127.0.0.1:");
         expect_in(o.err, "Address already in use; choose another PORT, with PORT:INSIDE");
         close_fdp(&fd);
-        spawn(&(struct request){.argv = (const char *const[]){program(), "run", "--project", s->project,
-                                                              "--bind", bind, "--net=allow", publish, "--",
-                                                              "/client", "serve", "4567", NULL},
+        spawn(&(struct request){.argv = OPTIONS(program(), "run", "--project", s->project, "--bind", bind,
+                                                "--net=allow", publish, "--", "/client", "serve", "4567"),
                                 .cwd = s->root},
               &running);
         await_line(running.out, "serves\n");
@@ -517,11 +516,9 @@ TEST(an_address_that_the_host_gets_later_is_its_own_from_then_on) {
 
         world_make(s, &w, "203.0.113.7 late.test\n");
         assert_int_equal(pipe2(input, O_CLOEXEC), 0);
-        spawn(&(struct request){.argv = (const char *const[]){program(), "run", "--project", s->project,
-                                                              "--bind", bind, "--net=allow",
-                                                              "--allow=late.test:8080", "--", "/client",
-                                                              "reach", "late.test:8080", "wait",
-                                                              "late.test:8080", NULL},
+        spawn(&(struct request){.argv = OPTIONS(program(), "run", "--project", s->project, "--bind", bind,
+                                                "--net=allow", "--allow=late.test:8080", "--", "/client",
+                                                "reach", "late.test:8080", "wait", "late.test:8080"),
                                 .cwd = s->root,
                                 .standard_input = input[0],
                                 .in_child = late_stage,

@@ -24,7 +24,7 @@ static void begin(const struct site *s, struct running *ret, const char *const *
         assert_string_equal(line, "ready\n");
 }
 
-#define BEGIN(s, ret, ...) begin(s, ret, (const char *const[]){__VA_ARGS__, NULL})
+#define BEGIN(s, ret, ...) begin(s, ret, OPTIONS(__VA_ARGS__))
 #define WAITING            "echo ready; exec sleep 1000"
 
 static void end(struct running *running, int status) {

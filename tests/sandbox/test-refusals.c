@@ -461,7 +461,7 @@ static void expect_stream(const struct site *s, const char *script, int status, 
 
 TEST(a_folder_as_a_standard_stream_is_refused) {
         const struct site *s = *state;
-        _cleanup_free_ const char **argv = nsrun_argv(s, (const char *const[]){"--", "cat", NULL});
+        _cleanup_free_ const char **argv = nsrun_argv(s, OPTIONS("--", "cat"));
         _cleanup_close_ int folder = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         _cleanup_outcome_ struct outcome o = {0};
 

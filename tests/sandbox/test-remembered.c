@@ -21,7 +21,7 @@ static void run_there(const struct site *s, struct outcome *ret, const char *con
         outcome_clear(ret);
         run(&(struct request){.argv = argv, .cwd = other}, ret);
 }
-#define THERE(site, outcome, ...) run_there(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define THERE(site, outcome, ...) run_there(site, outcome, OPTIONS(__VA_ARGS__))
 
 static char *refusal_of(const char *option, const char *where, const char *link, const char *target,
                         const char *who) {

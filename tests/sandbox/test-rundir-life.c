@@ -30,8 +30,8 @@ static const char last_words[] = "mine-%d\nlower\nmine\nnew\n";
 
 static void start_owner(const struct site *s, int number, struct owner *ret) {
         _cleanup_free_ char *layered = path_of(s->root, "layered"), *name = text_of("%d", number);
-        _cleanup_free_ const char **argv = nsrun_argv(
-                s, (const char *const[]){"--overlay", layered, "--", "sh", "-c", script, name, NULL});
+        _cleanup_free_ const char **argv =
+                nsrun_argv(s, OPTIONS("--overlay", layered, "--", "sh", "-c", script, name));
         int ends[2];
 
         assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -103,8 +103,7 @@ static void set_age(const struct site *s, const char *name, time_t age) {
 /* Runs that each sweep, all at once. */
 static void sweep_at_once(const struct site *s) {
         _cleanup_free_ char *layered = path_of(s->root, "layered");
-        _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){"--overlay", layered, "--", "true", NULL});
+        _cleanup_free_ const char **argv = nsrun_argv(s, OPTIONS("--overlay", layered, "--", "true"));
         struct running sweepers[SWEEPERS];
 
         for (size_t i = 0; i < SWEEPERS; i++)

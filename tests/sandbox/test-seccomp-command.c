@@ -22,7 +22,7 @@ static void run_seccomp(const struct site *s, struct outcome *ret, const char *c
 
         run_words(s->root, ret, argv);
 }
-#define SECCOMP(site, outcome, ...) run_seccomp(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define SECCOMP(site, outcome, ...) run_seccomp(site, outcome, OPTIONS(__VA_ARGS__))
 
 TEST(list_names_what_there_is) {
         const struct site *s = *state;
@@ -428,8 +428,7 @@ TEST(a_runs_filter_is_the_compiled_one) {
                 _cleanup_free_ char *option = text_of("--seccomp=%s", policies[i]), *line = NULL,
                                     *told = NULL;
                 _cleanup_free_ const char **argv =
-                        nsrun_argv(s, (const char *const[]){option, "-v", "--status-fd=1", "--", "sleep",
-                                                            "1000", NULL});
+                        nsrun_argv(s, OPTIONS(option, "-v", "--status-fd=1", "--", "sleep", "1000"));
                 _cleanup_outcome_ struct outcome o = {0};
                 struct running running;
                 unsigned short n;

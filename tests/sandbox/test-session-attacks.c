@@ -352,9 +352,8 @@ TEST(a_command_dies_with_its_reaper) {
                 if (is_mode_nested(i))
                         continue;
                 id = start_session(s, modes[i], "--seccomp=default");
-                spawn(&(struct request){.argv = (const char *const[]){program(), "run", "--session", id,
-                                                                      "--", "sh", "-c",
-                                                                      "echo ready; exec sleep 1000", NULL},
+                spawn(&(struct request){.argv = OPTIONS(program(), "run", "--session", id, "--", "sh", "-c",
+                                                        "echo ready; exec sleep 1000"),
                                         .cwd = s->root},
                       &running);
                 line = read_line(running.out);

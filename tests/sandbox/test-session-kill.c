@@ -101,11 +101,9 @@ TEST_OF_SESSIONS(a_killed_owner_ends_the_session) {
                 struct running owner;
                 struct round r;
 
-                spawn(&(struct request){.argv = (const char *const[]){"true", NULL},
-                                        .in_child = pause_until_killed},
-                      &owner);
+                spawn(&(struct request){.argv = OPTIONS("true"), .in_child = pause_until_killed}, &owner);
                 option = text_of("--owner=%d", (int)owner.pid);
-                begin_round(*state, &r, (const char *const[]){option, NULL}, &seed);
+                begin_round(*state, &r, OPTIONS(option), &seed);
                 send_signal(owner.pidfd, SIGKILL);
                 finish(&owner, &o);
                 expect_end_of(r.monitor, "the monitor of a killed owner");
@@ -284,9 +282,7 @@ TEST(a_session_that_ends_by_itself_says_why) {
                 _cleanup_outcome_ struct outcome o = {0};
                 struct running owner;
 
-                spawn(&(struct request){.argv = (const char *const[]){"sleep", "1000", NULL},
-                                        .cwd = s->root},
-                      &owner);
+                spawn(&(struct request){.argv = OPTIONS("sleep", "1000"), .cwd = s->root}, &owner);
                 option = i == 0 ? strdup(cases[i].option) : text_of("--owner=%d", (int)owner.pid);
                 id = START(s, "--name=why", option);
                 send_signal(owner.pidfd, SIGKILL);

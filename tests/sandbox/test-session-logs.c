@@ -16,7 +16,7 @@ TEST_IN_ALL_MODES(a_log_is_read_while_the_command_runs_and_later) {
         expect_status(&o, 0);
         await_log(s, id, "job1", "two\n");
         spawn(&(struct request){.argv = follow, .cwd = s->root}, &running);
-        for (const char *const *line = (const char *const[]){"one\n", "two\n", NULL}; *line; line++) {
+        for (const char *const *line = OPTIONS("one\n", "two\n"); *line; line++) {
                 await_line(running.out, *line);
         }
         assert_false(has_ended(running.pidfd));

@@ -171,7 +171,7 @@ static int join_as_host(const char *id) {
                 if (r >= 0)
                         r = nsrun_policy_set(policy, "session", id, &err);
                 if (r >= 0)
-                        r = nsrun_policy_set_command(policy, (const char *const[]){"true", NULL}, &err);
+                        r = nsrun_policy_set_command(policy, OPTIONS("true"), &err);
                 if (r >= 0)
                         r = nsrun_plan_new(policy, &plan, &err);
                 if (r >= 0)

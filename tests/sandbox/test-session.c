@@ -401,8 +401,7 @@ TEST_OF_SESSIONS(a_session_ends_with_its_owner) {
         _cleanup_free_ char *option = NULL, *id = NULL;
         _cleanup_close_ int monitor = -EBADF;
 
-        spawn(&(struct request){.argv = (const char *const[]){"true", NULL}, .in_child = pause_until_killed},
-              &owner);
+        spawn(&(struct request){.argv = OPTIONS("true"), .in_child = pause_until_killed}, &owner);
         option = text_of("--owner=%d", (int)owner.pid);
         id = START(s, option);
         monitor = session_pidfd(s, id, "monitor");
@@ -424,7 +423,7 @@ TEST(a_dead_owner_is_refused) {
         _cleanup_free_ char *option = NULL, *line = NULL;
         struct running owner;
 
-        spawn(&(struct request){.argv = (const char *const[]){"true", NULL}}, &owner);
+        spawn(&(struct request){.argv = OPTIONS("true")}, &owner);
         option = text_of("--owner=%d", (int)owner.pid);
         line = text_of(
                 "nsrun: the owner can't be watched: %d: No such process; --owner names a process that "

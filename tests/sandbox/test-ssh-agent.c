@@ -361,9 +361,8 @@ TEST(a_person_is_asked_before_each_signature) {
         expect_status(&o, 0);
         expect_out(&o, "14\n5\n14\n5\n5\n");
         /* Where nobody is, nothing starts. */
-        run(&(struct request){.argv = (const char *const[]){"setsid", "-w", program(), "run", "--project",
-                                                            s->project, "--ssh-agent", "ask", "--", "echo",
-                                                            "started", NULL}},
+        run(&(struct request){.argv = OPTIONS("setsid", "-w", program(), "run", "--project", s->project,
+                                              "--ssh-agent", "ask", "--", "echo", "started")},
             &nobody);
         expect_refusal(
                 &nobody, 125,
@@ -468,7 +467,7 @@ TEST(the_filter_is_confined_and_dies_with_nsrun) {
         assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
         spawn(&(struct request){.argv = argv, .cwd = s->root, .standard_input = pipe_fds[0]}, &running);
         await_line(running.out, "in\n");
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", look, NULL}}, &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", look)}, &o);
         expect_in(o.out, "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
         (void)kill(running.pid, SIGKILL);
         finish(&running, &killed);
@@ -504,11 +503,10 @@ FULL_TEST(openssh_lists_and_signs, site_setup, site_teardown) {
 
         if (!has_program("ssh-agent"))
                 skip_because("there is no ssh-agent");
-        spawn(&(struct request){.argv = (const char *const[]){"ssh-agent", "-D", "-a", socket_path, NULL}},
-              &agent);
+        spawn(&(struct request){.argv = OPTIONS("ssh-agent", "-D", "-a", socket_path)}, &agent);
         line = read_line(agent.out);
         assert_int_equal(setenv("SSH_AUTH_SOCK", socket_path, 1), 0);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", whole, NULL}, .cwd = s->root}, &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", whole), .cwd = s->root}, &o);
         assert_int_equal(unsetenv("SSH_AUTH_SOCK"), 0);
         (void)kill(agent.pid, SIGTERM);
         finish(&agent, &ended);

@@ -215,8 +215,7 @@ TEST_WITH(bash_completes_the_ids_of_sessions, setup, teardown) {
                 "complete_words session start ''\n"
                 "complete_words session st\n";
 
-        expect_completions(*state, (const char *const[]){"bash", "-c", script, NULL},
-                           "one two\ntwo\none two\n\nstart stop\n");
+        expect_completions(*state, OPTIONS("bash", "-c", script), "one two\ntwo\none two\n\nstart stop\n");
 }
 
 FULL_TEST(fish_completes_the_ids_of_sessions, setup, teardown) {
@@ -227,7 +226,7 @@ FULL_TEST(fish_completes_the_ids_of_sessions, setup, teardown) {
                 "end\n"
                 "echo -- (complete -C 'nsrun run --session ' | string replace -r '\\t.*' '')\n";
 
-        expect_completions(*state, (const char *const[]){"fish", "--no-config", "-c", script, NULL},
+        expect_completions(*state, OPTIONS("fish", "--no-config", "-c", script),
                            "one two\ntwo\n\nstart stop\none two\n");
 }
 
@@ -251,7 +250,7 @@ FULL_TEST(zsh_completes_the_ids_of_sessions, setup, teardown) {
                 "complete 'run --session=o' 'run --session=one'\n"
                 "zpty -d z\n";
 
-        expect_completions(*state, (const char *const[]){"zsh", "-f", "-c", script, NULL},
+        expect_completions(*state, OPTIONS("zsh", "-f", "-c", script),
                            "session stop one\nsession diff two\nsession show\nrun --session=one\n");
 }
 
