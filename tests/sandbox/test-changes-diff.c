@@ -86,11 +86,12 @@ TEST_IF(geteuid() != 0, a_file_that_cannot_be_read_is_told_in_its_place, layer_s
                              "chmod 0 'b\"' c d mode");
 
         expect_printed(y, "true",
-                       OPTIONS("# \"b\\\"\": it can't be read: Permission denied\n"
-                               "# c: it can't be read: Permission denied\n"
-                               "# d: it can't be read: Permission denied\n"
-                               "# M  mode (mode 0755 -> 0000)\ndiff --git a/a b/a\n",
-                               HUNK("a"), HUNK("e") "diff --git a/mode b/mode\nold mode 100755\n"),
+                       (const char *const[]){"# \"b\\\"\": it can't be read: Permission denied\n"
+                                             "# c: it can't be read: Permission denied\n"
+                                             "# d: it can't be read: Permission denied\n"
+                                             "# M  mode (mode 0755 -> 0000)\ndiff --git a/a b/a\n",
+                                             HUNK("a"),
+                                             HUNK("e") "diff --git a/mode b/mode\nold mode 100755\n", NULL},
                        " \"b\\\"\" | ?: Permission denied\n c | ?: Permission denied\n"
                        " d | ?: Permission denied\n M  mode (mode 0755 -> 0000)\n"
                        " a    | 2 +-\n e    | 2 +-\n mode | 0\n"
@@ -107,13 +108,13 @@ LAYER_TEST(files_swapped_meanwhile_end_nothing) {
 
         expect_printed(
                 y, "rm -r b c d e f l; mkfifo b; ln -s a c; mkdir d; echo 2 >f; echo 2 >l",
-                OPTIONS("# b: it can't be read: Invalid argument\n"
-                        "# c: it can't be read: Too many levels of symbolic links\n"
-                        "# d: it can't be read: Invalid argument\n"
-                        "# e: it can't be read: No such file or directory\n"
-                        "# f/x: it can't be read: Not a directory\n"
-                        "# l: it can't be read: Invalid argument\ndiff --git a/a b/a\n",
-                        HUNK("a") "diff --git a/z b/z\n", HUNK("z")),
+                (const char *const[]){"# b: it can't be read: Invalid argument\n"
+                                      "# c: it can't be read: Too many levels of symbolic links\n"
+                                      "# d: it can't be read: Invalid argument\n"
+                                      "# e: it can't be read: No such file or directory\n"
+                                      "# f/x: it can't be read: Not a directory\n"
+                                      "# l: it can't be read: Invalid argument\ndiff --git a/a b/a\n",
+                                      HUNK("a") "diff --git a/z b/z\n", HUNK("z"), NULL},
                 " b | ?: Invalid argument\n c | ?: Too many levels of symbolic links\n"
                 " d | ?: Invalid argument\n e | ?: No such file or directory\n f/x | ?: Not a directory\n"
                 " l | ?: Invalid argument\n a | 2 +-\n z | 2 +-\n"
