@@ -14,36 +14,50 @@ function say(text,    words, n, i, line) {
         n = split(mdoc(text), words, " ")
         for (i = 1; i <= n; i++) {
                 if (length(line) + length(words[i]) > 100) {
-                        rows[table] = rows[table] line "\n"
+                        print line
                         line = ""
                 }
                 line = line (line == "" ? "" : " ") words[i]
         }
-        rows[table] = rows[table] line "\n"
+        print line
 }
 
-# Rows of the same words are one item; what is said of filters at length stands in the page once, under CONTAINERS.
-function end_row(    title) {
+# What is said of filters at length stands in the page once, under CONTAINERS.
+function end_row(    field) {
         if (!("when" in row))
                 return
-        title = "name" in row ? row["name"] : row["what"]
-        if (title == last)
-                rows[table] = rows[table] ".Pp\n"
-        else {
-                rows[table] = rows[table] ".It Xo\n"
-                say(title)
-                rows[table] = rows[table] ".Xc\n"
-        }
-        last = title
-        say(row["when"])
-        if ("name" in row)
-                say("Note: " row["lack"] ": " row["instead"] ".")
-        rows[table] = rows[table] ".br\n"
+        n_rows++
         sub(/start the container with a profile that allows them \([^)]*\)/, "allow them in the container's filter", \
             row["fix"])
-        say("Fix: " row["fix"])
-        for (field in row)
+        for (field in row) {
+                rows[n_rows, field] = row[field]
                 delete row[field]
+        }
+        rows[n_rows, "table"] = table
+        title[n_rows] = table == "causes" ? rows[n_rows, "what"] : rows[n_rows, "name"]
+        times[title[n_rows]]++
+}
+
+# Rows of the same words are one item, and said is how they are told apart.
+function write_rows(which,    i) {
+        for (i = 1; i <= n_rows; i++) {
+                if (rows[i, "table"] != which)
+                        continue
+                if (i > 1 && title[i] == title[i - 1])
+                        print ".Pp"
+                else {
+                        print ".It Xo"
+                        say(title[i])
+                        print ".Xc"
+                }
+                if (which == "degraded" || times[title[i]] > 1) {
+                        say(rows[i, "when"])
+                        if (which == "degraded")
+                                say("Note: " rows[i, "lack"] ": " rows[i, "instead"] ".")
+                        print ".br"
+                }
+                say("Fix: " rows[i, "fix"])
+        }
 }
 
 # The arguments of a row, strings side by side as one; a filter's hint stands for more (error.h).
@@ -76,5 +90,5 @@ table && /\),$/ {
         take_row(text, table == "causes" ? "id stage when what fix test" : "id name when lack instead fix test")
         table = ""
 }
-/^\.\\" (causes|degraded)$/ { printf "%s", rows[$2]; next }
+/^\.\\" (causes|degraded)$/ { write_rows($2); next }
 FILENAME ~ /\.in$/

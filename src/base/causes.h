@@ -16,7 +16,8 @@
 
 struct cause {
         enum nsrun_stage stage;
-        const char *when; /* what is so on such a host, for the man page: a sentence */
+        const char *when; /* what is so on such a host: a sentence, in the man page if another row has the
+                             same words */
         const char *what; /* the refusal's words */
         const char *fix;  /* what mends it; where that depends on more, the refusal has a fix of its own */
         const char

@@ -244,16 +244,16 @@ static bool is_owned_by(const char *owner, const char *rundir) {
 }
 
 /* Whether nobody lives who has it; a command may have written what is said of that.  Of another mount
- * namespace's nobody here knows: it goes as old folders without a lock do. */
+ * namespace's, and of another user's, nobody here knows: it goes as old folders without a lock do. */
 static bool is_given_up(const char *owner, const struct stat *st) {
         const char *path = strchr(owner, ' '), *name = path ? path_basename(++path) : "";
+        int alive;
 
         if (!path || !path_is_absolute(path) || !rundir_is_name(name) ||
             name - path < (ptrdiff_t)strlen("/nsrun/") || !startswith(name - strlen("/nsrun/"), "/nsrun/"))
                 return true;
-        return strtoull(owner, NULL, 10) == own_mount_namespace()
-                       ? !locked_is_alive(path)
-                       : time(NULL) - st->st_ctim.tv_sec > PLACEHOLDER_DAYS * (time_t)86400;
+        alive = strtoull(owner, NULL, 10) == own_mount_namespace() ? locked_has_owner(path) : -EACCES;
+        return alive < 0 ? time(NULL) - st->st_ctim.tv_sec > PLACEHOLDER_DAYS * (time_t)86400 : alive == 0;
 }
 
 int killed_make_placeholder(const char *rundir, int folder, const char *name, mode_t mode) {

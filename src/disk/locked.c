@@ -119,13 +119,13 @@ bool locked_is_held(int base_fd, const char *name, time_t grace) {
         return r == -EAGAIN;
 }
 
-bool locked_is_alive(const char *path) {
+int locked_has_owner(const char *path) {
         _cleanup_close_ int dir_fd = responds_open(AT_FDCWD, path,
                                                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0),
                             lock_fd = -EBADF;
         int r = dir_fd < 0 ? dir_fd : lock_dead(dir_fd, &lock_fd);
 
-        return r == -EAGAIN || r == -EACCES;
+        return r == -EAGAIN ? 1 : r == -EACCES ? r : 0;
 }
 
 /* ------------------------------------------------------------- left for the next */

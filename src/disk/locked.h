@@ -39,8 +39,8 @@ int locked_take_over(int base_fd, const char *name, int *ret_dir, int *ret_lock)
  * if it has no lock at all, only when it is more than `grace` seconds old. */
 bool locked_is_held(int base_fd, const char *name, time_t grace);
 
-/* Whether one at a path may have a living owner, whoever's it is. */
-bool locked_is_alive(const char *path);
+/* Whether one at a path has a living owner, whoever's it is: 1; 0; -EACCES: this user can't tell. */
+int locked_has_owner(const char *path);
 
 /* The same for cgroups, in which no file can be made and which can't be renamed: the lock is the folder's
  * own, and an empty one that nobody holds is a dead owner's.  Removes those whose names begin with

@@ -114,10 +114,7 @@ bool explain_is_whole_system(const char *path) {
 }
 
 bool explain_is_in_system(const char *path) {
-        for (size_t i = 0; i < ARRAY_SIZE(of_system); i++)
-                if (path_is_beneath(path, of_system[i]))
-                        return true;
-        return false;
+        return path_is_beneath_any(path, of_system, ARRAY_SIZE(of_system));
 }
 
 bool explain_may_write(const char *path) {

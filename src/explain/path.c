@@ -69,10 +69,7 @@ static size_t tellable(const struct nsrun_plan *plan, const char *path) {
                                     ? (size_t)(below - path) + strcspn(below, "/")
                                     : n;
         }
-        for (size_t i = 0; i < ARRAY_SIZE(system) && n == 0; i++)
-                if (path_is_beneath(path, system[i]))
-                        n = strlen(path);
-        return n;
+        return n == 0 && path_is_beneath_any(path, system, ARRAY_SIZE(system)) ? strlen(path) : n;
 }
 
 /* Whether the host has a device of that name, or a folder of devices, in its own /dev.  Neither /dev/fd,

@@ -124,13 +124,9 @@ bool wide_may_be_whole(const char *folder, const char *home) {
 }
 
 bool wide_is_like_secret(const char *path) {
-        for (size_t i = 0; home_secrets[i]; i++) {
-                size_t n = strlen(home_secrets[i]);
-
-                for (const char *at = path; (at = strstr(at, home_secrets[i])); at++)
-                        if (at > path && at[-1] == '/' && (at[n] == '/' || at[n] == '\0'))
-                                return true;
-        }
+        for (const char *at = strchr(path, '/'); at; at = strchr(at + 1, '/'))
+                if (secrets_hold(at + 1))
+                        return true;
         return false;
 }
 

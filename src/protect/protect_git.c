@@ -271,9 +271,8 @@ static int read_plain_below(int folder, const char *name, char **ret) {
         _cleanup_close_ int fd = -EBADF;
         struct stat st;
 
-        for (size_t i = 0; i < ARRAY_SIZE(of_kernel); i++)
-                if (path_is_beneath(name, of_kernel[i]))
-                        return -ENOENT;
+        if (path_is_beneath_any(name, of_kernel, ARRAY_SIZE(of_kernel)))
+                return -ENOENT;
         for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
                 close_fdp(&fd);
                 fd = beneath_open(folder, name, flags[i], 0);

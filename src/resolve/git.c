@@ -139,13 +139,11 @@ struct listing_worktrees {
 static bool is_place_of_worktree(const char *path) {
         static const char *const never[] = {"/dev", "/etc", "/proc", "/sys"};
 
-        for (size_t i = 0; i < ARRAY_SIZE(never); i++)
-                if (path_is_beneath(path, never[i]))
-                        return false;
         for (const char *c = path; *c; c++)
                 if ((unsigned char)*c < 0x20 || *c == 0x7f)
                         return false;
-        return path_is_possible(path) && streq(path_basename(path), ".git");
+        return path_is_possible(path) && streq(path_basename(path), ".git") &&
+               !path_is_beneath_any(path, never, ARRAY_SIZE(never));
 }
 
 /* Whether a worktree's folder lies in the repository's own, which the command of another one can write to,

@@ -30,7 +30,7 @@ static struct nsrun_sandbox *sandbox_new(void) {
 struct sandbox_waiting {
         struct nsrun_sandbox *sandbox;
         struct nsrun_error *err;
-        bool has_started;
+        bool is_for_start, has_started;
 };
 
 static int sandbox_take_question(void *data, nsrun_unused short revents) {
@@ -47,7 +47,8 @@ static int sandbox_take_report(void *data, nsrun_unused short revents) {
         struct launch_report report;
         int r = run_take_report(&w->sandbox->run, &report, w->err);
 
-        return r == 0 ? 1 : r < 0 ? r : 0;
+        w->has_started |= r > 0 && report.kind == LAUNCH_STARTED;
+        return r < 0 ? r : r == 0 || (w->is_for_start && w->has_started);
 }
 
 static int sandbox_take_file(void *data, short revents) {
@@ -73,43 +74,23 @@ static int sandbox_take_appeared(void *data, nsrun_unused short revents) {
         return 0;
 }
 
-static int sandbox_take_start(void *data, nsrun_unused short revents) {
-        struct sandbox_waiting *w = data;
-        struct launch_report report;
-        int r = run_take_report(&w->sandbox->run, &report, w->err);
-
-        w->has_started |= r > 0 && report.kind == LAUNCH_STARTED;
-        return r < 0 ? r : r == 0 || w->has_started;
-}
-
 static int sandbox_tell_awaited(struct loop *l, void *data) {
-        const struct nsrun_sandbox *s = ((struct sandbox_waiting *)data)->sandbox;
+        const struct sandbox_waiting *w = data;
+        const struct nsrun_sandbox *s = w->sandbox;
 
-        loop_add(l, s->ask ? s->run.network.life_fd : -1, POLLIN, sandbox_take_question);
+        loop_add(l, s->ask && !w->is_for_start ? s->run.network.life_fd : -1, POLLIN, sandbox_take_question);
         loop_add(l, s->run.files ? run_denials_fd(&s->run) : -1, POLLIN, sandbox_take_file);
-        loop_add(l, run_appeared_fd(&s->run), POLLIN, sandbox_take_appeared);
+        loop_add(l, w->is_for_start ? -1 : run_appeared_fd(&s->run), POLLIN, sandbox_take_appeared);
         loop_add(l, s->run.launch.report_fd, POLLIN, sandbox_take_report);
         return s->run.has_exited;
 }
 
-static int sandbox_tell_awaited_start(struct loop *l, void *data) {
-        struct sandbox_waiting *w = data;
-
-        loop_add(l, run_denials_fd(&w->sandbox->run), POLLIN, sandbox_take_file);
-        loop_add(l, w->sandbox->run.launch.report_fd, POLLIN, sandbox_take_start);
-        return 0;
-}
-
 /* Before the command runs its calls are asked about: that of its start is one. */
 static int sandbox_await_start(struct nsrun_sandbox *s, struct nsrun_error *err) {
-        struct sandbox_waiting w = {.sandbox = s, .err = err};
-        int r = s->run.files ? loop_run(sandbox_tell_awaited_start, &w)
-                             : run_await_start(&s->run, NULL, err);
+        struct sandbox_waiting w = {.sandbox = s, .err = err, .is_for_start = true};
+        int r = s->run.files ? loop_run(sandbox_tell_awaited, &w) : 0;
 
-        return r >= 0 && s->run.files && !w.has_started
-                       ? error_set(err, NSRUN_STAGE_SUPERVISE, -EIO, NULL,
-                                   "the sandbox was killed while it was being built", NULL)
-                       : r;
+        return r < 0 || w.has_started ? r : run_await_start(&s->run, NULL, err);
 }
 
 nsrun_public int nsrun_start(const struct nsrun_plan *plan, const struct nsrun_start_options *options,

@@ -434,11 +434,30 @@ void question_take_file(struct asking *a, const struct file_question *file) {
         question_show(a, -EBADF);
 }
 
-void question_drop_file(struct asking *a) {
-        if (!a->is_open || a->about != ASKED_FILE)
+/* For those who write it down. */
+static void tell_answered(const struct asking *a, const char *answer) {
+        static const char *const about[] = {"name", "key", "link", "file"};
+
+        if (a->answered)
+                a->answered(a->data, about[a->about],
+                            a->about == ASKED_LINK   ? a->link
+                            : a->about == ASKED_FILE ? a->is_folder ? a->file.folder : a->file.path
+                                                     : a->question.name,
+                            answer);
+}
+
+/* Nobody answers it any more. */
+static void abandon_question(struct asking *a) {
+        if (!a->is_open)
                 return;
         (void)question_write(a, "\n");
         close_question(a);
+        tell_answered(a, "none");
+}
+
+void question_drop_file(struct asking *a) {
+        if (a->about == ASKED_FILE)
+                abandon_question(a);
 }
 
 /* What comes of the answer about a file; `err`: why it isn't shown. */
@@ -501,21 +520,6 @@ static bool is_answer(const struct asking *a, char letter) {
         return a->line[0] == letter && streq(a->line + 1, a->code);
 }
 
-/* For those who write it down. */
-static void tell_answered(const struct asking *a, enum net_verdict verdict) {
-        static const char *const about[] = {"name", "key", "link", "file"};
-
-        if (a->answered)
-                a->answered(a->data, about[a->about],
-                            a->about == ASKED_LINK   ? a->link
-                            : a->about == ASKED_FILE ? a->is_folder ? a->file.folder : a->file.path
-                                                     : a->question.name,
-                            verdict == NET_VERDICT_YES     ? "yes"
-                            : verdict == NET_VERDICT_NO    ? "no"
-                            : verdict == NET_VERDICT_NEVER ? "never"
-                                                           : "failed");
-}
-
 static void question_decide(struct asking *a) {
         char text[QUESTION_MOST];
         struct nsrun_error err = {0};
@@ -540,7 +544,10 @@ static void question_decide(struct asking *a) {
                 tell_file(a, verdict, &err);
         }
         close_question(a);
-        tell_answered(a, verdict);
+        tell_answered(a, verdict == NET_VERDICT_YES     ? "yes"
+                         : verdict == NET_VERDICT_NO    ? "no"
+                         : verdict == NET_VERDICT_NEVER ? "never"
+                                                        : "failed");
 }
 
 void question_take_line(struct asking *a) {
@@ -554,6 +561,7 @@ void question_take_line(struct asking *a) {
                 if (a->about == ASKED_FILE)
                         tell_file(a, NET_VERDICT_NEVER, NULL);
                 close_question(a);
+                tell_answered(a, "never");
                 (void)give_answer(a, a->fd, NET_VERDICT_NEVER, NULL);
                 return;
         }
@@ -572,8 +580,6 @@ void question_take_line(struct asking *a) {
 }
 
 void question_end(struct asking *a) {
-        if (a->is_open)
-                (void)question_write(a, "\n");
-        close_question(a);
+        abandon_question(a);
         close_fdp(&a->tty);
 }

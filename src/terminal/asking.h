@@ -55,7 +55,8 @@ struct asking {
         bool is_folder; /* of which the folder is to be shown */
         /* Answers the question about a file: -errno with *err filled, if it can't be shown. */
         int (*answer_file)(void *data, enum file_answer answer, struct nsrun_error *err);
-        /* Called with each question's answer, or NULL: "file", "/p", "yes". */
+        /* Called with each question's answer, or NULL: "file", "/p", "yes"; "none", if the question has
+         * ended. */
         void (*answered)(void *data, const char *about, const char *what, const char *answer);
         void *data;
         char code[3]; /* two digits, which only who sees the terminal knows */

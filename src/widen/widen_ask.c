@@ -107,11 +107,9 @@ struct file_questions *file_questions_free(struct file_questions *q) {
  */
 static bool is_of_another_kind(const char *path, const char *home) {
         static const char *const folders[] = {"/dev", "/proc", "/sys", "/tmp", "/var/run", "/var/tmp"};
-        bool is = explain_is_in_system(path);
 
-        for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
-                is |= path_is_beneath(path, folders[i]);
-        return is && (!home || !path_is_beneath(path, home));
+        return (explain_is_in_system(path) || path_is_beneath_any(path, folders, ARRAY_SIZE(folders))) &&
+               (!home || !path_is_beneath(path, home));
 }
 
 static bool was_refused(const struct file_questions *q, const char *path) {
@@ -190,7 +188,7 @@ static int host_open(const char *path, struct stat *ret) {
                          RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
         if (fd < 0 || fd_lift(&fd) < 0 || sys_mount_of(fd, &mount) < 0 || !mount.is_local ||
             sys_fstat(fd, ret) < 0 || (!S_ISDIR(ret->st_mode) && !S_ISREG(ret->st_mode)) ||
-            access(path, S_ISDIR(ret->st_mode) ? R_OK | X_OK : R_OK) < 0)
+            access(fd_link(fd).path, S_ISDIR(ret->st_mode) ? R_OK | X_OK : R_OK) < 0)
                 return -ENOENT;
         return TAKE_FD(fd);
 }

@@ -45,11 +45,6 @@ static inline int agents_setup(void **state) {
 #undef TEST
 #define TEST(name) TEST_WITH(name, agents_setup, site_teardown)
 
-static inline void nsrun_agent(const struct site *s, struct outcome *o, const char *const *arguments) {
-        run(&(struct request){.argv = arguments, .cwd = s->project}, o);
-}
-#define NSRUN(s, o, ...) nsrun_agent(s, o, (const char *const[]){program(), __VA_ARGS__, NULL})
-
 /* A command of a person's in the project. */
 static inline void outside(const struct site *s, const char *script) {
         _cleanup_free_ char *whole = text_of("cd %s && %s", s->project, script);

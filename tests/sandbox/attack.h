@@ -68,12 +68,11 @@ static inline void attack(pid_t pid) {
 
 static inline char *start_session(const struct site *s, const char *const mode[2], const char *seccomp) {
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/probe:ro", self);
-        const char *const argv[] = {program(), "session", "start", "--project", s->project, "--bind",
-                                    bind,      seccomp,   mode[0], mode[1],     NULL};
         _cleanup_outcome_ struct outcome o = {0};
         char *id;
 
-        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        NSRUN_IN(s->root, &o, "session", "start", "--project", s->project, "--bind", bind, seccomp, mode[0],
+                 mode[1]);
         expect_status(&o, 0);
         id = strndup(o.out, strcspn(o.out, "\n"));
         assert_non_null(id);
@@ -81,10 +80,9 @@ static inline char *start_session(const struct site *s, const char *const mode[2
 }
 
 static inline void kill_session(const struct site *s, const char *id) {
-        const char *const argv[] = {program(), "session", "kill", id, NULL};
         _cleanup_outcome_ struct outcome o = {0};
 
-        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        NSRUN_IN(s->root, &o, "session", "kill", id);
         expect_status(&o, 0);
 }
 
@@ -96,10 +94,9 @@ static inline void end_session(const struct site *s, const char *id) {
 
 static inline void run_in(const struct site *s, const char *id, struct outcome *o, const char *what,
                           const char *argument) {
-        const char *const argv[] = {program(), "run", "--session", id, "--", "/probe", what, argument, NULL};
 
         outcome_clear(o);
-        run(&(struct request){.argv = argv, .cwd = s->root}, o);
+        NSRUN_IN(s->root, o, "run", "--session", id, "--", "/probe", what, argument);
 }
 
 static inline void spawn_in(const struct site *s, const char *id, struct running *ret, const char *what,

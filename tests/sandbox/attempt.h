@@ -7,37 +7,23 @@
 static inline void try_inside(const struct site *s, const char *const *options, const char *const *attempt,
                               struct outcome *ret) {
         _cleanup_free_ char *helper = helper_path("attempt"), *bind = text_of("%s:/attempt:ro", helper);
-        const char *arguments[24] = {"--bind", bind};
-        size_t n = 2;
+        _cleanup_free_ const char **words = words_of(OPTIONS("--bind", bind), options ? options : NO_OPTIONS,
+                                                     OPTIONS("--", "/attempt"), attempt);
 
-        for (; options && *options; options++)
-                arguments[n++] = *options;
-        arguments[n++] = "--";
-        arguments[n++] = "/attempt";
-        for (; *attempt; attempt++)
-                arguments[n++] = *attempt;
-        assert_true(n < ARRAY_SIZE(arguments));
-        run_nsrun(s, ret, arguments);
+        run_nsrun(s, ret, words);
 }
 
 /* Runs an attempt outside; `before` is a program that executes it, with its arguments, or NULL. */
 static inline void try_outside(const struct site *s, const char *const *before, const char *const *attempt,
                                struct outcome *ret) {
         _cleanup_free_ char *helper = helper_path("attempt");
-        const char *argv[24];
-        size_t n = 0;
+        _cleanup_free_ const char **argv = words_of(before ? before : NO_OPTIONS, OPTIONS(helper), attempt);
 
-        for (; before && *before; before++)
-                argv[n++] = *before;
-        argv[n++] = helper;
-        for (; *attempt; attempt++)
-                argv[n++] = *attempt;
-        argv[n] = NULL;
         outcome_clear(ret);
         run(&(struct request){.argv = argv, .cwd = s->project}, ret);
 }
 
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define WORDS(...) OPTIONS(__VA_ARGS__)
 
 static inline void expect_answer(const char *where, const char *const *attempt, const struct outcome *o,
                                  const char *answer) {

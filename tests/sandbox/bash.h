@@ -22,7 +22,7 @@ static inline void run_bash(const struct site *s, struct outcome *ret, const cha
         run(&request, ret);
         free(argv);
 }
-#define BASH(site, outcome, ...) run_bash(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define BASH(site, outcome, ...) run_bash(site, outcome, OPTIONS(__VA_ARGS__))
 
 /* The JSON that --json printed, parsed by a parser that is not nsrun's. */
 struct told {

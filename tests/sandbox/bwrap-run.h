@@ -63,3 +63,9 @@ char *bwrap_report(const struct site *s, const char *program, const struct bwrap
 /* The same with `deny ENOSYS CALLS` in front, if `calls` isn't NULL. */
 char *bwrap_report_denied(const struct site *s, const char *program, const char *calls,
                           const struct bwrap_case *c);
+
+/* In the child: the descriptor at 30, without close-on-exec. */
+static inline void keep_30(void *data) {
+        if (dup2(*(const int *)data, 30) < 0)
+                _exit(117);
+}

@@ -7,8 +7,7 @@
 #include "session.h"
 
 static inline const char **detach_argv(const char *id, const char *const *arguments) {
-        return words_of((const char *const[]){program(), "bash", "--session", id, "--detach", NULL},
-                        arguments);
+        return words_of(OPTIONS(program(), "bash", "--session", id, "--detach"), arguments);
 }
 
 static inline void detach(const struct site *s, const char *id, struct outcome *ret,
@@ -18,7 +17,7 @@ static inline void detach(const struct site *s, const char *id, struct outcome *
         outcome_clear(ret);
         run(&(struct request){.argv = argv, .cwd = s->root}, ret);
 }
-#define DETACH(site, id, outcome, ...) detach(site, id, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define DETACH(site, id, outcome, ...) detach(site, id, outcome, OPTIONS(__VA_ARGS__))
 
 static inline void spawn_detach(const struct site *s, const char *id, struct running *ret,
                                 const char *const *arguments) {
@@ -26,8 +25,7 @@ static inline void spawn_detach(const struct site *s, const char *id, struct run
 
         spawn(&(struct request){.argv = argv, .cwd = s->root}, ret);
 }
-#define SPAWN_DETACH(site, id, running, ...) \
-        spawn_detach(site, id, running, (const char *const[]){__VA_ARGS__, NULL})
+#define SPAWN_DETACH(site, id, running, ...) spawn_detach(site, id, running, OPTIONS(__VA_ARGS__))
 
 static inline void expect_log(const struct site *s, const char *id, const char *name, const char *text) {
         _cleanup_outcome_ struct outcome o = {0};

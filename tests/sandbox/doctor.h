@@ -20,11 +20,9 @@ struct host {
 /* Runs `nsrun ARGUMENT…` from the project on such a host. */
 static inline void run_there(const struct host *host, const char *const *arguments, struct outcome *ret) {
         _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", host->error);
-        const char *argv[16] = {deny, number, host->calls ? host->calls : "", program()};
-        size_t n = 4;
+        _cleanup_free_ const char **argv =
+                words_of(OPTIONS(deny, number, host->calls ? host->calls : "", program()), arguments);
 
-        while (*arguments && n + 1 < ARRAY_SIZE(argv))
-                argv[n++] = *arguments++;
         outcome_clear(ret);
         run(&(struct request){.argv = host->calls ? argv : argv + 3,
                               .cwd = host->site->project,
@@ -33,7 +31,7 @@ static inline void run_there(const struct host *host, const char *const *argumen
             ret);
         collect_orphans(); /* the monitor of the session that doctor tries */
 }
-#define THERE(host, outcome, ...) run_there(host, (const char *const[]){__VA_ARGS__, NULL}, outcome)
+#define THERE(host, outcome, ...) run_there(host, OPTIONS(__VA_ARGS__), outcome)
 
 /* "no        check              words\n", found as a whole line. */
 static inline void expect_line(const struct outcome *o, const char *state, const char *check,
@@ -88,4 +86,10 @@ static inline void expect_option_mends(const struct host *host, const struct out
         THERE(host, &o, "run", option, "--", "echo", "fine");
         expect_status(&o, 0);
         expect_out(&o, "fine\n");
+}
+
+static inline void set_config(void *data) {
+        const struct host *host = data;
+
+        (void)setenv("XDG_CONFIG_HOME", host->path, 1);
 }

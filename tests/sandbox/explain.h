@@ -24,7 +24,6 @@ static inline void make_host(const struct site *s) {
         make_folder(s->home, "work");
         make_folder(s->home, ".ssh");
         make_file(s->project, ".envrc", "");
-        make_folder(s->project, ".git");
         make_folder(s->project, ".git/objects");
         make_folder(s->project, ".git/refs");
         make_folder(s->project, ".git/hooks");

@@ -4,14 +4,6 @@
 
 #include "session.h"
 
-/* `nsrun WORD… `, from the site's folder. */
-#define NSRUN(s, o, ...)                                                                           \
-        do {                                                                                       \
-                outcome_clear(o);                                                                  \
-                run(&(struct request){.argv = (const char *const[]){program(), __VA_ARGS__, NULL}, \
-                                      .cwd = (s)->root},                                           \
-                    o);                                                                            \
-        } while (0)
 #define STAYS_OPEN                                                                                       \
         "nsrun: note: what is open there, or in namespaces of the command's own, stays: a folder shows " \
         "what comes later, too, and its sockets and FIFOs can be talked to\n"

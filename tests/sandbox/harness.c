@@ -56,26 +56,6 @@ char *replaced(const char *text, const char *mark, const char *with) {
         return result;
 }
 
-void make_folder(const char *folder, const char *name) {
-        _cleanup_free_ char *path = path_of(folder, name);
-
-        assert_int_equal(mkdir(path, 0755), 0);
-}
-
-void make_file(const char *folder, const char *name, const char *text) {
-        _cleanup_free_ char *path = path_of(folder, name);
-        _cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-
-        assert_true(fd >= 0);
-        assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-}
-
-void make_link(const char *folder, const char *name, const char *text) {
-        _cleanup_free_ char *path = path_of(folder, name);
-
-        assert_int_equal(symlink(text, path), 0);
-}
-
 /* Reads to the end; without an end, -1. */
 static ssize_t read_all(int fd, char **ret) {
         size_t n = 0, capacity = 4096;
@@ -237,6 +217,12 @@ static bool grow(struct growing *g) {
         return false;
 }
 
+void await_line(int fd, const char *expected) {
+        _cleanup_free_ char *line = read_line(fd);
+
+        assert_string_equal(line, expected);
+}
+
 void finish(struct running *running, struct outcome *ret) {
         struct growing out = {.fd = running->out}, err = {.fd = running->err};
         int64_t end = now_ms() + (int64_t)deadline_seconds * 1000;
@@ -300,27 +286,36 @@ bool by_the_library(void) {
         return is_set("NSRUN_IN_LIBRARY");
 }
 
-const char **nsrun_argv(const struct site *s, const char *const *arguments) {
-        const char **argv;
+const char **join_words(const char *const *const *lists) {
+        const char **words = NULL;
         size_t n = 0;
 
-        while (arguments[n])
-                n++;
-        argv = calloc(n + 5, sizeof(*argv));
-        assert_non_null(argv);
-        argv[0] = program();
-        argv[1] = "run";
-        argv[2] = "--project";
-        argv[3] = s->project;
-        memcpy(argv + 4, arguments, n * sizeof(*argv));
-        return argv;
+        for (; *lists; lists++)
+                for (const char *const *word = *lists; *word; word++) {
+                        words = realloc(words, (n + 2) * sizeof(*words));
+                        assert_non_null(words);
+                        words[n++] = *word;
+                        words[n] = NULL;
+                }
+        assert_non_null(words);
+        return words;
+}
+
+const char **nsrun_argv(const struct site *s, const char *const *arguments) {
+        return words_of(OPTIONS(program(), "run", "--project", s->project), arguments);
+}
+
+void run_words(const char *cwd, struct outcome *ret, const char *const *words) {
+        _cleanup_free_ const char **argv = words_of(OPTIONS(program()), words);
+
+        outcome_clear(ret);
+        run(&(struct request){.argv = argv, .cwd = cwd}, ret);
 }
 
 void run_nsrun(const struct site *s, struct outcome *ret, const char *const *arguments) {
-        _cleanup_free_ const char **argv = nsrun_argv(s, arguments);
+        _cleanup_free_ const char **words = words_of(OPTIONS("run", "--project", s->project), arguments);
 
-        outcome_clear(ret);
-        run(&(struct request){.argv = argv, .cwd = s->root}, ret);
+        run_words(s->root, ret, words);
 }
 
 void run_inside(const struct site *s, struct outcome *ret, const char *script) {

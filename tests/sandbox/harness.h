@@ -37,7 +37,7 @@ char *path_of(const char *folder, const char *name);
 char *text_of(const char *format, ...) nsrun_printf(1, 2);
 /* A copy of `text` with `with` wherever `mark` is. */
 char *replaced(const char *text, const char *mark, const char *with);
-/* Make folder/name; the folder must be there. */
+/* Make folder/name, and the folders in between; the folder must be there. */
 void make_folder(const char *folder, const char *name);
 void make_file(const char *folder, const char *name, const char *text);
 void make_link(const char *folder, const char *name, const char *text);
@@ -116,6 +116,8 @@ void spawn(const struct request *request, struct running *ret);
 /* One line of the running program's standard output, with its newline; fails the
  * test after a long while. */
 char *read_line(int fd);
+/* The same, which is to be that. */
+void await_line(int fd, const char *expected);
 /* Waits until no process has the program's outputs open: a process that outlives the run fails the
  * test. */
 void finish(struct running *running, struct outcome *ret);
@@ -123,6 +125,15 @@ void run(const struct request *request, struct outcome *ret);
 void outcome_clear(struct outcome *o);
 #define _cleanup_outcome_ _cleanup_(outcome_clear)
 
+#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define NO_OPTIONS   ((const char *const[]){NULL})
+/* The words of each list, one behind the other.  The caller frees the array, not the words. */
+const char **join_words(const char *const *const *lists);
+#define words_of(...) join_words((const char *const *const[]){__VA_ARGS__, NULL})
+/* `nsrun WORD…` from a folder, and from the project. */
+void run_words(const char *cwd, struct outcome *ret, const char *const *words);
+#define NSRUN_IN(cwd, outcome, ...) run_words(cwd, outcome, OPTIONS(__VA_ARGS__))
+#define NSRUN(site, outcome, ...)   NSRUN_IN((site)->project, outcome, __VA_ARGS__)
 /* `nsrun run --project PROJECT ARGUMENT…` from the site's root. */
 void run_nsrun(const struct site *s, struct outcome *ret, const char *const *arguments);
 #define RUN(site, outcome, ...) run_nsrun(site, outcome, (const char *const[]){__VA_ARGS__, NULL})

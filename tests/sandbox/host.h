@@ -2,6 +2,8 @@
 /* Runs on a staged host, for the tests of hosts that don't give a sandbox what it needs. */
 #pragma once
 
+#include <sys/mount.h>
+
 #include "faults.h"
 #include "stage.h"
 
@@ -16,11 +18,8 @@ struct host {
 static inline void run_command_on(const struct site *s, void (*stage)(void *), struct host *host,
                                   const char *calls, const char *const *command, struct outcome *ret) {
         _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", EPERM);
-        const char *argv[32] = {deny, number, calls ? calls : ""};
-        size_t n = 3;
+        _cleanup_free_ const char **argv = words_of(OPTIONS(deny, number, calls ? calls : ""), command);
 
-        while (*command)
-                argv[n++] = *command++;
         host->site = s;
         outcome_clear(ret);
         run(
@@ -32,20 +31,11 @@ static inline void run_command_on(const struct site *s, void (*stage)(void *), s
 /* `nsrun run --project PROJECT OPTIONS… -- sh -c SCRIPT` there. */
 static inline void run_on(const struct site *s, void (*stage)(void *), struct host *host, const char *calls,
                           const char *const *options, const char *script, struct outcome *ret) {
-        const char *command[28] = {program(), "run", "--project", s->project};
-        size_t n = 4;
+        _cleanup_free_ const char **command = words_of(OPTIONS(program(), "run", "--project", s->project),
+                                                       options, OPTIONS("--", "sh", "-c", script));
 
-        while (*options)
-                command[n++] = *options++;
-        command[n++] = "--";
-        command[n++] = "sh";
-        command[n++] = "-c";
-        command[n] = script;
         run_command_on(s, stage, host, calls, command, ret);
 }
-
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define NO_OPTIONS   ((const char *const[]){NULL})
 
 static inline void expect_fine(const struct outcome *o) {
         expect_status(o, 0);
@@ -55,4 +45,34 @@ static inline void expect_fine(const struct outcome *o) {
 
 static inline void stage_plain(nsrun_unused void *data) {
         stage_enter();
+}
+
+/* An overlay can't be another one's upper. */
+static inline void stage_overlaid_cache(void *data) {
+        const struct host *host = data;
+        const char *const parts[] = {"lower", "upper", "work"};
+        _cleanup_free_ char *options =
+                text_of("userxattr,lowerdir=%s/lower,upperdir=%s/upper,workdir=%s/work", host->folder,
+                        host->folder, host->folder);
+
+        stage_enter();
+        stage_tmpfs(host->folder, 0);
+        for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+                make_folder(host->folder, parts[i]);
+        if (mount("overlay", host->site->cache, "overlay", 0, options) < 0)
+                stage_fail("an overlay");
+}
+
+static inline void stage_read_only_cache(void *data) {
+        const struct host *host = data;
+
+        stage_enter();
+        stage_tmpfs(host->site->cache, MS_RDONLY);
+}
+
+static inline void stage_mounted(void *data) {
+        const struct host *host = data;
+
+        stage_enter();
+        stage_tmpfs(host->folder, 0);
 }

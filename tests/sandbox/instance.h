@@ -7,16 +7,12 @@
 /* `nsrun SUBCOMMAND --profile=instance ARGUMENT…` in the project. */
 static inline void run_as(const struct site *s, struct outcome *ret, const char *subcommand,
                           const char *const *arguments) {
-        const char *argv[24] = {program(), subcommand, "--profile=instance"};
-        size_t n = 3;
+        _cleanup_free_ const char **words = words_of(OPTIONS(subcommand, "--profile=instance"), arguments);
 
-        for (; *arguments; arguments++)
-                argv[n++] = *arguments;
-        outcome_clear(ret);
-        run(&(struct request){.argv = argv, .cwd = s->project}, ret);
+        run_words(s->project, ret, words);
 }
-#define INSTANCE(site, outcome, ...) run_as(site, outcome, "run", (const char *const[]){__VA_ARGS__, NULL})
-#define PLAN(site, outcome, ...)     run_as(site, outcome, "plan", (const char *const[]){__VA_ARGS__, NULL})
+#define INSTANCE(site, outcome, ...) run_as(site, outcome, "run", OPTIONS(__VA_ARGS__))
+#define PLAN(site, outcome, ...)     run_as(site, outcome, "plan", OPTIONS(__VA_ARGS__))
 
 static inline char *expanded(const struct site *s, const char *text) {
         _cleanup_free_ char *a = replaced(text, "@project", s->project), *b = replaced(a, "@home", s->home);

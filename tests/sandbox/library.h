@@ -42,7 +42,7 @@ static inline int start_command(const struct site *s, const char *const *argv, s
 
 static inline int start_script(const struct site *s, const char *script, struct nsrun_sandbox **ret,
                                struct nsrun_error *err) {
-        return start_command(s, (const char *const[]){"sh", "-c", script, NULL}, ret, err);
+        return start_command(s, OPTIONS("sh", "-c", script), ret, err);
 }
 
 static inline struct nsrun_sandbox *start(const struct site *s, const char *script) {
@@ -97,9 +97,7 @@ static inline int open_fifo(const struct site *s) {
 static const char waiting[] nsrun_unused = "exec >fifo; setsid sleep 1000 & echo ready; exec sleep 1000";
 
 static inline void expect_ready(int fd) {
-        _cleanup_free_ char *line = read_line(fd);
-
-        assert_string_equal(line, "ready\n");
+        await_line(fd, "ready\n");
 }
 
 static inline void expect_all_gone(int fd) {

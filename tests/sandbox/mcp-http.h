@@ -40,7 +40,7 @@ static inline void http_open(const struct site *s, struct http *h, const char *a
                              const char *const *options) {
         const char *const begin[] = {program(), "mcp", "--http", address, NULL};
         _cleanup_free_ const char **argv =
-                words_of(begin, *options ? options : (const char *const[]){"--project", s->project, NULL});
+                words_of(begin, *options ? options : OPTIONS("--project", s->project));
         _cleanup_free_ char *line = NULL, *told = NULL;
 
         if (!has_http())
@@ -61,8 +61,7 @@ static inline void http_open(const struct site *s, struct http *h, const char *a
         assert_int_equal(strlen(told), strlen("nsrun: token: ") + 64 + 1);
         h->token = strndup(told + strlen("nsrun: token: "), 64);
 }
-#define HTTP_OPEN(site, http, ...) \
-        http_open(site, http, "127.0.0.1:0", (const char *const[]){__VA_ARGS__, NULL})
+#define HTTP_OPEN(site, http, ...)  http_open(site, http, "127.0.0.1:0", OPTIONS(__VA_ARGS__))
 #define HTTP_OPEN_PLAIN(site, http) http_open(site, http, "127.0.0.1:0", (const char *const[]){NULL})
 
 static inline void http_close(const struct site *s, struct http *h, const char *notes) {

@@ -127,8 +127,7 @@ static inline void client_open_with(const struct site *s, struct client *c, cons
         client_start(s, c, options);
         (void)json_object_put(client_initialize(c, "2025-06-18", CAPABILITIES_NONE));
 }
-#define CLIENT_OPEN(site, client, ...) \
-        client_open_with(site, client, (const char *const[]){__VA_ARGS__, NULL})
+#define CLIENT_OPEN(site, client, ...)  client_open_with(site, client, OPTIONS(__VA_ARGS__))
 #define CLIENT_OPEN_PLAIN(site, client) client_open_with(site, client, (const char *const[]){NULL})
 
 /* Ends the input, and expects the server's good end with nothing more on its outputs than `rest`. */

@@ -28,10 +28,9 @@ void world_clear(struct world *w);
 
 /* `nsrun run OPTION… -- CLIENT WORD…` on that host. */
 void world_run(struct world *w, struct outcome *ret, const char *const *options, const char *const *words);
-#define WORLD_RUN(w, o, options, ...) world_run(w, o, options, (const char *const[]){__VA_ARGS__, NULL})
-#define OPTIONS(...)                  ((const char *const[]){__VA_ARGS__, NULL})
+#define WORLD_RUN(w, o, options, ...) world_run(w, o, options, OPTIONS(__VA_ARGS__))
 /* The same without a sandbox: the positive control. */
-#define WORLD_CONTROL(w, o, ...) world_run(w, o, NULL, (const char *const[]){__VA_ARGS__, NULL})
+#define WORLD_CONTROL(w, o, ...) world_run(w, o, NULL, OPTIONS(__VA_ARGS__))
 void world_stage(void *data);
 /* Adds a route to the network that the caller is in: 0, or the kernel's errno. */
 int world_change_route(void);

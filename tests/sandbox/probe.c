@@ -285,18 +285,10 @@ void run_probe(const struct site *s, struct outcome *ret, const char *const *opt
                const char *argument) {
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
         _cleanup_free_ char *bind = text_of("%s:/probe:ro", self);
-        const char *argv[32] = {"--bind", bind};
-        size_t n = 2;
+        _cleanup_free_ const char **words =
+                words_of(OPTIONS("--bind", bind), options, OPTIONS("--", "/probe", "probe", name, argument));
 
-        for (; *options; options++)
-                argv[n++] = *options;
-        argv[n++] = "--";
-        argv[n++] = "/probe";
-        argv[n++] = "probe";
-        argv[n++] = name;
-        argv[n++] = argument;
-        assert_true(n < ARRAY_SIZE(argv));
-        run_nsrun(s, ret, argv);
+        run_nsrun(s, ret, words);
         expect_status(ret, 0);
 }
 

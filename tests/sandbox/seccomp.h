@@ -23,18 +23,8 @@ static inline char *make_policy(const struct site *s, const char *rules) {
 /* `nsrun run --project PROJECT OPTION… -- ./raw WORD…`; the project has `raw`. */
 static inline void run_raw(const struct site *s, struct outcome *ret, const char *const *options,
                            const char *const *words) {
-        const char *arguments[80];
-        size_t n = 0;
+        _cleanup_free_ const char **arguments = words_of(options, OPTIONS("--", "./raw"), words);
 
-        while (*options)
-                arguments[n++] = *options++;
-        arguments[n++] = "--";
-        arguments[n++] = "./raw";
-        while (*words && n < ARRAY_SIZE(arguments) - 1)
-                arguments[n++] = *words++;
-        arguments[n] = NULL;
-        assert_null(*words);
         run_nsrun(s, ret, arguments);
 }
-#define RAW(site, outcome, option, ...) \
-        run_raw(site, outcome, (const char *const[]){option, NULL}, (const char *const[]){__VA_ARGS__, NULL})
+#define RAW(site, outcome, option, ...) run_raw(site, outcome, OPTIONS(option), OPTIONS(__VA_ARGS__))

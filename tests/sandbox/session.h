@@ -5,6 +5,7 @@
 
 #include <fnmatch.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -68,36 +69,17 @@ static inline int size_of_test(int normal, int all) {
         return is_long() ? all : normal;
 }
 
-/* The words of `first`, then those of `second`.  The caller frees the array, not the words. */
-static inline const char **words_of(const char *const *first, const char *const *second) {
-        size_t n = 0, m = 0;
-        const char **words;
-
-        while (first[n])
-                n++;
-        while (second[m])
-                m++;
-        words = calloc(n + m + 1, sizeof(*words));
-        assert_non_null(words);
-        memcpy(words, first, n * sizeof(*words));
-        memcpy(words + n, second, m * sizeof(*words));
-        return words;
-}
-
 /* `nsrun session WORD…` */
 static inline void run_session(const struct site *s, struct outcome *ret, const char *const *words) {
-        _cleanup_free_ const char **argv =
-                words_of((const char *const[]){program(), "session", NULL}, words);
+        _cleanup_free_ const char **argv = words_of(OPTIONS("session"), words);
 
-        outcome_clear(ret);
-        run(&(struct request){.argv = argv, .cwd = s->root}, ret);
+        run_words(s->root, ret, argv);
 }
-#define SESSION(site, outcome, ...) run_session(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define SESSION(site, outcome, ...) run_session(site, outcome, OPTIONS(__VA_ARGS__))
 
 /* The same, typed at a terminal. */
 static inline void session_typed(const struct site *s, struct outcome *ret, const char *const *words) {
-        _cleanup_free_ const char **argv =
-                words_of((const char *const[]){program(), "session", NULL}, words);
+        _cleanup_free_ const char **argv = words_of(OPTIONS(program(), "session"), words);
         int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), slave;
 
         assert_int_equal(grantpt(master) + unlockpt(master), 0);
@@ -107,40 +89,38 @@ static inline void session_typed(const struct site *s, struct outcome *ret, cons
         run(&(struct request){.argv = argv, .cwd = s->root, .standard_input = slave}, ret);
         assert_int_equal(close(master) + close(slave), 0);
 }
-#define SESSION_TYPED(site, outcome, ...) \
-        session_typed(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define SESSION_TYPED(site, outcome, ...) session_typed(site, outcome, OPTIONS(__VA_ARGS__))
 
-/* `nsrun session start --project PROJECT OPTION…`.  The caller frees the id. */
+/* `nsrun session start --project PROJECT OPTION…`, for the caller to free. */
+static inline const char **start_argv(const struct site *s, const char *const *options) {
+        return words_of(OPTIONS(program(), "session", "start", "--project", s->project),
+                        is_isolated ? OPTIONS("--isolate-commands") : NO_OPTIONS,
+                        is_nested ? OPTIONS("--landlock=off") : NO_OPTIONS, options);
+}
+
+/* Runs it.  The caller frees the id. */
 static inline char *start_session(const struct site *s, const char *const *options) {
-        const char *const begin[] = {"start",
-                                     "--project",
-                                     s->project,
-                                     is_isolated ? "--isolate-commands" : NULL,
-                                     is_nested ? "--landlock=off" : NULL,
-                                     NULL};
-        _cleanup_free_ const char **words = words_of(begin, options);
+        _cleanup_free_ const char **argv = start_argv(s, options);
         _cleanup_outcome_ struct outcome o = {0};
 
-        run_session(s, &o, words);
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
         expect_status(&o, 0);
         assert_string_equal(o.err, "");
         assert_true(strlen(o.out) > 1 && o.out[strlen(o.out) - 1] == '\n');
         o.out[strlen(o.out) - 1] = '\0';
         return strdup(o.out);
 }
-#define START(site, ...)  start_session(site, (const char *const[]){__VA_ARGS__, NULL})
+#define START(site, ...)  start_session(site, OPTIONS(__VA_ARGS__))
 #define START_PLAIN(site) start_session(site, (const char *const[]){NULL})
 
 /* `nsrun run --session ID ARGUMENT…` */
 static inline void spawn_joined(const struct site *s, const char *id, struct running *ret,
                                 const char *const *arguments) {
-        _cleanup_free_ const char **argv =
-                words_of((const char *const[]){program(), "run", "--session", id, NULL}, arguments);
+        _cleanup_free_ const char **argv = words_of(OPTIONS(program(), "run", "--session", id), arguments);
 
         spawn(&(struct request){.argv = argv, .cwd = s->root}, ret);
 }
-#define SPAWN_JOINED(site, id, running, ...) \
-        spawn_joined(site, id, running, (const char *const[]){__VA_ARGS__, NULL})
+#define SPAWN_JOINED(site, id, running, ...) spawn_joined(site, id, running, OPTIONS(__VA_ARGS__))
 
 static inline void run_joined(const struct site *s, const char *id, struct outcome *ret,
                               const char *const *arguments) {
@@ -150,7 +130,7 @@ static inline void run_joined(const struct site *s, const char *id, struct outco
         spawn_joined(s, id, &running, arguments);
         finish(&running, ret);
 }
-#define JOIN(site, id, outcome, ...) run_joined(site, id, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define JOIN(site, id, outcome, ...) run_joined(site, id, outcome, OPTIONS(__VA_ARGS__))
 /* Runs a shell script in a session. */
 #define JOIN_SCRIPT(site, id, outcome, script) JOIN(site, id, outcome, "--", "sh", "-c", script)
 
@@ -246,3 +226,14 @@ static inline void expect_nothing_left(const struct site *s) {
 #define NO_SESSION(id)                \
         "nsrun: no such session: " id \
         ": No such file or directory; 'nsrun session list' shows those there are"
+
+static inline void pause_until_killed(nsrun_unused void *data) {
+        for (;;)
+                (void)pause();
+}
+
+/* In the child: a helper ends with the test, also when that fails. */
+static inline void die_with_test(nsrun_unused void *data) {
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+                _exit(119);
+}

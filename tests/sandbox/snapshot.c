@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A tree as text, and how two of them differ. */
+/* A tree as text, and how two of them differ; and what tests put into one. */
 #include "harness.h"
 
 #include <ftw.h>
@@ -97,4 +97,37 @@ void expect_unchanged(const char *path, char *before) {
         free(before);
         if (!is_same)
                 fail_msg("%s has changed", path);
+}
+
+/* ------------------------------------------------------------------- made */
+
+/* folder/name, in folders below that one which are made, for the caller to free. */
+static char *place_of(const char *folder, const char *name) {
+        char *path = path_of(folder, name);
+
+        for (char *at = path + strlen(folder) + 1; (at = strchr(at, '/')); *at++ = '/') {
+                *at = '\0';
+                assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
+        }
+        return path;
+}
+
+void make_folder(const char *folder, const char *name) {
+        _cleanup_free_ char *path = place_of(folder, name);
+
+        assert_int_equal(mkdir(path, 0755), 0);
+}
+
+void make_file(const char *folder, const char *name, const char *text) {
+        _cleanup_free_ char *path = place_of(folder, name);
+        _cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+}
+
+void make_link(const char *folder, const char *name, const char *text) {
+        _cleanup_free_ char *path = place_of(folder, name);
+
+        assert_int_equal(symlink(text, path), 0);
 }

@@ -55,9 +55,7 @@ TEST(the_rest_is_there_again_in_the_next_run_of_the_project) {
             "cd ~/.codex; echo more >>config.toml; chmod 700 skills; rm -r skills; mkdir skills; echo x >gone; cat config.toml");
         assert_string_equal(second.err, "");
         expect_out(&second, "mine\ntrust\nmore\n");
-        nsrun_agent(s, &other,
-                    (const char *const[]){program(), "run", "--project", s->outside, "--agent", "codex",
-                                          "--", "cat", config, NULL});
+        NSRUN(s, &other, "run", "--project", s->outside, "--agent", "codex", "--", "cat", config);
         expect_out(&other, "mine\n");
         lay_file(s->home, ".codex/config.toml", "newer\n");
         RUN(s, &mine, "--agent", "codex", "--", "sh", "-c", look);

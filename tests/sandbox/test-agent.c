@@ -140,16 +140,9 @@ TEST(fifty_commands_have_the_right_results) {
                 size_t n = 0;
 
                 do {
-                        const char *const argv[] = {program(),
-                                                    "bash",
-                                                    "--project",
-                                                    s->project,
-                                                    "--json",
-                                                    "--timeout",
-                                                    steps[i].times_out ? deadlines[n] : "600",
-                                                    "--",
-                                                    steps[i].command,
-                                                    NULL};
+                        const char *const *argv =
+                                OPTIONS(program(), "bash", "--project", s->project, "--json", "--timeout",
+                                        steps[i].times_out ? deadlines[n] : "600", "--", steps[i].command);
 
                         outcome_clear(&o);
                         run(&(struct request){.argv = argv, .cwd = s->root}, &o);

@@ -82,7 +82,7 @@ static char *sums_of_home(const struct site *s) {
                 "sed -E 's,^([^ ]+) ([^ ]+) \\./(.*),\\3 f \\1 \\2,' | sort",
                 s->home);
 
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, NULL}, .cwd = s->home}, &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", script), .cwd = s->home}, &o);
         expect_status(&o, 0);
         return strdup(o.out);
 }
@@ -225,17 +225,12 @@ TEST(an_agents_folder_is_no_project_and_no_command_writes_what_the_homes_links_l
                 _cleanup_outcome_ struct outcome refused = {0};
 
                 lay_file(s->home, file, "x\n");
-                run(&(struct request){.argv = (const char *const[]){program(), "run", "--", "cat", "x",
-                                                                    NULL},
-                                      .cwd = path},
-                    &refused);
+                NSRUN_IN(path, &refused, "run", "--", "cat", "x");
                 expect_status(&refused, 125);
                 expect_out(&refused, "");
                 expect_in(refused.err, end);
         }
-        run(&(struct request){.argv = (const char *const[]){program(), "run", "--", "true", NULL},
-                              .cwd = around},
-            &above);
+        NSRUN_IN(around, &above, "run", "--", "true");
         line = text_of(
                 "nsrun: the folder of opencode's settings and login can't be in the project: %s/opencode; choose "
                 "a folder with --project DIR, or use --no-project",

@@ -4,29 +4,24 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "net-talk.h"
+#include "detach.h"
 #include "repository.h"
-#include "session.h"
+#include "talk.h"
 
 /* `nsrun run --ask OPTION… -- sh -c SCRIPT`, at a terminal that is none of its streams. */
 static void begin_asking(struct talk *t, const struct site *s, const char *const *options,
                          const char *script) {
-        const char *argv[40] = {program(), "run", "--project", s->project, "--ask"};
-        size_t n = 5;
+        _cleanup_free_ const char **argv =
+                words_of(OPTIONS(program(), "run", "--project", s->project, "--ask"), options,
+                         OPTIONS("--", "sh", "-c", script));
 
-        while (*options)
-                argv[n++] = *options++;
-        argv[n++] = "--";
-        argv[n++] = "sh";
-        argv[n++] = "-c";
-        argv[n++] = script;
-        *t = (struct talk){.world = NULL};
+        *t = (struct talk){0};
         start_talk(t, s->root, argv);
 }
 
 /* The question; a yes is 'y' or 'f', *code and a newline. */
-static void await_file(struct talk *t, const char *wants, const char *path, const char *folder,
-                       char code[3]) {
+static void await_asked(struct talk *t, const char *wants, const char *path, const char *folder,
+                        char code[3]) {
         _cleanup_free_ char *shown = text_of(
                                     ") %s %s, which isn't exposed.\r\nnsrun: Show it, read-only, until "
                                     "the run ends? [type y",
@@ -53,7 +48,6 @@ static void expect_unasked(const struct talk *t) {
 }
 
 static void make_beside(const struct site *s) {
-        make_folder(s->home, "beside");
         make_file(s->home, "beside/f", "text\n");
         make_file(s->home, "beside/g", "more\n");
 }
@@ -75,15 +69,15 @@ TEST(a_call_waits_for_the_answer_and_succeeds) {
                 &t, s, OPTIONS(NULL),
                 "cat ~/beside/f; cat ~/beside/f; echo >>~/beside/f; cat ~/beside/g ~/beside/h ~/beside/none");
         await(&t, "nsrun: cat (pid ");
-        await_file(&t, "wants to read", f, beside, code);
+        await_asked(&t, "wants to read", f, beside, code);
         /* Whoever doesn't see the question can't answer it. */
         type(&t, "y\n");
-        await_file(&t, "wants to read", f, beside, code);
+        await_asked(&t, "wants to read", f, beside, code);
         type(&t, "yesyesyesyes\n");
-        await_file(&t, "wants to read", f, beside, code);
+        await_asked(&t, "wants to read", f, beside, code);
         answer(&t, "y", code);
         await(&t, shown);
-        await_file(&t, "wants to read", g, beside, code);
+        await_asked(&t, "wants to read", g, beside, code);
         type(&t, "n\n");
         await(&t, refused);
         end_talk(&t, &o);
@@ -103,8 +97,6 @@ TEST(a_folder_is_shown_with_all_that_is_in_it) {
                             *told = text_of("nsrun: %s is shown; in later runs by --ro %s\r\n", beside,
                                             beside);
         _cleanup_outcome_ struct outcome o = {0};
-        _cleanup_free_ char *ready = path_of(s->project, "ready");
-        int64_t since = 0;
         char id[16];
         struct talk t;
         char code[3];
@@ -114,22 +106,19 @@ TEST(a_folder_is_shown_with_all_that_is_in_it) {
                 &t, s, OPTIONS(NULL),
                 "cat ~/beside/f; cat ~/beside/g ~/beside/f; ls ~/beside; >ready; until [ -e go ]; do :; done; ls "
                 "~/beside");
-        await_file(&t, "wants to read", f, beside, code);
+        await_asked(&t, "wants to read", f, beside, code);
         answer(&t, "y", code);
-        await_file(&t, "wants to read", g, beside, code);
+        await_asked(&t, "wants to read", g, beside, code);
         answer(&t, "f", code);
         await(&t, told);
-        while (access(ready, F_OK) < 0)
-                if (!keep_waiting(&since))
-                        fail_msg("nothing is ready");
+        await_file(s, "ready");
         /* Of the two that lie over each other both are taken back. */
         (void)snprintf(id, sizeof(id), "%d", (int)t.running.pid);
-        run(&(struct request){.argv = (const char *const[]){program(), "revoke", id, NULL}, .cwd = s->root},
-            &o);
+        NSRUN_IN(s->root, &o, "revoke", id);
         expect_status(&o, 0);
         outcome_clear(&o);
         make_file(s->project, "go", "");
-        await_file(&t, "looks for", beside, NULL, code);
+        await_asked(&t, "looks for", beside, NULL, code);
         type(&t, "n\n");
         end_talk(&t, &o);
         expect_unasked(&t);
@@ -146,16 +135,15 @@ TEST(looks_and_programs_are_asked_about) {
         char code[3];
 
         make_beside(s);
-        make_folder(s->home, "run");
         make_file(s->home, "run/it", "#!/bin/sh\necho ran\n");
         on_host(s, "chmod +x \"$HOME/run/it\"", &o);
         begin_asking(&t, s, OPTIONS(NULL), "test -d ~/beside && ls ~/beside; ~/run/it");
-        await_file(&t, "looks for", beside, NULL, code);
+        await_asked(&t, "looks for", beside, NULL, code);
         /* Of a folder it is itself. */
         answer(&t, "f", code);
-        await_file(&t, "looks for", beside, NULL, code);
+        await_asked(&t, "looks for", beside, NULL, code);
         answer(&t, "y", code);
-        await_file(&t, "wants to execute", run, folder, code);
+        await_asked(&t, "wants to execute", run, folder, code);
         answer(&t, "y", code);
         outcome_clear(&o);
         end_talk(&t, &o);
@@ -175,20 +163,18 @@ TEST(symlinks_are_followed) {
         char code[3];
 
         make_beside(s);
-        make_folder(s->home, "env");
         make_folder(s->home, "env/bin");
-        make_folder(s->home, "tools");
         make_file(s->home, "tools/tool", "#!/bin/sh\necho ran\n");
         on_host(s, "chmod +x \"$HOME/tools/tool\"; ln -s ../../tools/tool \"$HOME/env/bin/x\"", &o);
         make_link(s->project, "out", beside);
         make_link(s->project, "again", "out/f");
         make_link(s->project, "round", "round");
         begin_asking(&t, s, OPTIONS(NULL), "ls -l . >list; cat round; cat again; ~/env/bin/x; ~/env/bin/x");
-        await_file(&t, "wants to read", f, beside, code);
+        await_asked(&t, "wants to read", f, beside, code);
         answer(&t, "y", code);
-        await_file(&t, "looks for", bin, NULL, code);
+        await_asked(&t, "looks for", bin, NULL, code);
         answer(&t, "y", code);
-        await_file(&t, "wants to execute", tool, tools, code);
+        await_asked(&t, "wants to execute", tool, tools, code);
         answer(&t, "y", code);
         outcome_clear(&o);
         end_talk(&t, &o);
@@ -208,7 +194,7 @@ TEST(who_wants_to_be_asked_no_more_is_not) {
         make_beside(s);
         make_file(s->home, "other", "");
         begin_asking(&t, s, OPTIONS(NULL), "cat ~/beside/f; cat ~/beside/g ~/other 2>/dev/null || echo no");
-        await_file(&t, "wants to read", f, beside, code);
+        await_asked(&t, "wants to read", f, beside, code);
         type(&t, "q\n");
         await(&t, told);
         end_talk(&t, &o);
@@ -230,10 +216,6 @@ TEST(of_what_no_yes_would_show_nobody_is_asked) {
         struct talk t;
         char code[3];
 
-        make_folder(s->home, ".ssh");
-        make_folder(s->home, "ways");
-        make_folder(s->home, "ways/old");
-        make_folder(s->home, "ways/old/.ssh");
         make_file(s->home, "ways/old/.ssh/x", "key\n");
         make_link(s->home, "ways/keys", "../.ssh");
         make_file(s->home, ".ssh/id_rsa", "key\n");
@@ -248,10 +230,10 @@ TEST(of_what_no_yes_would_show_nobody_is_asked) {
         if (geteuid() == 0) {
                 _cleanup_free_ char *closed = path_of(s->home, "closed");
 
-                await_file(&t, "wants to read", closed, NULL, code);
+                await_asked(&t, "wants to read", closed, NULL, code);
                 type(&t, "n\n");
         }
-        await_file(&t, "looks for", f, NULL, code);
+        await_asked(&t, "looks for", f, NULL, code);
         answer(&t, "y", code);
         outcome_clear(&o);
         end_talk(&t, &o);
@@ -274,7 +256,7 @@ TEST(what_is_shown_of_a_name_is_the_name) {
                      "cp /bin/cat \"$(printf 'x\\033[2J')\"; \"./$(printf 'x\\033[2J')\" \"$HOME/$(printf "
                      "'a\\033[2Jb\\nnsrun: yes')\"");
         await(&t, "nsrun: x?[2J (pid ");
-        await_file(&t, "wants to read", shown, NULL, code);
+        await_asked(&t, "wants to read", shown, NULL, code);
         answer(&t, "y", code);
         end_talk(&t, &o);
         expect_out(&o, "text\n");
@@ -283,9 +265,7 @@ TEST(what_is_shown_of_a_name_is_the_name) {
 /* All wait for the one answer; one that is killed meanwhile is nobody's. */
 TEST(many_ask_once) {
         const struct site *s = *state;
-        _cleanup_free_ char *beside = path_of(s->home, "beside"), *f = path_of(s->home, "beside/f"),
-                            *ended = path_of(s->project, "ended");
-        int64_t since = 0;
+        _cleanup_free_ char *beside = path_of(s->home, "beside"), *f = path_of(s->home, "beside/f");
         _cleanup_outcome_ struct outcome o = {0};
         struct talk t;
         char code[3];
@@ -295,11 +275,9 @@ TEST(many_ask_once) {
                 &t, s, OPTIONS(NULL),
                 "cat ~/beside/f >killed & k=$!; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat ~/beside/f >>all & done; "
                 "until [ -e go ]; do :; done; kill $k; wait $k; echo $? >ended; wait; cat all | wc -l; cat ended");
-        await_file(&t, "wants to read", f, beside, code);
+        await_asked(&t, "wants to read", f, beside, code);
         make_file(s->project, "go", "");
-        while (access(ended, F_OK) < 0)
-                if (!keep_waiting(&since))
-                        fail_msg("nobody is killed");
+        await_file(s, "ended");
         answer(&t, "y", code);
         end_talk(&t, &o);
         expect_unasked(&t);
@@ -326,8 +304,7 @@ TEST(what_is_swapped_while_it_is_asked_about_is_not_shown) {
                 on_host(s, "cd; rm -rf beside secret moved; mkdir secret; echo secret >secret/f", &swapped);
                 make_beside(s);
                 begin_asking(&t, s, OPTIONS(NULL), "cat ~/beside/f");
-                await_file(&t, "wants to read", f, beside, code);
-                outcome_clear(&swapped);
+                await_asked(&t, "wants to read", f, beside, code);
                 on_host(s, swaps[i / 2], &swapped);
                 answer(&t, i % 2 ? "f" : "y", code);
                 if (i == 5) {
@@ -335,7 +312,7 @@ TEST(what_is_swapped_while_it_is_asked_about_is_not_shown) {
                         _cleanup_free_ char *other = path_of(s->home, "secret/f"),
                                             *folder = path_of(s->home, "secret");
 
-                        await_file(&t, "wants to read", other, folder, code);
+                        await_asked(&t, "wants to read", other, folder, code);
                         type(&t, "n\n");
                 }
                 end_talk(&t, &o);
@@ -366,8 +343,7 @@ TEST(a_number_that_is_used_again_is_not_what_was_asked_about) {
 
                 on_host(s, "cd; rm -rf lone/f; echo text >lone/f", &swapped);
                 begin_asking(&t, s, OPTIONS(NULL), "cat ~/lone/f");
-                await_file(&t, "wants to read", f, lone, code);
-                outcome_clear(&swapped);
+                await_asked(&t, "wants to read", f, lone, code);
                 on_host(s, swaps[i], &swapped);
                 answer(&t, "y", code);
                 await(&t, "nsrun: it isn't shown: what lies there has changed at this moment: ");
@@ -396,7 +372,7 @@ TEST(a_folder_with_more_than_is_asked_about_is_not_shown) {
                 char code[3];
 
                 begin_asking(&t, s, OPTIONS(NULL), script);
-                await_file(&t, "wants to read", f, NULL, code);
+                await_asked(&t, "wants to read", f, NULL, code);
                 answer(&t, "y", code);
                 outcome_clear(&o);
                 end_talk(&t, &o);
@@ -425,7 +401,7 @@ TEST(a_signal_ends_the_question) {
                 skip_because("skipped: there is no python3");
         make_beside(s);
         begin_asking(&t, s, OPTIONS(NULL), command);
-        await_file(&t, "wants to read", f, beside, code);
+        await_asked(&t, "wants to read", f, beside, code);
         assert_int_equal(kill(t.running.pid, SIGINT), 0);
         end_talk(&t, &o);
         expect_out(&o, "caught\n");
@@ -461,8 +437,8 @@ TEST(what_cannot_be_asked_is_refused) {
                 expect_refusal(&o, 125, cases[i].said);
         }
         outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){"setsid", "-w", program(), "run", "--project",
-                                                            s->project, "--ask", "--", "true", NULL},
+        run(&(struct request){.argv = OPTIONS("setsid", "-w", program(), "run", "--project", s->project,
+                                              "--ask", "--", "true"),
                               .cwd = s->root},
             &o);
         expect_refusal(
@@ -471,26 +447,35 @@ TEST(what_cannot_be_asked_is_refused) {
                 "leave it out");
 }
 
+/* What the end of the input says, too, and that a signal has ended the question. */
 TEST(an_answer_is_in_the_log) {
+        static const struct {
+                const char *typed, *said;
+                int signal;
+        } cases[] = {{"y", "yes", 0}, {"n\n", "no", 0}, {"\004", "never", 0}, {NULL, "none", SIGTERM}};
         const struct site *s = *state;
-        _cleanup_free_ char *beside = path_of(s->home, "beside"), *f = path_of(s->home, "beside/f"),
-                            *line = text_of("\"file\":\"%s\",\"answer\":\"yes\"", f);
-        _cleanup_outcome_ struct outcome o = {0};
-        struct talk t;
-        char code[3];
+        _cleanup_free_ char *beside = path_of(s->home, "beside"), *f = path_of(s->home, "beside/f");
 
         make_beside(s);
-        begin_asking(&t, s, OPTIONS("--log"), "cat ~/beside/f");
-        await_file(&t, "wants to read", f, beside, code);
-        answer(&t, "y", code);
-        end_talk(&t, &o);
-        expect_status(&o, 0);
-        outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){program(), "log", "--json", NULL},
-                              .cwd = s->root},
-            &o);
-        expect_in(o.out, "\"event\":\"asked\"");
-        expect_in(o.out, line);
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *line = text_of("\"file\":\"%s\",\"answer\":\"%s\"", f, cases[i].said);
+                _cleanup_outcome_ struct outcome o = {0};
+                struct talk t;
+                char code[3];
+
+                begin_asking(&t, s, OPTIONS("--log"), "cat ~/beside/f");
+                await_asked(&t, "wants to read", f, beside, code);
+                if (cases[i].signal)
+                        assert_int_equal(kill(t.running.pid, cases[i].signal), 0);
+                else if (i == 0)
+                        answer(&t, cases[i].typed, code);
+                else
+                        type(&t, cases[i].typed);
+                end_talk(&t, &o);
+                NSRUN_IN(s->root, &o, "log", "--json");
+                expect_in(o.out, "\"event\":\"asked\"");
+                expect_in(o.out, line);
+        }
 }
 
 /* So many in a run. */
@@ -510,7 +495,7 @@ TEST(nobody_is_asked_without_end) {
         for (unsigned i = 0; i < 32; i++) {
                 _cleanup_free_ char *name = text_of("f%u", i), *path = path_of(s->home, name);
 
-                await_file(&t, "wants to read", path, NULL, code);
+                await_asked(&t, "wants to read", path, NULL, code);
                 answer(&t, "y", code);
         }
         await(&t, "nsrun: That was the last question: what else isn't exposed is refused\r\n");

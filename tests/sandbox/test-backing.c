@@ -22,19 +22,13 @@ static void make_cache(const struct site *s) {
 
 static void plan(const struct site *s, void (*stage)(void *), void *data, const char *const *options,
                  struct outcome *ret) {
-        const char *argv[16] = {program(), "plan", "--project", s->project};
-        size_t n = 4;
+        _cleanup_free_ const char **argv = words_of(OPTIONS(program(), "plan", "--project", s->project),
+                                                    options, OPTIONS("--", "true"));
 
-        while (*options)
-                argv[n++] = *options++;
-        argv[n++] = "--";
-        argv[n] = "true";
         outcome_clear(ret);
         run(&(struct request){.argv = argv, .cwd = s->root, .in_child = stage, .data = data}, ret);
         expect_status(ret, 0);
 }
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define NO_OPTIONS   ((const char *const[]){NULL})
 
 /* Caches are in memory where that keeps user attributes (Linux 6.6), */
 static void want_attributes(void) {
@@ -141,7 +135,6 @@ TEST(full_memory_is_told) {
         expect_status(&o, 1);
         expect_in(o.err, "No space left on device\n");
         expect_in(o.err, FULL);
-        outcome_clear(&o);
         RUN(s, &o, "--tmpfs-size=8M", "--", "sh", "-c", fits);
         assert_string_equal(o.err, "");
         expect_status(&o, 0);

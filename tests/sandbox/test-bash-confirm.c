@@ -72,7 +72,7 @@ static void set_path(void *data) {
 
 static void run_with_path(const struct site *s, struct outcome *ret, char *path, const char *confirm,
                           const char *also) {
-        const char **argv = bash_argv(s, (const char *const[]){confirm, also, "touch ran", NULL});
+        const char **argv = bash_argv(s, OPTIONS(confirm, also, "touch ran"));
 
         run(&(struct request){.argv = argv, .cwd = s->project, .in_child = set_path, .data = path}, ret);
         free(argv);
@@ -142,10 +142,9 @@ TEST_IN_BOTH_MODES(what_a_session_may_write_confirms_nothing_in_it) {
         id = START(s, writable);
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 _cleanup_free_ char *option = text_of("--confirm=%s", cases[i].program);
-                const char *const argv[] = {program(), "bash", "--session", id, option, "touch ran", NULL};
                 _cleanup_outcome_ struct outcome o = {0};
 
-                run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+                NSRUN_IN(s->root, &o, "bash", "--session", id, option, "touch ran");
                 if (cases[i].is_refused)
                         expect_planted(s, &o, lies, cases[i].program);
                 else
@@ -164,7 +163,7 @@ static void take_terminal(void *data) {
 /* Answers the question on a terminal that is none of the standard streams. */
 static void run_at_terminal(const struct site *s, const char *answer, const char *typed_before,
                             struct outcome *ret, char prompt[512]) {
-        const char **argv = bash_argv(s, (const char *const[]){"--confirm=tty", "echo ran", NULL});
+        const char **argv = bash_argv(s, OPTIONS("--confirm=tty", "echo ran"));
         struct request request = {.argv = argv, .cwd = s->root, .in_child = take_terminal};
         struct running running;
         int master, slave;
@@ -239,14 +238,12 @@ TEST(the_program_that_asks_ends_with_nsrun) {
 
         make_program(s->outside, "ask", "#!/bin/sh\necho asked\nexec sleep 120\n");
         for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
-                const char **argv = bash_argv(s, (const char *const[]){option, "true", NULL});
+                const char **argv = bash_argv(s, OPTIONS(option, "true"));
                 _cleanup_outcome_ struct outcome o = {0};
-                _cleanup_free_ char *line = NULL;
                 struct running running;
 
                 spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
-                line = read_line(running.err);
-                assert_string_equal(line, "asked\n");
+                await_line(running.err, "asked\n");
                 assert_int_equal(kill(running.pid, signals[i]), 0);
                 finish(&running, &o);
                 expect_status(&o, 1000 + signals[i]);
@@ -264,7 +261,7 @@ TEST(without_a_terminal_nobody_is_asked) {
         static const char *const options[] = {"--confirm=tty", "--no-sandbox"};
 
         for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
-                const char **argv = bash_argv(*state, (const char *const[]){options[i], "touch ran", NULL});
+                const char **argv = bash_argv(*state, OPTIONS(options[i], "touch ran"));
                 const struct request request = {.argv = argv, .in_child = leave_terminal};
                 _cleanup_outcome_ struct outcome o = {0};
                 const struct site *s = *state;
@@ -332,10 +329,8 @@ TEST_IF(geteuid() == 0, the_deadline_ends_the_wait_for_what_has_become_root, sit
                             *copy = path_of(s->project, "nsrun");
         _cleanup_free_ char *real = realpath(program(), NULL);
         const char *const prepare[] = {"sh", "-c", script, real, NULL};
-        const char *const argv[] = {
-                copy,  "bash",        "--project", s->project,
-                PLAIN, "--timeout=1", "--json",    "echo $$; exec ./become --reuid=0 sleep 1000",
-                NULL};
+        const char *const *argv = OPTIONS(copy, "bash", "--project", s->project, PLAIN, "--timeout=1",
+                                          "--json", "echo $$; exec ./become --reuid=0 sleep 1000");
         _cleanup_outcome_ struct outcome prepared = {0};
         _cleanup_told_ struct told told = {0};
 

@@ -41,10 +41,9 @@ TEST(the_description_follows_the_policy) {
 
                 /* --no-project and --project exclude each other. */
                 if (streq(cases[i].option, "--no-project")) {
-                        const struct request request = {.argv = (const char *const[]){program(), "bash",
-                                                                                      "--no-project",
-                                                                                      "--describe", NULL},
-                                                        .cwd = s->root};
+                        const struct request request = {
+                                .argv = OPTIONS(program(), "bash", "--no-project", "--describe"),
+                                .cwd = s->root};
 
                         run(&request, &o);
                 } else {
@@ -91,10 +90,9 @@ TEST(writable_folders_and_overlays_are_named) {
 
 TEST(a_session_is_described_as_one) {
         const struct site *s = *state;
-        _cleanup_free_ char *id = start_session(s, (const char *const[]){"--net=none", NULL});
-        const struct request request = {
-                .argv = (const char *const[]){program(), "bash", "--session", id, "--describe", NULL},
-                .cwd = s->root};
+        _cleanup_free_ char *id = start_session(s, OPTIONS("--net=none"));
+        const struct request request = {.argv = OPTIONS(program(), "bash", "--session", id, "--describe"),
+                                        .cwd = s->root};
         _cleanup_outcome_ struct outcome o = {0};
 
         run(&request, &o);

@@ -26,7 +26,7 @@ static const char *judge(const struct outcome *o, struct json_object *object) {
 }
 
 static void fail_every_call(const struct site *s, int error) {
-        const char **argv = bash_argv(s, (const char *const[]){"--json", command, NULL});
+        const char **argv = bash_argv(s, OPTIONS("--json", command));
         unsigned step = fault_step(error), n_good = 0, n_wrong = 0, n;
         _cleanup_outcome_ struct outcome o = {0};
         struct fault_page page;

@@ -76,13 +76,7 @@ static void spawn_stream(const struct site *s, struct running *ret, int input,
         spawn(&(struct request){.argv = argv, .cwd = s->root, .standard_input = input}, ret);
 }
 #define SPAWN_STREAM(s, running, input, ...) \
-        spawn_stream(s, running, input, (const char *const[]){"--json-stream", __VA_ARGS__, NULL})
-
-static void expect_line(const struct running *running, const char *expected) {
-        _cleanup_free_ char *line = read_line(running->out);
-
-        assert_string_equal(line, expected);
-}
+        spawn_stream(s, running, input, OPTIONS("--json-stream", __VA_ARGS__))
 
 TEST(a_line_comes_when_it_happens_and_ends_within_no_character) {
         const struct site *s = *state;
@@ -96,13 +90,13 @@ TEST(a_line_comes_when_it_happens_and_ends_within_no_character) {
         SPAWN_STREAM(s, &running, 0,
                      "printf 'one\\303'; : >printed; read x <go; printf '\\251 two'; read x <go; "
                      "echo three");
-        expect_line(&running, START_LINE);
-        expect_line(&running, "{\"event\":\"output\",\"text\":\"one\"}\n");
+        await_line(running.out, START_LINE);
+        await_line(running.out, "{\"event\":\"output\",\"text\":\"one\"}\n");
         await_file(s, "printed");
         for (size_t i = 0; i < 2; i++) {
                 assert_int_equal(write(go, "\n", 1), 1);
-                expect_line(&running, i == 0 ? "{\"event\":\"output\",\"text\":\"\u00e9 two\"}\n"
-                                             : "{\"event\":\"output\",\"text\":\"three\\n\"}\n");
+                await_line(running.out, i == 0 ? "{\"event\":\"output\",\"text\":\"\u00e9 two\"}\n"
+                                               : "{\"event\":\"output\",\"text\":\"three\\n\"}\n");
         }
         finish(&running, &o);
         expect_status(&o, 0);
@@ -269,7 +263,7 @@ TEST(a_host_that_is_asked_for_waits_for_the_answer) {
                               &running);
                 }
                 close_fdp(&ends[0]);
-                expect_line(&running, START_LINE);
+                await_line(running.out, START_LINE);
                 for (size_t i = 0; i < ARRAY_SIZE(asked); i++) {
                         _cleanup_free_ char *line = read_line(running.out), *piece = NULL;
                         _cleanup_free_ char *question =
@@ -282,10 +276,10 @@ TEST(a_host_that_is_asked_for_waits_for_the_answer) {
                         else
                                 close_fdp(&ends[1]);
                         piece = text_of("{\"event\":\"output\",\"text\":\"%s\\n\"}\n", asked[i].piece);
-                        expect_line(&running, piece);
+                        await_line(running.out, piece);
                         if (i == 1)
-                                expect_line(&running,
-                                            "{\"event\":\"output\",\"text\":\"first.test 0\\n\"}\n");
+                                await_line(running.out,
+                                           "{\"event\":\"output\",\"text\":\"first.test 0\\n\"}\n");
                 }
                 /* Of who answers no more a session asks nothing. */
                 if (k == 0) {
@@ -293,7 +287,7 @@ TEST(a_host_that_is_asked_for_waits_for_the_answer) {
 
                         expect_in(line, "\"asked\",\"host\":\"fourth.test\"");
                 }
-                expect_line(&running, "{\"event\":\"output\",\"text\":\"fourth.test 2\\n\"}\n");
+                await_line(running.out, "{\"event\":\"output\",\"text\":\"fourth.test 2\\n\"}\n");
                 finish(&running, &o);
                 expect_status(&o, 0);
                 SESSION(s, &answers, "show", "--json", id);

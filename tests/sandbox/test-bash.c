@@ -377,7 +377,7 @@ TEST(the_callers_cgroup_counts_too) {
                 {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "67108864"},
                 {"/sys/fs/cgroup", "memory.max", "67108864"},
         };
-        const char **argv = bash_argv(*state, (const char *const[]){"--json", eat, NULL});
+        const char **argv = bash_argv(*state, OPTIONS("--json", eat));
         _cleanup_told_ struct told in = {0}, out = {0};
 
         TOLD(*state, &out, eat);
@@ -437,7 +437,7 @@ TEST(an_oom_kill_is_told_from_other_ends) {
 
 /* The most memory that nsrun, pid 1 and the command had, each for itself: KiB. */
 static long run_measured(const struct site *s, const char *command, const char *expected) {
-        const char **argv = bash_argv(s, (const char *const[]){"--json", command, NULL});
+        const char **argv = bash_argv(s, OPTIONS("--json", command));
         char text[400000];
         struct rusage usage;
         int ends[2], status;
@@ -515,17 +515,14 @@ TEST(a_signal_to_nsrun_ends_the_command_and_nsrun) {
 
         assert_int_equal(mkfifo(path, 0600), 0);
         for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
-                const char **argv =
-                        bash_argv(s, (const char *const[]){"echo ready >fifo; exec sleep 1000", NULL});
+                const char **argv = bash_argv(s, OPTIONS("echo ready >fifo; exec sleep 1000"));
                 const struct request request = {.argv = argv};
                 _cleanup_outcome_ struct outcome o = {0};
                 _cleanup_close_ int fifo = open(path, O_RDWR | O_CLOEXEC);
-                _cleanup_free_ char *line = NULL;
                 struct running running;
 
                 spawn(&request, &running);
-                line = read_line(fifo);
-                assert_string_equal(line, "ready\n");
+                await_line(fifo, "ready\n");
                 assert_int_equal(kill(running.pid, signals[i]), 0);
                 finish(&running, &o);
                 expect_status(&o, 1000 + signals[i]);
@@ -541,12 +538,10 @@ TEST(output_is_whole_however_large_the_pipe_is) {
         const struct site *s = *state;
         _cleanup_free_ char *ready = path_of(s->project, "ready"), *go = path_of(s->project, "go"),
                             *children_path = NULL, *children = NULL, *line = NULL;
-        const char **argv = bash_argv(
-                s, (const char *const[]){"--json",
-                                         "exec perl -e 'fcntl(STDOUT, 1031, 1 << 20) or die; "
-                                         "open(R, \">ready\"); print R \"ready\\n\"; close(R); "
-                                         "open(G, \"<go\"); <G>; syswrite(STDOUT, \"a\" x 1000000)'",
-                                         NULL});
+        const char **argv =
+                bash_argv(s, OPTIONS("--json", "exec perl -e 'fcntl(STDOUT, 1031, 1 << 20) or die; "
+                                               "open(R, \">ready\"); print R \"ready\\n\"; close(R); "
+                                               "open(G, \"<go\"); <G>; syswrite(STDOUT, \"a\" x 1000000)'"));
         const struct request request = {.argv = argv};
         _cleanup_close_ int is_ready = -EBADF, may_go = -EBADF, reaper = -EBADF;
         struct pollfd end = {.events = POLLIN};

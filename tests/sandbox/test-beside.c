@@ -28,10 +28,7 @@ static void make_caches(const struct site *s) {
 
 static void run_in(struct outcome *ret, const char *project, const char *script) {
         outcome_clear(ret);
-        run(&(struct request){.argv = (const char *const[]){program(), "run", "--", "sh", "-c", script,
-                                                            NULL},
-                              .cwd = project},
-            ret);
+        NSRUN_IN(project, ret, "run", "--", "sh", "-c", script);
 }
 
 TEST(a_write_beside_the_project_fails_and_does_not_vanish) {
@@ -50,9 +47,7 @@ TEST(a_write_beside_the_project_fails_and_does_not_vanish) {
         expect_out(&o, "Read-only file system\np\n");
         assert_int_equal(access(inside, F_OK), 0);
         /* The control: outside it can be written. */
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", "echo x >../artifact.tar", NULL},
-                              .cwd = project},
-            &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", "echo x >../artifact.tar"), .cwd = project}, &o);
         expect_status(&o, 0);
 }
 
@@ -83,18 +78,12 @@ TEST(what_is_exposed_beside_the_project_is_as_it_was) {
         _cleanup_outcome_ struct outcome o = {0};
 
         make_file(shown, "f", "shown\n");
-        run(&(struct request){.argv = (const char *const[]){program(), "run", "--rw", out, "--ro", shown,
-                                                            "--", "sh", "-c", script, NULL},
-                              .cwd = project},
-            &o);
+        NSRUN_IN(project, &o, "run", "--rw", out, "--ro", shown, "--", "sh", "-c", script);
         expect_status(&o, 0);
         expect_out(&o, "shown\n");
         outcome_clear(&o);
         /* Who wants a place to write there says so. */
-        run(&(struct request){.argv = (const char *const[]){program(), "run", "--tmpfs", above, "--", "sh",
-                                                            "-c", "touch ../f && echo ok", NULL},
-                              .cwd = project},
-            &o);
+        NSRUN_IN(project, &o, "run", "--tmpfs", above, "--", "sh", "-c", "touch ../f && echo ok");
         expect_status(&o, 0);
         expect_out(&o, "ok\n");
 }
@@ -136,25 +125,20 @@ TEST(a_worktree_beside_the_project_leaves_no_entry) {
         _cleanup_free_ char *project = project_in_home(s, "src/p");
         _cleanup_outcome_ struct outcome o = {0};
 
-        run(&(struct request){.argv = (const char *const[]){"git", "-c", "user.name=n", "-c",
-                                                            "user.email=n@e", "-c",
-                                                            "init.defaultBranch=main", "init", "-q", project,
-                                                            NULL}},
+        run(&(struct request){.argv = OPTIONS("git", "-c", "user.name=n", "-c", "user.email=n@e", "-c",
+                                              "init.defaultBranch=main", "init", "-q", project)},
             &o);
         expect_status(&o, 0);
         outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){"git", "-c", "user.name=n", "-c",
-                                                            "user.email=n@e", "commit", "-q",
-                                                            "--allow-empty", "-m", "x", NULL},
+        run(&(struct request){.argv = OPTIONS("git", "-c", "user.name=n", "-c", "user.email=n@e", "commit",
+                                              "-q", "--allow-empty", "-m", "x"),
                               .cwd = project},
             &o);
         expect_status(&o, 0);
         run_in(&o, project, script);
         expect_in(o.out, "Read-only file system\n2\n");
         outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){"git", "worktree", "prune", "-n", "-v", NULL},
-                              .cwd = project},
-            &o);
+        run(&(struct request){.argv = OPTIONS("git", "worktree", "prune", "-n", "-v"), .cwd = project}, &o);
         expect_out(&o, "");
         assert_string_equal(o.err, "");
 }
@@ -192,10 +176,7 @@ TEST(what_was_left_in_the_home_is_told_at_the_end) {
                         cases[i].told ? text_of("nsrun: note: " GONE "%s\n", cases[i].told) : strdup("");
                 _cleanup_outcome_ struct outcome o = {0};
 
-                run(&(struct request){.argv = (const char *const[]){program(), "run", "--rw", out, "--",
-                                                                    "sh", "-c", cases[i].script, NULL},
-                                      .cwd = project},
-                    &o);
+                NSRUN_IN(project, &o, "run", "--rw", out, "--", "sh", "-c", cases[i].script);
                 expect_status(&o, 0);
                 assert_string_equal(o.err, line);
         }

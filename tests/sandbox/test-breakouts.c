@@ -60,12 +60,10 @@ TEST(pid_1_tells_nothing_of_the_host) {
 static void expect_nothing_passed_on(const struct site *s, const char *script) {
         _cleanup_free_ const char **argv = nsrun_argv(s, WORDS("--", "sh", "-c", script));
         _cleanup_outcome_ struct outcome o = {0};
-        _cleanup_free_ char *line = NULL;
         struct running running;
 
         spawn(&(struct request){.argv = argv, .cwd = s->project}, &running);
-        line = read_line(running.out);
-        assert_string_equal(line, "ready\n");
+        await_line(running.out, "ready\n");
         /* A signalfd gives the one with the lower number first: that one has been judged then. */
         assert_int_equal(kill(running.pid, SIGUSR2), 0);
         finish(&running, &o);

@@ -9,8 +9,6 @@
 
 #include "talk.h"
 
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
 /* The host's program: says by a pipe what it was started with. */
 struct desk {
         char *opener;
@@ -46,13 +44,12 @@ static void opener_end(struct desk *d) {
 }
 
 static void expect_opened(const struct desk *d, const char *link) {
-        _cleanup_free_ char *line = read_line(d->pipe),
-                            *wanted = text_of(
-                                    "1 %s :77 / /usr/local/bin:/usr/bin:/bin:/run/current-system/sw/bin:"
-                                    "/run/current-system/profile/bin none\n",
-                                    link);
+        _cleanup_free_ char *wanted =
+                text_of("1 %s :77 / /usr/local/bin:/usr/bin:/bin:/run/current-system/sw/bin:"
+                        "/run/current-system/profile/bin none\n",
+                        link);
 
-        assert_string_equal(line, wanted);
+        await_line(d->pipe, wanted);
 }
 
 static void answer_link(struct talk *t, const char *host, const char *link, const char *with) {
@@ -83,7 +80,7 @@ TEST(a_person_is_asked_before_each_link) {
         opener_begin(&d, s);
         talk_begin(&t, s, OPTIONS("--browser", "--", "sh", "-c", script));
         answer_link(&t, "example.com", "https://example.com/a?b=c&d=%20,e", NULL);
-        talk_await(&t, "nsrun: opened\r\n");
+        await(&t, "nsrun: opened\r\n");
         expect_opened(&d, "https://example.com/a?b=c&d=%20,e");
         talk_answer_to(&t,
                        "nsrun: a program wants to open a link to localhost:80 on the host:\r\n"
@@ -91,13 +88,13 @@ TEST(a_person_is_asked_before_each_link) {
                        "nsrun: That is a service of this machine's own.\r\n"
                        "nsrun: Open it? (",
                        "n\n");
-        talk_await(&t, "nsrun: not opened\r\n");
+        await(&t, "nsrun: not opened\r\n");
         answer_link(&t, "three.example", "https://three.example/", NULL);
-        talk_await(&t, "nsrun: opened\r\n");
+        await(&t, "nsrun: opened\r\n");
         expect_opened(&d, "https://three.example/");
         answer_link(&t, "four.example", "https://four.example", "q\n");
-        talk_await(&t, "nsrun: not opened, and neither is any other link\r\n");
-        talk_end(&t, &o);
+        await(&t, "nsrun: not opened, and neither is any other link\r\n");
+        end_talk_alone(&t, &o);
         expect_status(&o, 0);
         expect_out(&o, "0\n4\n4\n4\n");
         expect_in(o.err, "sensible-browser: the person at nsrun's terminal doesn't open it\n");
@@ -138,8 +135,8 @@ TEST(this_machines_own_services_are_marked) {
 
                 talk_begin(&t, s, OPTIONS("--browser", "--", "sh", "-c", script));
                 talk_answer_to(&t, question, "n\n");
-                talk_await(&t, "nsrun: not opened\r\n");
-                talk_end(&t, &o);
+                await(&t, "nsrun: not opened\r\n");
+                end_talk_alone(&t, &o);
                 expect_status(&o, 4);
         }
         collect_orphans();
@@ -184,15 +181,15 @@ TEST(nothing_but_links_is_asked_about) {
         talk_answer_to(&t, "nsrun: a program wants to open a link to yyyyyyyy", "n\n");
         /* Whose program has gone: it is asked about if the filter saw it before, and its answer is nobody's.
          */
-        talk_await(&t, "nsrun: not opened\r\n");
-        talk_await(&t, "nsrun: a program wants to open a link to l");
+        await(&t, "nsrun: not opened\r\n");
+        await(&t, "nsrun: a program wants to open a link to l");
         t.seen--;
         if (startswith(t.text + t.seen, "left")) {
                 talk_answer_to(&t, "left.example", "n\n");
                 talk_answer_to(&t, "last.example", "n\n");
         } else
                 talk_answer_to(&t, "last.example", "n\n");
-        talk_end(&t, &o);
+        end_talk_alone(&t, &o);
         expect_status(&o, 0);
         expect_out(&o, "{b'n'}\nb'y' b'n'\nleft\nb'n'\n");
         assert_null(strchr(t.text, '\x1b'));
@@ -212,25 +209,18 @@ TEST(what_cannot_be_had_is_one_line) {
 
         skip_unless_nsrun();
         opener_begin(&d, s);
-        run(&(struct request){.argv = (const char *const[]){"setsid", "-w", program(), "run", "--project",
-                                                            s->project, "--browser", "--", "echo", "started",
-                                                            NULL}},
+        run(&(struct request){.argv = OPTIONS("setsid", "-w", program(), "run", "--project", s->project,
+                                              "--browser", "--", "echo", "started")},
             &nobody);
         expect_refusal(
                 &nobody, 125,
                 "nsrun: nobody can be asked about links; --browser asks on the terminal, and there is "
                 "none: leave it out");
-        run(&(struct request){.argv = (const char *const[]){program(), "session", "start", "--project",
-                                                            s->project, "--browser", NULL},
-                              .cwd = s->root},
-            &session);
+        NSRUN_IN(s->root, &session, "session", "start", "--project", s->project, "--browser");
         expect_refusal(&session, 125,
                        "nsrun: nobody can be asked about links; only 'nsrun run' and 'nsrun shell' ask "
                        "(--browser), at their terminal: leave it out");
-        run(&(struct request){.argv = (const char *const[]){program(), "bash", "--project", s->project,
-                                                            "--browser", "echo started", NULL},
-                              .cwd = s->root},
-            &bash);
+        NSRUN_IN(s->root, &bash, "bash", "--project", s->project, "--browser", "echo started");
         assert_int_equal(bash.status, 125);
         expect_in(bash.out, "nobody can be asked about links; only 'nsrun run'");
         /* A program of the command's own, and no program at all. */
@@ -263,10 +253,7 @@ TEST(plans_and_configurations_say_it) {
         skip_unless_nsrun();
         opener_begin(&d, s);
         make_file(s->outside, "c.json", "{\"version\": 1, \"browser\": true}");
-        run(&(struct request){.argv = (const char *const[]){program(), "plan", "--project", s->project,
-                                                            "--config", config, "--", "true", NULL},
-                              .cwd = s->root},
-            &o);
+        NSRUN_IN(s->root, &o, "plan", "--project", s->project, "--config", config, "--", "true");
         line = text_of("gives away  --browser: links (http, https) that you say yes to, opened by %s on the "
                        "host: what the command has read can stand in one\n",
                        d.opener);
@@ -284,21 +271,20 @@ TEST(the_filter_is_confined_and_dies_with_nsrun) {
                 "grep -E '^(Seccomp|NoNewPrivs|CapEff):' $p/status; done; :";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0}, killed = {0};
-        _cleanup_free_ char *line = NULL, *pid = NULL;
+        _cleanup_free_ char *pid = NULL;
         struct desk d;
         struct talk t;
 
         skip_unless_nsrun();
         opener_begin(&d, s);
         talk_begin(&t, s, OPTIONS("--browser", "--", "sh", "-c", "echo in; xdg-open https://a.example"));
-        line = read_line(t.running.out);
-        assert_string_equal(line, "in\n");
-        talk_await(&t, "nsrun: Open it? (");
+        await_line(t.running.out, "in\n");
+        await(&t, "nsrun: Open it? (");
         pid = text_of("%d", (int)t.running.pid);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", look, "sh", pid, NULL}}, &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", look, "sh", pid)}, &o);
         expect_in(o.out, "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
         (void)kill(t.running.pid, SIGKILL);
-        talk_end(&t, &killed);
+        end_talk_alone(&t, &killed);
         collect_orphans();
         opener_end(&d);
 }

@@ -110,7 +110,6 @@ static void expect_same_host(const struct site *s, struct host before) {
 static void fill(const struct site *s) {
         make_file(s->outside, "file", "outside\n");
         make_folder(s->outside, "folder");
-        make_folder(s->root, "sources");
         make_file(s->root, "sources/file", "source\n");
         make_folder(s->root, "layer");
         make_folder(s->root, "layer-work");
@@ -259,7 +258,6 @@ TEST(a_link_swapped_in_meanwhile_leads_no_operation_out) {
                 pid_t pid;
 
                 plant(s, leads_to[i / 2]);
-                make_folder(s->project, "sub");
                 make_file(s->project, "sub/file", "mine\n");
                 pid = start_swapping(s->project);
                 race(s, i % 2 == 0 ? NULL : "openat2");
@@ -273,17 +271,12 @@ TEST(a_link_swapped_in_meanwhile_leads_no_operation_out) {
 
 /* ----------------------------------------------------------- /proc and pid 1 */
 
-#define BWRAP(site, outcome, ...) \
-        run_bwrap(site, outcome, our_bwrap(), (const char *const[]){__VA_ARGS__, NULL})
+#define BWRAP(site, outcome, ...) run_bwrap(site, outcome, our_bwrap(), OPTIONS(__VA_ARGS__))
 
 static void run_bwrap(const struct site *s, struct outcome *ret, const char *program_path,
                       const char *const *arguments) {
-        const char *argv[64] = {program_path};
-        size_t n = 0;
+        _cleanup_free_ const char **argv = words_of(OPTIONS(program_path), arguments);
 
-        for (; arguments[n]; n++)
-                argv[n + 1] = arguments[n];
-        assert_true(n < ARRAY_SIZE(argv) - 1);
         outcome_clear(ret);
         run(&(struct request){.argv = argv, .cwd = s->root}, ret);
 }
@@ -321,21 +314,9 @@ TEST(pid_1_shows_no_argv_of_the_hosts) {
         static const char script[] = "tr '\\0' ' ' </proc/1/cmdline; echo; ls /proc";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
-        const char *const arguments[] = {"--ro-bind",
-                                         "/",
-                                         "/",
-                                         "--unshare-pid",
-                                         "--proc",
-                                         "/proc",
-                                         "--setenv",
-                                         "SECRET",
-                                         "the-secret-word",
-                                         "--unsetenv",
-                                         "SECRET",
-                                         "sh",
-                                         "-c",
-                                         script,
-                                         NULL};
+        const char *const *arguments =
+                OPTIONS("--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "--setenv", "SECRET",
+                        "the-secret-word", "--unsetenv", "SECRET", "sh", "-c", script);
 
         run_bwrap(s, &o, our_bwrap(), arguments);
         expect_status(&o, 0);
@@ -375,18 +356,9 @@ TEST(a_monitor_killed_at_any_moment_leaves_no_process) {
                                       "--unshare-all", "--dev",     "/dev", "--proc",
                                       "/proc",         "true",      NULL};
         const char *const plain[] = {our_bwrap(), "--ro-bind", "/", "/", "true", NULL};
-        const char *const dying[] = {our_bwrap(),
-                                     "--ro-bind",
-                                     "/",
-                                     "/",
-                                     "--unshare-all",
-                                     "--die-with-parent",
-                                     "--proc",
-                                     "/proc",
-                                     "sh",
-                                     "-c",
-                                     "setsid sleep 1000 & sleep 1000",
-                                     NULL};
+        const char *const *dying =
+                OPTIONS(our_bwrap(), "--ro-bind", "/", "/", "--unshare-all", "--die-with-parent", "--proc",
+                        "/proc", "sh", "-c", "setsid sleep 1000 & sleep 1000");
         unsigned seed = (unsigned)test_seed(), n;
 
         n = kill_at_random(*state, ending, &seed);
@@ -394,11 +366,6 @@ TEST(a_monitor_killed_at_any_moment_leaves_no_process) {
         assert_true(n > 0);
         n += kill_at_random(*state, dying, &seed);
         print_message("%u of %d were killed before their end\n", n, 3 * N_KILLS);
-}
-
-static void keep_30(void *data) {
-        if (dup2(*(const int *)data, 30) < 0)
-                _exit(117);
 }
 
 /* More than a pipe holds, so that it is written only once the reader runs, and then the reader
@@ -482,8 +449,6 @@ static void expect_unreachable(const struct site *s, const char *const *options)
         expect_in(o.err, "/proc/1/environ: Permission denied");
         expect_in(o.err, "/proc/1/mem: Permission denied");
 }
-
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 TEST(the_reaper_can_not_be_reached) {
         expect_unreachable(*state, OPTIONS("--chdir", "/"));

@@ -42,7 +42,6 @@ static void install(const struct site *s) {
                         skip_because("skipped: npm's registry can't be reached");
                 make_folder(s->root, "bin");
                 make_folder(s->root, "tmp");
-                make_folder(s->root, "caller");
                 make_file(s->root, "caller/package.json", package);
                 make_file(s->root, "caller/settings.json", settings);
                 run_outside(s, &o, "cd ../caller && npm install --silent --no-audit --no-fund");

@@ -192,14 +192,12 @@ TEST(an_interrupt_leaves_the_command_of_a_new_session_as_with_bubblewrap) {
         for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
                 const char *const argv[] = {"sh", "-c", script, programs[i], NULL};
                 _cleanup_outcome_ struct outcome o = {0};
-                _cleanup_free_ char *line = NULL;
                 struct running running;
                 siginfo_t end = {.si_pid = 0};
                 FILE *f;
 
                 spawn(&(struct request){.argv = argv, .cwd = s->project}, &running);
-                line = read_line(running.out);
-                assert_string_equal(line, "ready\n");
+                await_line(running.out, "ready\n");
                 assert_int_equal(kill(running.pid, SIGINT), 0);
                 assert_int_equal(waitid(P_PID, (id_t)running.pid, &end, WEXITED | WNOWAIT), 0);
                 f = fopen(go, "w");

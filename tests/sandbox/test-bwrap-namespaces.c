@@ -8,8 +8,6 @@
 #include <sched.h>
 #include <sys/wait.h>
 
-#define MOST_OPTIONS 24
-
 /* A sandbox that runs, and whose child-pid is known. */
 struct held {
         struct running r;
@@ -17,27 +15,17 @@ struct held {
         pid_t child;
 };
 
-static void keep_30(void *data) {
-        if (dup2(*(const int *)data, 30) < 0)
-                _exit(117);
-}
-
 /* `options`: more of them, and NULL. */
 static void hold_with(const struct site *s, const char *const *options, const char *command,
                       struct held *ret) {
-        const char *argv[32] = {
-                our_bwrap(), "--unshare-user", "--unshare-pid", "--unshare-net", "--ro-bind", "/",
-                "/",         "--proc",         "/proc",         "--info-fd",     "30"};
-        size_t n = 11;
+        _cleanup_free_ const char **argv =
+                words_of(OPTIONS(our_bwrap(), "--unshare-user", "--unshare-pid", "--unshare-net",
+                                 "--ro-bind", "/", "/", "--proc", "/proc", "--info-fd", "30"),
+                         options, OPTIONS("sh", "-c", command));
         int info[2], input[2];
         char text[1024] = "";
         ssize_t got;
 
-        while (*options && n < ARRAY_SIZE(argv) - 4)
-                argv[n++] = *options++;
-        argv[n++] = "sh";
-        argv[n++] = "-c";
-        argv[n] = command;
         assert_int_equal(pipe2(info, O_CLOEXEC), 0);
         assert_int_equal(pipe2(input, O_CLOEXEC), 0);
         spawn(&(struct request){.argv = argv,
@@ -56,7 +44,7 @@ static void hold_with(const struct site *s, const char *const *options, const ch
 }
 
 static void hold(const struct site *s, const char *option, const char *command, struct held *ret) {
-        hold_with(s, (const char *const[]){option, NULL}, command, ret);
+        hold_with(s, OPTIONS(option), command, ret);
 }
 
 static void let_go(struct held *h, struct outcome *o) {
@@ -159,26 +147,12 @@ TEST_IF(geteuid() != 0, the_caller_enters_the_sandbox_of_the_pid_that_it_is_told
  * namespace, so that the caller can't either. */
 TEST(a_reaper_is_not_for_the_caller_where_the_command_may_trace_all) {
         const struct site *s = *state;
-        const char *const argv[] = {"sh",
-                                    "-c",
-                                    "exec \"$0\" \"$@\" 8>/dev/null",
-                                    our_bwrap(),
-                                    "--unshare-user",
-                                    "--unshare-pid",
-                                    "--cap-add",
-                                    "CAP_SYS_PTRACE",
-                                    "--json-status-fd",
-                                    "8",
-                                    "--ro-bind",
-                                    "/",
-                                    "/",
-                                    "--proc",
-                                    "/proc",
-                                    "sh",
-                                    "-c",
-                                    "readlink /proc/1/ns/user && exit; readlink /proc/self/ns/user >&2 && "
-                                    "echo hidden",
-                                    NULL};
+        const char *const *argv =
+                OPTIONS("sh", "-c", "exec \"$0\" \"$@\" 8>/dev/null", our_bwrap(), "--unshare-user",
+                        "--unshare-pid", "--cap-add", "CAP_SYS_PTRACE", "--json-status-fd", "8", "--ro-bind",
+                        "/", "/", "--proc", "/proc", "sh", "-c",
+                        "readlink /proc/1/ns/user && exit; readlink /proc/self/ns/user >&2 && "
+                        "echo hidden");
         _cleanup_outcome_ struct outcome o = {0};
 
         if (geteuid() == 0)
@@ -345,35 +319,12 @@ TEST(the_childs_own_namespace_is_bound) {
         const struct site *s = *state;
         static const char compare[] =
                 "[ \"$(readlink /proc/self/ns/user)\" = \"user:[$(stat -c %i /run/.userns)]\" ] && echo same";
-        const char *const bound[] = {our_bwrap(),
-                                     "--unshare-user",
-                                     "--ro-bind",
-                                     "/",
-                                     "/",
-                                     "--tmpfs",
-                                     "/run",
-                                     "--proc",
-                                     "/proc",
-                                     "--bind-try",
-                                     "/proc/self/ns/user",
-                                     "/run/.userns",
-                                     "sh",
-                                     "-c",
-                                     compare,
-                                     NULL};
-        const char *const missing[] = {our_bwrap(),
-                                       "--ro-bind",
-                                       "/",
-                                       "/",
-                                       "--tmpfs",
-                                       "/run",
-                                       "--bind-try",
-                                       "/proc/self/ns/nothing",
-                                       "/run/.userns",
-                                       "sh",
-                                       "-c",
-                                       "ls -A /run; echo on",
-                                       NULL};
+        const char *const *bound =
+                OPTIONS(our_bwrap(), "--unshare-user", "--ro-bind", "/", "/", "--tmpfs", "/run", "--proc",
+                        "/proc", "--bind-try", "/proc/self/ns/user", "/run/.userns", "sh", "-c", compare);
+        const char *const *missing =
+                OPTIONS(our_bwrap(), "--ro-bind", "/", "/", "--tmpfs", "/run", "--bind-try",
+                        "/proc/self/ns/nothing", "/run/.userns", "sh", "-c", "ls -A /run; echo on");
         _cleanup_outcome_ struct outcome o = {0}, none = {0};
 
         run(&(struct request){.argv = bound, .cwd = s->root}, &o);
@@ -391,20 +342,15 @@ static void keep_9(void *data) {
 
 /* Whether the pipe that the command had, and has closed, is closed before it ends. */
 static bool is_closed_with_the_commands(const struct site *s, const char *const *options, int wait) {
-        const char *argv[MOST_OPTIONS] = {our_bwrap(), "--ro-bind", "/", "/"};
+        _cleanup_free_ const char **argv =
+                words_of(OPTIONS(our_bwrap(), "--ro-bind", "/", "/"), options,
+                         OPTIONS("sh", "-c", "exec 9>&-; echo closed; read word"));
         _cleanup_outcome_ struct outcome o = {0};
-        _cleanup_free_ char *line = NULL;
         int passed[2], input[2];
         struct pollfd end;
         struct running r;
-        size_t n = 4;
         bool is_closed;
 
-        while (*options && n < ARRAY_SIZE(argv) - 4)
-                argv[n++] = *options++;
-        argv[n++] = "sh";
-        argv[n++] = "-c";
-        argv[n] = "exec 9>&-; echo closed; read word";
         assert_int_equal(pipe2(passed, O_CLOEXEC), 0);
         assert_int_equal(pipe2(input, O_CLOEXEC), 0);
         spawn(&(struct request){.argv = argv,
@@ -415,8 +361,7 @@ static bool is_closed_with_the_commands(const struct site *s, const char *const 
               &r);
         (void)close(passed[1]);
         (void)close(input[0]);
-        line = read_line(r.out);
-        assert_string_equal(line, "closed\n");
+        await_line(r.out, "closed\n");
         end = (struct pollfd){.fd = passed[0], .events = POLLIN};
         is_closed = poll(&end, 1, wait) == 1;
         (void)close(input[1]);

@@ -387,14 +387,9 @@ static void write_maps(pid_t pid, unsigned inside) {
 
 TEST(the_caller_writes_the_id_maps) {
         const struct site *s = *state;
-        const char *const argv[] = {our_bwrap(), "--unshare-user",
-                                    "--ro-bind", "/",
-                                    "/",         "--proc",
-                                    "/proc",     "--userns-block-fd",
-                                    "30",        "--info-fd",
-                                    "31",        "sh",
-                                    "-c",        "echo $(cat /proc/self/uid_map); id -u",
-                                    NULL};
+        const char *const *argv = OPTIONS(our_bwrap(), "--unshare-user", "--ro-bind", "/", "/", "--proc",
+                                          "/proc", "--userns-block-fd", "30", "--info-fd", "31", "sh", "-c",
+                                          "echo $(cat /proc/self/uid_map); id -u");
         int block[2], info[2];
         _cleanup_free_ char *json = NULL, *expected = text_of("77 %u 1\n77\n", geteuid());
         _cleanup_outcome_ struct outcome o = {0};
@@ -425,7 +420,6 @@ TEST(a_lock_is_held_as_long_as_the_sandbox_runs) {
                                     NULL};
         struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
         _cleanup_outcome_ struct outcome o = {0};
-        _cleanup_free_ char *line = NULL;
         _cleanup_close_ int fd = -EBADF;
         struct running r;
         int input[2];
@@ -438,8 +432,7 @@ TEST(a_lock_is_held_as_long_as_the_sandbox_runs) {
         lock.l_type = F_UNLCK;
         assert_int_equal(fcntl(fd, F_SETLK, &lock), 0);
         spawn(&(struct request){.argv = argv, .cwd = s->root, .standard_input = input[0]}, &r);
-        line = read_line(r.out);
-        assert_string_equal(line, "ready\n");
+        await_line(r.out, "ready\n");
         lock.l_type = F_WRLCK;
         assert_int_equal(fcntl(fd, F_SETLK, &lock), -1);
         assert_true(errno == EAGAIN || errno == EACCES);
@@ -536,12 +529,10 @@ TEST(it_dies_with_its_parent) {
         const struct site *s = *state;
         const char *const argv[] = {"sh", "-c", script, our_bwrap(), NULL};
         _cleanup_outcome_ struct outcome o = {0};
-        _cleanup_free_ char *line = NULL;
         struct running r;
 
         spawn(&(struct request){.argv = argv, .cwd = s->root}, &r);
-        line = read_line(r.out);
-        assert_string_equal(line, "ready\n");
+        await_line(r.out, "ready\n");
         assert_int_equal(syscall(SYS_pidfd_send_signal, r.pidfd, SIGKILL, NULL, 0), 0);
         finish(&r, &o);
         expect_status(&o, 1000 + SIGKILL);

@@ -9,11 +9,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-static void keep_30(void *data) {
-        if (dup2(*(const int *)data, 30) < 0)
-                _exit(117);
-}
-
 /* Runs nsrun-bwrap with these words, `fd` at 30. */
 static void run_bwrap(const struct site *s, struct outcome *o, int fd, const char *const *words) {
         const char *argv[40] = {our_bwrap()};
@@ -29,7 +24,7 @@ static void run_bwrap(const struct site *s, struct outcome *o, int fd, const cha
                 o);
 }
 
-#define BWRAP(site, outcome, fd, ...) run_bwrap(site, outcome, fd, (const char *const[]){__VA_ARGS__, NULL})
+#define BWRAP(site, outcome, fd, ...) run_bwrap(site, outcome, fd, OPTIONS(__VA_ARGS__))
 
 /* ------------------------------------------------------------ --seccomp-policy */
 
@@ -180,25 +175,13 @@ TEST(a_volatile_overlay_is_marked_until_its_mark_is_removed) {
         const struct site *s = *state;
         _cleanup_free_ char *lower = path_of(s->project, "lower"), *upper = path_of(s->project, "upper"),
                             *work = path_of(s->project, "work");
-        const char *const words[] = {
-                "--dev-bind",
-                "/",
-                "/",
-                "--overlay-opt",
-                "volatile,index=off,redirect_dir=nofollow,metacopy=off,xino=auto",
-                "--overlay-src",
-                lower,
-                "--overlay",
-                upper,
-                work,
-                "/mnt",
-                "sh",
-                "-c",
-                "grep -c ' /mnt overlay .*volatile' /proc/mounts; cat /mnt/file; echo new >/mnt/new",
-                NULL};
+        const char *const *words = OPTIONS(
+                "--dev-bind", "/", "/", "--overlay-opt",
+                "volatile,index=off,redirect_dir=nofollow,metacopy=off,xino=auto", "--overlay-src", lower,
+                "--overlay", upper, work, "/mnt", "sh", "-c",
+                "grep -c ' /mnt overlay .*volatile' /proc/mounts; cat /mnt/file; echo new >/mnt/new");
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->project, "lower");
         make_file(s->project, "lower/file", "lower\n");
         make_folder(s->project, "upper");
         make_folder(s->project, "work");
@@ -416,7 +399,7 @@ static void plan_argv(const struct site *s, size_t i, const char *const *before,
                 argv[n++] = *before++;
         for (size_t j = 0; plans[i].options[j]; j++)
                 argv[n++] = own[j] = replaced(plans[i].options[j], "@", s->outside);
-        for (const char *const *word = (const char *const[]){"--", "sh", "-c", LOOK, NULL}; *word; word++)
+        for (const char *const *word = OPTIONS("--", "sh", "-c", LOOK); *word; word++)
                 argv[n++] = *word;
         argv[n] = NULL;
 }
@@ -457,8 +440,6 @@ TEST(a_plan_that_is_printed_runs_the_same_under_nsrun_bwrap) {
         const char *judge = judging_bwrap();
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->outside, "ours");
-        make_folder(s->outside, "theirs");
         make_link(s->outside, "ours/bwrap", bwrap);
         make_link(s->outside, "ours/nsrun", nsrun);
         make_link(s->outside, "theirs/nsrun", nsrun);
@@ -482,17 +463,10 @@ TEST_IF(geteuid() == 0, a_forged_report_harms_no_monitor, site_setup, site_teard
                 .kind = LAUNCH_FAILED,
                 .operation = 0x7ffffff0,
                 .error = {.stage = NSRUN_STAGE_MOUNT, .error = ENOENT, .what = "a forged word"}};
-        const char *const argv[] = {our_bwrap(),  "--ro-bind",
-                                    "/",          "/",
-                                    "--bind",     s->root,
-                                    "/mnt",       "--proc",
-                                    "/proc",      "--dev",
-                                    "/dev",       "--chdir",
-                                    "/",          "--unshare-pid",
-                                    "--cap-drop", "ALL",
-                                    "--cap-add",  "CAP_SYS_PTRACE",
-                                    "sh",         "-c",
-                                    script,       NULL};
+        const char *const *argv =
+                OPTIONS(our_bwrap(), "--ro-bind", "/", "/", "--bind", s->root, "/mnt", "--proc", "/proc",
+                        "--dev", "/dev", "--chdir", "/", "--unshare-pid", "--cap-drop", "ALL", "--cap-add",
+                        "CAP_SYS_PTRACE", "sh", "-c", script);
         _cleanup_free_ char *path = path_of(s->root, "report");
         _cleanup_outcome_ struct outcome o = {0};
         int fd;

@@ -13,8 +13,7 @@ TEST_WITH(whoever_writes_at_once_loses_no_key, repository_setup, site_teardown) 
         NEED_GIT();
         for (size_t i = 0; i < ARRAY_SIZE(running); i++) {
                 char name[] = {(char)('0' + i), '\0'};
-                const char **argv =
-                        nsrun_argv(s, (const char *const[]){"--", "sh", "-c", inside, name, NULL});
+                const char **argv = nsrun_argv(s, OPTIONS("--", "sh", "-c", inside, name));
 
                 spawn(&(struct request){.argv = argv, .cwd = s->project}, &running[i]);
                 free(argv);
@@ -52,7 +51,7 @@ TEST_WITH(what_another_run_keeps_meanwhile_stays, repository_setup, site_teardow
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 _cleanup_free_ char *script =
                         text_of("%s; >ready; until [ -e go ]; do :; done", cases[i].script);
-                const char **argv = nsrun_argv(s, (const char *const[]){"--", "sh", "-c", script, NULL});
+                const char **argv = nsrun_argv(s, OPTIONS("--", "sh", "-c", script));
                 struct running running;
                 _cleanup_outcome_ struct outcome o = {0}, end = {0};
 
@@ -84,7 +83,7 @@ TEST_WITH(many_keys_of_two_runs_are_told_apart_at_once, repository_setup, site_t
                 "rm -rf go ready \"$XDG_STATE_HOME\"/nsrun/kept\n"
                 "for n in one other; do { echo [$n]; seq -f k%.0f 50000; } >$n; done",
                 &o);
-        argv = nsrun_argv(s, (const char *const[]){"--", "sh", "-c", inside, NULL});
+        argv = nsrun_argv(s, OPTIONS("--", "sh", "-c", inside));
         spawn(&(struct request){.argv = argv, .cwd = s->project}, &running);
         free(argv);
         on_host(s, "until [ -e ready ]; do :; done", &o);
@@ -109,8 +108,8 @@ TEST_WITH(versions_are_in_memory_where_there_is_no_run_directory, repository_set
 
         NEED_GIT();
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-                const char **argv = nsrun_argv(s, (const char *const[]){cases[i].option, "--", "sh", "-c",
-                                                                        inside, cases[i].option, NULL});
+                const char **argv =
+                        nsrun_argv(s, OPTIONS(cases[i].option, "--", "sh", "-c", inside, cases[i].option));
                 _cleanup_free_ char *out = text_of("%s\nx\n2\n", cases[i].option);
                 _cleanup_outcome_ struct outcome o = {0}, end = {0};
                 struct running running;

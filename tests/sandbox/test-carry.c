@@ -181,8 +181,7 @@ TEST_WITH(what_is_kept_aside_is_reviewed, repository_setup, site_teardown) {
         on_host(s, json, &o);
         expect_out(&o, "\"executed\": true\n\"executed\": false\n");
         outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", detached, NULL}, .cwd = s->project},
-            &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", detached), .cwd = s->project}, &o);
         expect_status(&o, 125);
         assert_string_equal(
                 o.err,
@@ -191,7 +190,6 @@ TEST_WITH(what_is_kept_aside_is_reviewed, repository_setup, site_teardown) {
         on_host(s, "git config core.fsmonitor; git config user.email", &o);
         expect_out(&o, "j@example.org\n");
         /* A key of it alone. */
-        outcome_clear(&o);
         on_host(s, wrong, &o);
         expect_out(&o, wrong_key);
         assert_int_equal(accept_key(s, "1", "user.email", "y\n"), 0);

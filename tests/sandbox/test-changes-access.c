@@ -176,8 +176,7 @@ TEST(a_signal_ends_nsrun_once_nothing_is_left) {
 
                 (void)signal(all[i], SIG_DFL);
                 assert_int_equal(flock(layer, LOCK_EX), 0);
-                spawn(&(struct request){.argv = (const char *const[]){program(), "session", "commit", id,
-                                                                      layered, NULL},
+                spawn(&(struct request){.argv = OPTIONS(program(), "session", "commit", id, layered),
                                         .cwd = s->root},
                       &running);
                 await_blocked(running.pid, all[i]);

@@ -13,15 +13,11 @@ static void write_config(const struct site *s, const char *folder, const char *n
 
 /* `nsrun run ARGUMENT…` in the project. */
 static void run_at(const struct site *s, struct outcome *ret, const char *const *arguments) {
-        const char *argv[24] = {program(), "run"};
-        size_t n = 2;
+        _cleanup_free_ const char **words = words_of(OPTIONS("run"), arguments);
 
-        for (; *arguments; arguments++)
-                argv[n++] = *arguments;
-        outcome_clear(ret);
-        run(&(struct request){.argv = argv, .cwd = s->project}, ret);
+        run_words(s->project, ret, words);
 }
-#define AT(site, outcome, ...) run_at(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define AT(site, outcome, ...) run_at(site, outcome, OPTIONS(__VA_ARGS__))
 
 static void expect_line(const struct site *s, struct outcome *o, const char *line) {
         _cleanup_free_ char *a = replaced(line, "@project", s->project), *b = replaced(a, "@root", s->root);
@@ -230,21 +226,6 @@ TEST(the_systems_file_is_read_where_the_user_has_none) {
         make_home_config(s, "{}");
         outcome_clear(&o);
         run(&request, &o);
-        expect_status(&o, 0);
-        expect_out(&o, "\n");
-}
-
-TEST(a_project_folder_configures_nothing) {
-        static const char *const names[] = {"config.json", "nsrun.json", ".nsrun.json"};
-        const struct site *s = *state;
-        _cleanup_outcome_ struct outcome o = {0};
-        _cleanup_free_ char *folder = path_of(s->project, "nsrun");
-
-        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-                make_file(s->project, names[i], "{\"env\": {\"WHO\": \"project\"}}");
-        make_folder(s->project, "nsrun");
-        make_file(folder, "config.json", "{\"env\": {\"WHO\": \"project\"}}");
-        AT(s, &o, "--", "sh", "-c", "echo $WHO");
         expect_status(&o, 0);
         expect_out(&o, "\n");
 }
@@ -514,15 +495,12 @@ TEST(an_agent_reads_what_is_wrong_with_a_configuration_as_json) {
 /* `nsrun run ARGUMENT…` in a folder that no command has written to. */
 static void run_elsewhere(const struct site *s, struct outcome *ret, const char *const *arguments) {
         _cleanup_free_ char *other = path_of(s->root, "other");
-        const char *argv[24] = {program(), "run"};
+        _cleanup_free_ const char **words = words_of(OPTIONS("run"), arguments);
 
-        for (size_t n = 2; *arguments; arguments++)
-                argv[n++] = *arguments;
         (void)mkdir(other, 0755);
-        outcome_clear(ret);
-        run(&(struct request){.argv = argv, .cwd = other}, ret);
+        run_words(other, ret, words);
 }
-#define ELSEWHERE(site, outcome, ...) run_elsewhere(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define ELSEWHERE(site, outcome, ...) run_elsewhere(site, outcome, OPTIONS(__VA_ARGS__))
 
 /* The usual configuration counts as little, where a link leads to what a command wrote. */
 TEST(the_users_configuration_is_none_of_an_earlier_runs) {

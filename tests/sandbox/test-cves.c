@@ -6,13 +6,13 @@
 #include "repository.h"
 #include "session.h"
 
-#define INSIDE(s, o, ...)                                                                             \
-        do {                                                                                          \
-                outcome_clear(o);                                                                     \
-                run(&(struct request){.argv = (const char *const[]){program(), "run", "--project",    \
-                                                                    (s)->project, __VA_ARGS__, NULL}, \
-                                      .cwd = (s)->root},                                              \
-                    o);                                                                               \
+#define INSIDE(s, o, ...)                                                                          \
+        do {                                                                                       \
+                outcome_clear(o);                                                                  \
+                run(&(struct request){.argv = OPTIONS(program(), "run", "--project", (s)->project, \
+                                                      __VA_ARGS__),                                \
+                                      .cwd = (s)->root},                                           \
+                    o);                                                                            \
         } while (0)
 
 /* runc, CVE-2019-5736: the runtime's own program is written to through /proc/PID/exe. */
@@ -100,10 +100,7 @@ TEST(a_plan_draws_nothing) {
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->home, "a\033[2Jb");
-        run(&(struct request){.argv = (const char *const[]){program(), "plan", "--project", s->project,
-                                                            "--ro", folder, "--", "true", NULL},
-                              .cwd = s->root},
-            &o);
+        NSRUN_IN(s->root, &o, "plan", "--project", s->project, "--ro", folder, "--", "true");
         expect_status(&o, 0);
         expect_in(o.out, "a\\x1b[2Jb");
         expect_not_in(o.out, "\033");
@@ -116,7 +113,6 @@ TEST(a_lasting_home_leads_no_mount_astray) {
                             *script = text_of("rmdir '%s'; ln -s \"$PWD\" '%s'", docs, docs);
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->home, "docs");
         make_file(s->home, "docs/f", "text\n");
         INSIDE(s, &o, "--home", home, "--ro", docs, "--", "cat", "docs/f");
         INSIDE(s, &o, "--home", home, "--", "sh", "-c", script);
@@ -151,10 +147,7 @@ TEST(the_folder_of_a_start_is_not_writable_for_it) {
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->home, "elsewhere");
-        run(&(struct request){.argv = (const char *const[]){program(), "run", "--project", s->project, "--",
-                                                            "sh", "-c", script, NULL},
-                              .cwd = elsewhere},
-            &o);
+        NSRUN_IN(elsewhere, &o, "run", "--project", s->project, "--", "sh", "-c", script);
         assert_int_equal(access(own, F_OK), 0);
         assert_int_equal(access(made, F_OK), -1);
 }
@@ -163,7 +156,9 @@ TEST(the_folder_of_a_start_is_not_writable_for_it) {
 TEST(a_project_configures_nothing) {
         static const char text[] =
                 "{\"version\": 1, \"readable\": [\"~/notes\"], \"isolation\": {\"enabled\": false}}\n",
-                          *const names[] = {"config.json", "nsrun.json", ".nsrun.json", ".nsrun", ".env"};
+                          *const names[] = {"config.json", "nsrun/config.json",
+                                            "nsrun.json",  ".nsrun.json",
+                                            ".nsrun",      ".env"};
         const struct site *s = *state;
         _cleanup_free_ char *secret = path_of(s->home, "notes"),
                             *config = path_of(s->project, "config.json"),
@@ -174,10 +169,7 @@ TEST(a_project_configures_nothing) {
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
                 make_file(s->project, names[i],
                           streq(names[i], ".env") ? "NSRUN_HOME=/\nXDG_CONFIG_HOME=.\n" : text);
-        run(&(struct request){.argv = (const char *const[]){program(), "run", "--", "sh", "-c", script,
-                                                            NULL},
-                              .cwd = s->project},
-            &o);
+        NSRUN(s, &o, "run", "--", "sh", "-c", script);
         expect_out(&o, "none\n");
         /* Named by the user, and not by its place, it is refused: a command could have written it. */
         INSIDE(s, &o, "--config", config, "--", "true");

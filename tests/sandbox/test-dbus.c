@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "harness.h"
+#include "session.h"
 
 /* D-Bus, as far as the tests speak it. */
 #define BUS                                                                                                     \
@@ -83,19 +83,14 @@ struct desk {
         char *address;
 };
 
-static void die_with_test(nsrun_unused void *data) {
-        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-                _exit(119);
-}
-
 /* A bus at that address, and the service at the one that the bus tells. */
 static void bus_begin(struct desk *d, const char *address) {
-        _cleanup_free_ char *option = text_of("--address=%s", address), *line = NULL;
+        _cleanup_free_ char *option = text_of("--address=%s", address);
 
         if (!has_program("python3") || !has_program("dbus-daemon") || !has_program("xdg-dbus-proxy"))
                 skip_because("python3, dbus-daemon or xdg-dbus-proxy is missing");
-        spawn(&(struct request){.argv = (const char *const[]){"dbus-daemon", "--session", "--nofork",
-                                                              "--print-address", option, NULL},
+        spawn(&(struct request){.argv = OPTIONS("dbus-daemon", "--session", "--nofork", "--print-address",
+                                                option),
                                 .in_child = die_with_test},
               &d->daemon);
         d->address = read_line(d->daemon.out);
@@ -103,11 +98,10 @@ static void bus_begin(struct desk *d, const char *address) {
         assert_int_equal(setenv("DBUS_SESSION_BUS_ADDRESS", d->address, 1), 0);
         if (strchr(d->address, '%'))
                 return;
-        spawn(&(struct request){.argv = (const char *const[]){"python3", "-c", service, d->address, NULL},
+        spawn(&(struct request){.argv = OPTIONS("python3", "-c", service, d->address),
                                 .in_child = die_with_test},
               &d->service);
-        line = read_line(d->service.out);
-        assert_string_equal(line, "ready\n");
+        await_line(d->service.out, "ready\n");
 }
 
 static void bus_end(struct desk *d) {
@@ -130,25 +124,15 @@ static char *usual_address(const struct site *s) {
 
 static void python(const struct site *s, const char *const *options, const char *script,
                    struct outcome *ret) {
-        const char *arguments[24];
-        size_t n = 0;
+        _cleanup_free_ const char **words = words_of(options, OPTIONS("--", "python3", "-c", script));
 
-        while (*options)
-                arguments[n++] = *options++;
-        arguments[n++] = "--";
-        arguments[n++] = "python3";
-        arguments[n++] = "-c";
-        arguments[n++] = script;
-        arguments[n] = NULL;
-        outcome_clear(ret);
-        run_nsrun(s, ret, arguments);
+        run_nsrun(s, ret, words);
 }
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* The same script outside gets all. */
 static void python_outside(const char *script, struct outcome *ret) {
         outcome_clear(ret);
-        run(&(struct request){.argv = (const char *const[]){"python3", "-c", script, NULL}}, ret);
+        run(&(struct request){.argv = OPTIONS("python3", "-c", script)}, ret);
 }
 
 TEST(named_names_alone_are_called_and_seen) {
@@ -298,7 +282,6 @@ TEST(what_cannot_be_had_is_one_line) {
         if (!has_program("xdg-dbus-proxy"))
                 skip_because("xdg-dbus-proxy is missing");
         for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-                outcome_clear(&o);
                 RUN(s, &o, "--dbus", wrong[i], "--", "true");
                 assert_int_equal(o.status, 125);
                 expect_in(o.err, "--dbus: not a rule");
@@ -365,13 +348,9 @@ TEST(plans_say_what_is_given_away) {
         struct desk d = {.address = NULL};
 
         bus_begin(&d, address);
-        run(&(struct request){.argv = (const char *const[]){program(), "plan", "--project", s->project,
-                                                            "--dbus", "org.example.One", "--dbus",
-                                                            "org.freedesktop.*", "--dbus",
-                                                            "own=org.example.Mine", "--dbus", "see=a.b",
-                                                            "--dbus", "broadcast=c.d=c.d.*", "--", "true",
-                                                            NULL}},
-            &o);
+        NSRUN_IN(NULL, &o, "plan", "--project", s->project, "--dbus", "org.example.One", "--dbus",
+                 "org.freedesktop.*", "--dbus", "own=org.example.Mine", "--dbus", "see=a.b", "--dbus",
+                 "broadcast=c.d=c.d.*", "--", "true");
         bus_end(&d);
         if (in_a_session() || by_the_library())
                 skip_because("this is about the nsrun program itself");
@@ -419,27 +398,16 @@ TEST(a_session_has_the_proxy_for_its_life) {
                 CLIENT "print(b.call('org.example.One', 'Ping'), b.call('org.example.Two', 'Ping'))\n";
         const struct site *s = *state;
         _cleanup_free_ char *address = usual_address(s), *id = NULL;
-        _cleanup_outcome_ struct outcome start = {0}, o = {0};
+        _cleanup_outcome_ struct outcome stopped = {0}, o = {0};
         struct desk d = {.address = NULL};
 
         if (in_a_session() || by_the_library())
                 skip_because("this is about the nsrun program itself");
         bus_begin(&d, address);
-        run(&(struct request){.argv = (const char *const[]){program(), "session", "start", "--project",
-                                                            s->project, "--dbus", "org.example.One", NULL},
-                              .cwd = s->root},
-            &start);
-        expect_status(&start, 0);
-        id = strndup(start.out, strcspn(start.out, "\n"));
-        for (int i = 0; i < 2; i++) {
-                outcome_clear(&o);
-                run(&(struct request){.argv = (const char *const[]){program(), "run", "--session", id, "--",
-                                                                    "python3", "-c", script, NULL}},
-                    &o);
-        }
-        outcome_clear(&start);
-        run(&(struct request){.argv = (const char *const[]){program(), "session", "stop", id, NULL}},
-            &start);
+        id = START(s, "--dbus", "org.example.One");
+        for (int i = 0; i < 2; i++)
+                JOIN(s, id, &o, "--", "python3", "-c", script);
+        SESSION(s, &stopped, "stop", id);
         expect_status(&o, 0);
         expect_out(&o, "Ping/ ServiceUnknown\n");
         bus_end(&d);
@@ -463,8 +431,7 @@ TEST(the_proxy_is_confined_and_its_end_is_the_buss) {
                   "grep -E '^(Seccomp|NoNewPrivs|CapEff):' $p/status; ls $p/fd | sort -n | "
                   "head -4 | tr '\\n' ' '; awk '/Max data/ { print $4 }' $p/limits; kill -9 ${p#/proc/}; }; done; :";
         const struct site *s = *state;
-        _cleanup_free_ char *address = usual_address(s), *line = NULL, *pid = NULL, *closed = NULL,
-                            *refused = NULL;
+        _cleanup_free_ char *address = usual_address(s), *pid = NULL;
         _cleanup_outcome_ struct outcome o = {0}, killed = {0};
         const char **argv =
                 nsrun_argv(s, OPTIONS("--dbus", "org.example.One", "--", "python3", "-c", script));
@@ -477,16 +444,13 @@ TEST(the_proxy_is_confined_and_its_end_is_the_buss) {
         bus_begin(&d, address);
         assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
         spawn(&(struct request){.argv = argv, .cwd = s->root, .standard_input = pipe_fds[0]}, &running);
-        line = read_line(running.out);
-        assert_string_equal(line, "in\n");
+        await_line(running.out, "in\n");
         pid = text_of("%d", (int)running.pid);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", look, "sh", pid, NULL}}, &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", look, "sh", pid)}, &o);
         expect_in(o.out, "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n0 1 2 3 268435456\n");
         assert_int_equal(write(pipe_fds[1], "\n", 1), 1);
-        closed = read_line(running.out);
-        assert_string_equal(closed, "closed\n");
-        refused = read_line(running.out);
-        assert_string_equal(refused, "Connection refused\n");
+        await_line(running.out, "closed\n");
+        await_line(running.out, "Connection refused\n");
         (void)kill(running.pid, SIGKILL);
         finish(&running, &killed);
         (void)close(pipe_fds[0]);
@@ -500,7 +464,7 @@ TEST(the_proxy_is_confined_and_its_end_is_the_buss) {
 TEST(the_proxy_ends_when_nsrun_is_killed) {
         static const char script[] = CLIENT "print('in', flush=True)\nsys.stdin.readline()\n";
         const struct site *s = *state;
-        _cleanup_free_ char *address = usual_address(s), *line = NULL;
+        _cleanup_free_ char *address = usual_address(s);
         _cleanup_outcome_ struct outcome killed = {0};
         const char **argv =
                 nsrun_argv(s, OPTIONS("--dbus", "org.example.One", "--", "python3", "-c", script));
@@ -513,8 +477,7 @@ TEST(the_proxy_ends_when_nsrun_is_killed) {
         bus_begin(&d, address);
         assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
         spawn(&(struct request){.argv = argv, .cwd = s->root, .standard_input = pipe_fds[0]}, &running);
-        line = read_line(running.out);
-        assert_string_equal(line, "in\n");
+        await_line(running.out, "in\n");
         (void)kill(running.pid, SIGKILL);
         finish(&running, &killed);
         (void)close(pipe_fds[0]);

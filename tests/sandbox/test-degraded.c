@@ -15,7 +15,6 @@ static void leave_landlock_out(const struct site *s) {
         if (has_scopes())
                 return;
         if (access(at, F_OK) < 0) {
-                make_folder(s->home, ".config");
                 make_folder(s->home, ".config/nsrun");
         }
         make_file(s->home, ".config/nsrun/config.json", "{\"version\": 1, \"landlock\": \"off\"}\n");
@@ -206,11 +205,6 @@ TEST(a_read_only_proc_sys_is_a_degradation) {
 
 /* ----------------------------------------------------------------------------------- /proc */
 
-static void stage_masked(nsrun_unused void *data) {
-        stage_enter();
-        stage_bind("/dev/null", "/proc/interrupts");
-}
-
 /* Whether subset=pid is refused with a full one depends on the kernel. */
 TEST(a_masked_proc_is_a_degradation) {
         const struct site *s = *state;
@@ -241,36 +235,6 @@ TEST(a_masked_proc_is_a_degradation) {
 }
 
 /* ---------------------------------------------------------------------------------- caches */
-
-/* An overlay can't be another one's upper. */
-static void stage_overlaid_cache(void *data) {
-        const struct host *host = data;
-        const char *const parts[] = {"lower", "upper", "work"};
-        _cleanup_free_ char *options =
-                text_of("userxattr,lowerdir=%s/lower,upperdir=%s/upper,workdir=%s/work", host->folder,
-                        host->folder, host->folder);
-
-        stage_enter();
-        stage_tmpfs(host->folder, 0);
-        for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-                make_folder(host->folder, parts[i]);
-        if (mount("overlay", host->site->cache, "overlay", 0, options) < 0)
-                stage_fail("an overlay");
-}
-
-static void stage_read_only_cache(void *data) {
-        const struct host *host = data;
-
-        stage_enter();
-        stage_tmpfs(host->site->cache, MS_RDONLY);
-}
-
-static void stage_mounted(void *data) {
-        const struct host *host = data;
-
-        stage_enter();
-        stage_tmpfs(host->folder, 0);
-}
 
 /* A session of it: what its record says, what a joined command hears, and that no diff is made up. */
 #define SESSION                                                                                            \
@@ -352,7 +316,6 @@ TEST(without_a_run_directory_nothing_is_carried) {
         struct host host = {.text = ""};
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->project, ".git");
         make_folder(s->project, ".git/objects");
         make_folder(s->project, ".git/refs");
         make_file(s->project, ".git/HEAD", "ref: refs/heads/main\n");

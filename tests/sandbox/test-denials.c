@@ -111,7 +111,7 @@ TEST(each_kind_is_told_once_as_what_it_was) {
         copy_helper(s, "raw");
         for (; n < n_kinds; n++)
                 words[n] = kinds[n].word;
-        run_raw(s, &o, (const char *const[]){option, NULL}, words);
+        run_raw(s, &o, OPTIONS(option), words);
         assert_string_equal(o.err, "");
         assert_int_equal(strspn(o.out, "-0123456789\n"), strlen(o.out));
         report_read(&r, path);
@@ -147,7 +147,7 @@ TEST(the_calls_get_the_answers_that_they_get_without) {
         copy_helper(s, "raw");
         for (size_t i = 0; i < ARRAY_SIZE(kinds) - !has_int80(); i++)
                 words[i] = kinds[i].word;
-        run_raw(s, &with, (const char *const[]){option, NULL}, words);
+        run_raw(s, &with, OPTIONS(option), words);
         run_raw(s, &without, (const char *const[]){NULL}, words);
         assert_string_equal(with.out, without.out);
         assert_int_equal(with.status, without.status);
@@ -167,8 +167,8 @@ TEST(what_is_allowed_is_nobodys_business) {
 
                 /* What stood there goes. */
                 make_file(s->outside, "report", "old\n");
-                run_raw(s, &o, (const char *const[]){option, policies[i], NULL},
-                        (const char *const[]){getpid_word, i == 1 ? mount_word : NULL, NULL});
+                run_raw(s, &o, OPTIONS(option, policies[i]),
+                        OPTIONS(getpid_word, i == 1 ? mount_word : NULL));
                 expect_in(o.out, "2\n");
                 text = file_text(path);
                 assert_string_equal(text, "");
@@ -238,10 +238,9 @@ static void give_descriptor(void *data) {
 TEST(a_report_goes_to_a_descriptor_too) {
         const struct site *s = *state;
         _cleanup_free_ char *path = path_of(s->outside, "report"), *word = text_of("%d", SYS_mount);
-        _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){"--report", "9", "--", "./raw", word, NULL});
+        _cleanup_free_ const char **argv = nsrun_argv(s, OPTIONS("--report", "9", "--", "./raw", word));
         _cleanup_free_ const char **look =
-                nsrun_argv(s, (const char *const[]){"--report", "9", "--", "ls", "/proc/self/fd", NULL});
+                nsrun_argv(s, OPTIONS("--report", "9", "--", "ls", "/proc/self/fd"));
         int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600),
             full = open("/dev/full", O_WRONLY | O_CLOEXEC), unreadable = open(path, O_RDONLY | O_CLOEXEC);
         struct request request = {.argv = argv, .cwd = s->root, .in_child = give_descriptor, .data = &fd};
@@ -354,17 +353,15 @@ TEST(a_flood_of_denied_calls_holds_up_nothing) {
         _cleanup_free_ char *script =
                 text_of("./raw '8&' %s >/dev/null & ./raw %d; exit 3", flood, SYS_mount);
         _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){option, "--", "./raw", started, "8&", flood, NULL});
+                nsrun_argv(s, OPTIONS(option, "--", "./raw", started, "8&", flood));
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_report_ struct report r = {.n = 0};
-        _cleanup_free_ char *line = NULL;
         struct running running;
 
         copy_helper(s, "raw");
         /* A signal comes through. */
         spawn(&(struct request){.argv = argv, .cwd = s->project}, &running);
-        line = read_line(running.out);
-        assert_string_equal(line, "2\n");
+        await_line(running.out, "2\n");
         assert_int_equal(kill(running.pid, SIGTERM), 0);
         finish(&running, &o);
         expect_status(&o, 128 + SIGTERM);
@@ -388,18 +385,15 @@ TEST(without_a_supervisor_calls_fail_and_everything_ends) {
         _cleanup_free_ char *report = report_option(s), *policy = make_policy(s, DENY("\"getppid\"", "7")),
                             *option = text_of("--seccomp=%s", policy),
                             *script = text_of(until_through, SYS_getppid);
-        _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){report, option, "--", "sh", "-c", script, NULL});
+        _cleanup_free_ const char **argv = nsrun_argv(s, OPTIONS(report, option, "--", "sh", "-c", script));
         _cleanup_outcome_ struct outcome o = {0};
 
         copy_helper(s, "raw");
         for (int i = 0; i < 5; i++) {
-                _cleanup_free_ char *line = NULL;
                 struct running running;
 
                 spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
-                line = read_line(running.out);
-                assert_string_equal(line, "ready\n");
+                await_line(running.out, "ready\n");
                 assert_int_equal(kill(running.pid, SIGKILL), 0);
                 outcome_clear(&o);
                 /* Until nobody has its outputs any more. */

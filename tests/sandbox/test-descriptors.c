@@ -62,8 +62,7 @@ static struct nsrun_plan *plan_script(const struct site *s, const char *id, cons
 
         assert_int_equal(nsrun_policy_new(&policy), 0);
         expect_good(nsrun_policy_set(policy, id ? "session" : "project", id ? id : s->project, &err), &err);
-        expect_good(nsrun_policy_set_command(policy, (const char *const[]){"sh", "-c", script, NULL}, &err),
-                    &err);
+        expect_good(nsrun_policy_set_command(policy, OPTIONS("sh", "-c", script), &err), &err);
         expect_good(nsrun_plan_new(policy, &plan, &err), &err);
         (void)nsrun_policy_free(policy);
         return plan;

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "harness.h"
+#include "session.h"
 
 /* A compositor in Python.  It says "direct" to whoever comes by its own socket, and "sandboxed" at the
  * socket of a security context; and prints what it is told of one. */
@@ -73,12 +73,6 @@ static const char client[] =
         "print(c.recv(99).decode(), end='')\n"
         "print(os.listdir(os.environ['XDG_RUNTIME_DIR']), os.environ.get('DISPLAY'))\n";
 
-/* Also when a test fails. */
-static void die_with_test(nsrun_unused void *data) {
-        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-                _exit(119);
-}
-
 struct compositor {
         struct running running;
         char *socket;
@@ -93,7 +87,6 @@ static void forget_displays(void) {
 
 static void compositor_begin(struct compositor *c, const struct site *s, const char *mode) {
         const char *argv[] = {"python3", "-c", fake_compositor, NULL, mode, NULL};
-        _cleanup_free_ char *line = NULL;
 
         if (!has_program("python3"))
                 skip_because("there is no python3");
@@ -101,8 +94,7 @@ static void compositor_begin(struct compositor *c, const struct site *s, const c
         *c = (struct compositor){.socket = path_of(s->runtime, "wayland-7")};
         argv[3] = c->socket;
         spawn(&(struct request){.argv = argv, .in_child = die_with_test}, &c->running);
-        line = read_line(c->running.out);
-        assert_string_equal(line, "ready\n");
+        await_line(c->running.out, "ready\n");
         assert_int_equal(setenv("WAYLAND_DISPLAY", "wayland-7", 1), 0);
 }
 
@@ -250,33 +242,21 @@ TEST(an_x_server_is_shown_with_its_warning) {
 /* A session's context lives as long as the session. */
 TEST(a_session_has_its_context_for_its_life) {
         const struct site *s = *state;
-        _cleanup_outcome_ struct outcome start = {0}, o = {0};
-        _cleanup_free_ char *id = NULL, *line = NULL, *closed = NULL;
+        _cleanup_outcome_ struct outcome stopped = {0}, o = {0};
+        _cleanup_free_ char *id = NULL, *line = NULL;
         struct compositor c;
 
         if (in_a_session() || by_the_library())
                 skip_because("this is about the nsrun program itself");
         compositor_begin(&c, s, "context");
-        run(&(struct request){.argv = (const char *const[]){program(), "session", "start", "--project",
-                                                            s->project, "--display", NULL},
-                              .cwd = s->root},
-            &start);
-        expect_status(&start, 0);
-        id = strndup(start.out, strcspn(start.out, "\n"));
-        for (int i = 0; i < 2; i++) {
-                outcome_clear(&o);
-                run(&(struct request){.argv = (const char *const[]){program(), "run", "--session", id, "--",
-                                                                    "python3", "-c", client, NULL}},
-                    &o);
-        }
-        outcome_clear(&start);
-        run(&(struct request){.argv = (const char *const[]){program(), "session", "stop", id, NULL}},
-            &start);
+        id = START(s, "--display");
+        for (int i = 0; i < 2; i++)
+                JOIN(s, id, &o, "--", "python3", "-c", client);
+        SESSION(s, &stopped, "stop", id);
         expect_status(&o, 0);
         expect_out(&o, "sandboxed\n['wayland-0'] None\n");
         line = read_line(c.running.out);
-        closed = read_line(c.running.out);
-        assert_string_equal(closed, "closed\n");
+        await_line(c.running.out, "closed\n");
         compositor_end(&c, "");
         collect_orphans();
 }

@@ -22,8 +22,7 @@ static void nsrun_in(const char *folder, void (*stage)(void *data), struct outco
                 ret);
         collect_orphans();
 }
-#define IN(folder, stage, outcome, ...) \
-        nsrun_in(folder, stage, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define IN(folder, stage, outcome, ...) nsrun_in(folder, stage, outcome, OPTIONS(__VA_ARGS__))
 
 /* That this folder can't be the project is no fault of the host's; but a run from there is refused. */
 static void expect_host_is_judged(const char *folder, const char *words) {

@@ -78,11 +78,6 @@ TEST(a_protection_is_judged_where_it_is_asked_for) {
         }
 }
 
-static void stage_masked(nsrun_unused void *data) {
-        stage_enter();
-        stage_bind("/dev/null", "/proc/interrupts");
-}
-
 TEST(no_option_is_looked_for_where_options_are_judged) {
         const struct site *s = *state;
         const struct host host = {.site = s, .stage = stage_masked};
@@ -136,18 +131,11 @@ TEST(what_the_user_gets_wrong_is_a_line_of_its_own) {
         expect_refusal(&o, 125, "nsrun: unexpected argument: true; see 'nsrun doctor --help'");
 }
 
-static void set_config(void *data) {
-        const struct host *host = data;
-
-        (void)setenv("XDG_CONFIG_HOME", host->path, 1);
-}
-
 TEST(a_configuration_is_read_unless_the_options_say_otherwise) {
         const struct site *s = *state;
         const struct host host = {.site = s, .stage = set_config, .path = s->outside};
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->outside, "nsrun");
         make_file(s->outside, "nsrun/config.json", "{ x");
         THERE(&host, &o, "doctor", "--for");
         expect_judged(&o, false);
@@ -194,7 +182,7 @@ TEST(signals_of_the_caller_are_told_and_the_command_mends_them) {
         THERE(&blocked, &o, "doctor");
         expect_line(&o, "ok", "signals", "the caller blocks TERM, a command blocks none");
         outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, program(), NULL},
+        run(&(struct request){.argv = OPTIONS("sh", "-c", script, program()),
                               .cwd = s->project,
                               .in_child = ignore_two},
             &o);

@@ -299,11 +299,6 @@ TEST(a_user_without_an_id_is_named) {
                 "nsrun outside of it");
 }
 
-static void stage_masked(nsrun_unused void *data) {
-        stage_enter();
-        stage_bind("/dev/null", "/proc/interrupts");
-}
-
 /* Which of the two can be had depends on the kernel. */
 TEST(a_masked_proc_has_an_option) {
         const struct site *s = *state;
@@ -517,7 +512,7 @@ TEST(a_home_that_isnt_there_is_named_and_the_command_mends_it) {
         expect_in(o.out, words);
         fix = strstr(o.out, words) + strlen(words);
         script = text_of("%.*s && \"$0\" doctor", (int)strcspn(fix, "\n"), fix);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, program(), NULL},
+        run(&(struct request){.argv = OPTIONS("sh", "-c", script, program()),
                               .cwd = s->project,
                               .in_child = set_home,
                               .data = (void *)(uintptr_t)&host},
@@ -534,12 +529,6 @@ TEST(a_home_that_isnt_there_is_named_and_the_command_mends_it) {
         }
 }
 
-static void set_config(void *data) {
-        const struct host *host = data;
-
-        (void)setenv("XDG_CONFIG_HOME", host->path, 1);
-}
-
 TEST(a_broken_configuration_is_named) {
         const struct site *s = *state;
         const struct host host = {.site = s, .stage = set_config, .path = s->outside};
@@ -548,7 +537,6 @@ TEST(a_broken_configuration_is_named) {
                             *cause = text_of("%s; --no-config", words);
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->outside, "nsrun");
         make_file(s->outside, "nsrun/config.json", "{ x");
         THERE(&host, &o, "doctor");
         expect_line(&o, "no", "configuration", words);

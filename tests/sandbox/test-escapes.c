@@ -39,23 +39,16 @@ static bool expect_no_way_in(const struct site *s, const char *const *options, c
         static const char *const reasons[] = {"Too many levels of symbolic links",
                                               "No such file or directory", "Permission denied"};
         _cleanup_free_ char *script = steal(s), *magic = NULL, *missing = NULL, *denied = NULL;
-        const char *arguments[16] = {"--chdir", name};
+        _cleanup_free_ const char **arguments = NULL;
         char **const lines[] = {&magic, &missing, &denied};
         _cleanup_outcome_ struct outcome o = {0};
-        size_t n = 2;
 
         for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
                 *lines[i] =
                         text_of("nsrun: the working directory can't be entered: %s/%s: %s; --chdir names "
                                 "a folder that the sandbox has\n",
                                 s->project, name, reasons[i]);
-        for (; *options; options++)
-                arguments[n++] = *options;
-        arguments[n++] = "--";
-        arguments[n++] = "sh";
-        arguments[n++] = "-c";
-        arguments[n++] = script;
-        assert_true(n < ARRAY_SIZE(arguments));
+        arguments = words_of(OPTIONS("--chdir", name), options, OPTIONS("--", "sh", "-c", script));
         run_nsrun(s, &o, arguments);
         expect_out(&o, "");
         expect_status(&o, 125);
@@ -207,7 +200,6 @@ TEST(a_source_behind_a_planted_link_is_refused) {
 
         make_file(s->outside, "key", "secret\n");
         make_folder(s->outside, "deep");
-        make_folder(s->project, "folder");
         make_folder(s->project, "folder/deep");
         before = snapshot(s->outside);
         RUN(s, &o, "--", "sh", "-c", "ln -s ../outside data; ln -s data two; ln -s ../../outside folder/up");
@@ -254,8 +246,6 @@ TEST(a_link_in_any_writable_root_is_no_way_to_a_source) {
 
         make_file(s->outside, "key", "secret\n");
         make_folder(s->root, "tmp");
-        make_folder(s->home, ".local");
-        make_folder(s->home, ".local/share");
         make_folder(s->home, ".local/share/uv");
 
         RUN(s, &o, "--tmp", tmp, "--", "ln", "-s", s->outside, "/tmp/data");
@@ -322,16 +312,10 @@ TEST(a_signal_to_ones_own_group_stays_in_the_sandbox) {
         const char *host[] = {"sh", "-c", "sh -c \"$1\"; echo survived", "sh", suicide, NULL};
 
         for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
-                const char *const argv[] = {"sh",
-                                            "-c",
-                                            "\"$1\" run --project \"$2\" \"$3\" -- sh -c \"$4\"; echo "
-                                            "survived $?",
-                                            "sh",
-                                            program(),
-                                            s->project,
-                                            options[i],
-                                            suicide,
-                                            NULL};
+                const char *const *argv = OPTIONS("sh", "-c",
+                                                  "\"$1\" run --project \"$2\" \"$3\" -- sh -c \"$4\"; echo "
+                                                  "survived $?",
+                                                  "sh", program(), s->project, options[i], suicide);
 
                 outcome_clear(&o);
                 run(&(struct request){.argv = argv, .cwd = s->root, .in_child = lead_a_session}, &o);
@@ -375,20 +359,13 @@ static _Noreturn void mount_nested_proc(void) {
         _exit(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 ? 0 : 98);
 }
 
-/* As containers mask theirs: a full /proc is refused, and --proc=auto must fall back. */
-static void stage_masked(nsrun_unused void *data) {
-        stage_enter();
-        stage_bind("/dev/null", "/proc/interrupts");
-}
-
 /* The default filter forbids the first step; what the mounts hold is to hold without it. */
 static void run_nested(const struct site *s, bool is_masked, const char *option, const char *seccomp,
                        struct outcome *ret) {
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
         _cleanup_free_ char *bind = text_of("%s:/probe:ro", self);
         _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){option, seccomp, "--bind", bind, "--", "/probe",
-                                                    "nested-proc", NULL});
+                nsrun_argv(s, OPTIONS(option, seccomp, "--bind", bind, "--", "/probe", "nested-proc"));
 
         outcome_clear(ret);
         run(&(struct request){.argv = argv, .cwd = s->root, .in_child = is_masked ? stage_masked : NULL},

@@ -39,8 +39,7 @@ static void stage_etc(void *data) {
 static void compare(const struct site *s, const char *const *names, const char *outside,
                     const char *inside) {
         const char *const on_host[] = {"sh", "-c", list, NULL};
-        _cleanup_free_ const char **in_sandbox =
-                nsrun_argv(s, (const char *const[]){"--", "sh", "-c", list, NULL});
+        _cleanup_free_ const char **in_sandbox = nsrun_argv(s, OPTIONS("--", "sh", "-c", list));
         struct request request = {
                 .argv = on_host, .cwd = s->root, .in_child = stage_etc, .data = (void *)(uintptr_t)names};
         _cleanup_outcome_ struct outcome o = {0};
@@ -139,11 +138,9 @@ static void stage_sizes(nsrun_unused void *data) {
 TEST(small_files_that_do_not_change_are_copied) {
         const struct site *s = *state;
         _cleanup_free_ const char **argv = nsrun_argv(
-                s, (const char *const[]){
-                           "--", "sh", "-c",
+                s, OPTIONS("--", "sh", "-c",
                            "cat /etc/services; wc -c </etc/mime.types; wc -c </etc/protocols; "
-                           "cut -d' ' -f5 /proc/self/mountinfo | grep ^/etc/; echo x >>/etc/services",
-                           NULL});
+                           "cut -d' ' -f5 /proc/self/mountinfo | grep ^/etc/; echo x >>/etc/services"));
         _cleanup_outcome_ struct outcome o = {0};
 
         run(&(struct request){.argv = argv, .cwd = s->root, .in_child = stage_sizes}, &o);

@@ -96,7 +96,6 @@ TEST(the_hosts_program_of_that_name_is_named) {
         make_program(s->outside, "tool", "#!/bin/sh\necho $1\n", 0755);
         RUN(s, &o, "--env", path, "--", "tool");
         expect_refusal(&o, 127, line);
-        outcome_clear(&o);
         RUN(s, &o, "--", tool);
         expect_refusal(&o, 127, whole);
         RUN(s, &o, "--env", path, "--ro", tool, "--", "tool", "shown");
@@ -215,15 +214,12 @@ TEST(what_is_left_in_the_background_is_dead_when_nsrun_returns) {
 
 static void start(const struct site *s, const char *option, const char *script, const struct request *as,
                   struct running *ret) {
-        _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){option, "--", "sh", "-c", script, NULL});
+        _cleanup_free_ const char **argv = nsrun_argv(s, OPTIONS(option, "--", "sh", "-c", script));
         struct request request = *as;
-        _cleanup_free_ char *line = NULL;
 
         request.argv = argv;
         spawn(&request, ret);
-        line = read_line(ret->out);
-        assert_string_equal(line, "ready\n");
+        await_line(ret->out, "ready\n");
 }
 
 TEST(signals_sent_to_nsrun_reach_the_command) {
@@ -295,7 +291,6 @@ TEST(control_c_reaches_the_command_once) {
         for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
                 int master, slave;
                 _cleanup_outcome_ struct outcome o = {0};
-                _cleanup_free_ char *line = NULL;
                 struct running running;
 
                 assert_int_equal(openpty(&master, &slave, NULL, NULL, NULL), 0);
@@ -305,8 +300,7 @@ TEST(control_c_reaches_the_command_once) {
                       &(struct request){.standard_input = slave, .in_child = take_terminal, .data = &slave},
                       &running);
                 assert_int_equal(write(master, "\003", 1), 1);
-                line = read_line(running.out);
-                assert_string_equal(line, "interrupted\n");
+                await_line(running.out, "interrupted\n");
                 assert_int_equal(kill(running.pid, SIGTERM), 0);
                 finish(&running, &o);
                 expect_status(&o, 4);
@@ -460,10 +454,8 @@ TEST(status_lines_tell_of_start_and_end) {
         static const char *const names[] = {"user", "mnt", "pid", "ipc", "uts", "net"};
         const struct site *s = *state;
         _cleanup_free_ const char **argv = nsrun_argv(
-                s,
-                (const char *const[]){
-                        "--status-fd", "9", "--", "sh", "-c",
-                        "cd /proc/self/ns; stat -L -c %i user mnt pid ipc uts net; cat; sleep 1000", NULL});
+                s, OPTIONS("--status-fd", "9", "--", "sh", "-c",
+                           "cd /proc/self/ns; stat -L -c %i user mnt pid ipc uts net; cat; sleep 1000"));
         int status[2], input[2];
         _cleanup_outcome_ struct outcome o = {0};
         struct json_object *started, *exited;
@@ -573,11 +565,8 @@ TEST(a_deadline_ends_a_run_whatever_it_does) {
         RUN(s, &in_time, "--timeout", "600000", "--", "sh", "-c", "exit 5");
         expect_status(&in_time, 5);
         assert_string_equal(in_time.err, "");
-        expect_timed_out(s,
-                         (const char *const[]){"--timeout=1", "--status-fd=9", "--", "sleep", "1000", NULL},
-                         124, true);
-        expect_timed_out(s, (const char *const[]){"--timeout=600", "--status-fd=9", "--", "true", NULL}, 0,
-                         false);
+        expect_timed_out(s, OPTIONS("--timeout=1", "--status-fd=9", "--", "sleep", "1000"), 124, true);
+        expect_timed_out(s, OPTIONS("--timeout=600", "--status-fd=9", "--", "true"), 0, false);
 }
 
 TEST(a_deadline_that_is_none_is_refused) {

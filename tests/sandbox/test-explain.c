@@ -230,11 +230,7 @@ TEST(what_lies_beside_a_project_in_the_home_is_told) {
                 _cleanup_outcome_ struct outcome o = {0};
                 const char *command = i < ARRAY_SIZE(commands) ? commands[i] : "echo x >../new";
 
-                run(&(struct request){.argv = (const char *const[]){program(), "run", "--explain",
-                                                                    "--project", project, "--", "sh", "-c",
-                                                                    command, NULL},
-                                      .cwd = s->root},
-                    &o);
+                NSRUN_IN(s->root, &o, "run", "--explain", "--project", project, "--", "sh", "-c", command);
                 assert_int_not_equal(o.status, 0);
                 expect_in(o.err, i < ARRAY_SIZE(commands) ? read : written);
         }
@@ -289,7 +285,7 @@ TEST(a_project_in_tmp_has_its_reasons) {
                 expect_status(&o, 1);
                 expect_in(o.err, line);
         }
-        run(&(struct request){.argv = (const char *const[]){"rm", "-r", project, NULL}}, &removed);
+        run(&(struct request){.argv = OPTIONS("rm", "-r", project)}, &removed);
         expect_status(&removed, 0);
 }
 

@@ -46,7 +46,6 @@ static void set_stage(void *data) {
 }
 
 static void make_source(const struct site *s) {
-        make_folder(s->outside, "source");
         make_folder(s->outside, "source/writable");
         make_folder(s->outside, "source/read-only");
         make_folder(s->outside, "source/odd \\name");
@@ -164,10 +163,8 @@ TEST(behind_a_filter_the_sandbox_is_the_same_or_the_cause_is_named) {
 TEST(without_mount_calls_and_namespaces_the_namespaces_are_the_reason) {
         const struct site *s = *state;
         _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", EPERM);
-        const char *const argv[] = {deny,       number, "mount_setattr,clone-newuser",
-                                    program(),  "run",  "--project",
-                                    s->project, "--",   "true",
-                                    NULL};
+        const char *const *argv = OPTIONS(deny, number, "mount_setattr,clone-newuser", program(), "run",
+                                          "--project", s->project, "--", "true");
         _cleanup_outcome_ struct outcome o = {0};
 
         run(&(struct request){.argv = argv, .cwd = s->root}, &o);
@@ -267,18 +264,9 @@ TEST(without_openat2_a_planted_symlink_still_stops_a_bind) {
 TEST(without_pidfd_signals_the_command_gets_its_signals) {
         const struct site *s = *state;
         _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", ENOSYS);
-        const char *const argv[] = {deny,
-                                    number,
-                                    "pidfd_send_signal",
-                                    program(),
-                                    "run",
-                                    "--project",
-                                    s->project,
-                                    "--",
-                                    "sh",
-                                    "-c",
-                                    "trap 'exit 42' TERM; echo ready; while :; do sleep 0.05; done",
-                                    NULL};
+        const char *const *argv =
+                OPTIONS(deny, number, "pidfd_send_signal", program(), "run", "--project", s->project, "--",
+                        "sh", "-c", "trap 'exit 42' TERM; echo ready; while :; do sleep 0.05; done");
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *line = NULL;
         struct running r;

@@ -190,13 +190,13 @@ TEST(a_failing_call_opens_no_network_and_leaves_no_helper) {
         static const int errors[] = {EIO};
 
         fail_with(*state, errors, ARRAY_SIZE(errors),
-                  (const char *const[]){"--net=allow", "--allow=good.test", "--allow=localhost:1", NULL}, 0);
+                  OPTIONS("--net=allow", "--allow=good.test", "--allow=localhost:1"), 0);
 }
 
 TEST(a_failing_call_makes_no_half_an_instance) {
         static const int errors[] = {EIO, ENOSPC};
 
-        fail_with(*state, errors, ARRAY_SIZE(errors), (const char *const[]){"--profile=instance", NULL}, 0);
+        fail_with(*state, errors, ARRAY_SIZE(errors), OPTIONS("--profile=instance"), 0);
 }
 
 TEST(a_failing_call_never_makes_the_status_lines_lie) {
@@ -206,7 +206,7 @@ TEST(a_failing_call_never_makes_the_status_lines_lie) {
         _cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 
         assert_true(fd > 0);
-        fail_with(s, errors, ARRAY_SIZE(errors), (const char *const[]){"--status-fd=0", NULL}, fd);
+        fail_with(s, errors, ARRAY_SIZE(errors), OPTIONS("--status-fd=0"), fd);
 }
 
 /* The filter is a file's, and the kernel asks nsrun about what it denies. */
@@ -221,7 +221,7 @@ TEST(a_failing_call_never_starts_an_unfiltered_command) {
         make_file(s->outside, "own.json",
                   "{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"syscalls\": [{\"names\": [\"mount\", "
                   "\"getppid\"], \"action\": \"SCMP_ACT_ERRNO\"}]}");
-        fail_with(s, errors, ARRAY_SIZE(errors), (const char *const[]){seccomp, report, landlock, NULL}, 0);
+        fail_with(s, errors, ARRAY_SIZE(errors), OPTIONS(seccomp, report, landlock), 0);
 }
 
 /* look(1) tells them. */

@@ -95,7 +95,7 @@ TEST(a_mount_below_a_read_only_source_is_read_only_too) {
         _cleanup_free_ char *sub = path_of(s->outside, "sub");
         _cleanup_free_ char *script = text_of("grep -c ' %s ' /proc/self/mounts; : >%s/x", sub, sub);
         _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){"--ro", s->outside, "--", "sh", "-c", script, NULL});
+                nsrun_argv(s, OPTIONS("--ro", s->outside, "--", "sh", "-c", script));
         const char *const control[] = {"sh", "-c", script, NULL};
         struct request request = {.argv = argv, .in_child = enter_with_a_mount, .data = sub};
         _cleanup_outcome_ struct outcome o = {0};
@@ -180,7 +180,6 @@ TEST(what_is_mounted_in_a_folder_stays_there_where_a_later_bind_pins_the_folder)
         expect_out(&o, "inside\n");
         text = file_text(file);
         assert_string_equal(text, "host\n");
-        outcome_clear(&o);
         RUN(s, &o, "--tmpfs", a, "--ro", b, "--", "ls", "sub/a");
         expect_status(&o, 0);
         expect_out(&o, "");
@@ -243,26 +242,13 @@ TEST(odd_names_are_only_names) {
                 _cleanup_free_ char *layer = path_of(s->outside, odd_names[i]);
                 _cleanup_free_ char *made = path_of(project, "made"), *kept = path_of(layer, "file");
                 _cleanup_free_ char *text = NULL, *kept_text = NULL;
-                const char *const argv[] = {
-                        program(),
-                        "run",
-                        "--project",
-                        project,
-                        "--overlay",
-                        layer,
-                        "--",
-                        "sh",
-                        "-c",
-                        "pwd >made && cat \"$1/file\" && echo changed >\"$1/file\" && cat \"$1/file\"",
-                        "sh",
-                        layer,
-                        NULL};
 
                 make_folder(s->project, odd_names[i]);
                 make_folder(s->outside, odd_names[i]);
                 make_file(layer, "file", "content\n");
-                outcome_clear(&o);
-                run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+                NSRUN_IN(s->root, &o, "run", "--project", project, "--overlay", layer, "--", "sh", "-c",
+                         "pwd >made && cat \"$1/file\" && echo changed >\"$1/file\" && cat \"$1/file\"",
+                         "sh", layer);
                 expect_status(&o, 0);
                 expect_out(&o, "content\nchanged\n");
                 text = file_text(made);
@@ -356,7 +342,6 @@ TEST(the_project_is_the_git_top_level) {
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->project, ".git");
-        make_folder(s->project, "a");
         make_folder(s->project, "a/b");
         run(&(struct request){.argv = argv, .cwd = deep}, &o);
         expect_status(&o, 0);
@@ -365,16 +350,8 @@ TEST(the_project_is_the_git_top_level) {
 
 TEST(without_a_project_there_is_an_empty_folder) {
         const struct site *s = *state;
-        const char *const argv[] = {program(),
-                                    "run",
-                                    "--no-project",
-                                    "--",
-                                    "sh",
-                                    "-c",
-                                    "pwd; ls -A; echo x >file && cat file; ls $1",
-                                    "sh",
-                                    s->project,
-                                    NULL};
+        const char *const *argv = OPTIONS(program(), "run", "--no-project", "--", "sh", "-c",
+                                          "pwd; ls -A; echo x >file && cat file; ls $1", "sh", s->project);
         _cleanup_outcome_ struct outcome o = {0};
         char *before;
 
@@ -404,7 +381,6 @@ TEST(a_path_works_as_the_user_spelled_it) {
         _cleanup_outcome_ struct outcome o = {0};
 
         make_link(s->root, "alias", s->outside);
-        make_folder(s->outside, "sub");
         make_file(s->outside, "sub/file", "content\n");
         RUN(s, &o, "--ro", spelled, "--", "sh", "-c", script);
         expect_status(&o, 0);

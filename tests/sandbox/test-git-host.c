@@ -13,7 +13,6 @@ static int setup(void **state) {
                 return -1;
         s = *state;
         make_file(s->home, ".gitconfig", "[user]\nname=Jo Doe\nemail=jo@example.org\n");
-        make_folder(s->project, ".git");
         make_folder(s->project, ".git/objects");
         make_folder(s->project, ".git/refs");
         make_file(s->project, ".git/HEAD", "ref: refs/heads/main\n");
@@ -64,7 +63,6 @@ TEST_WITH(no_program_of_the_projects_is_executed, setup, site_teardown) {
         _cleanup_free_ char *marker = path_of(s->outside, "marker"), *id = NULL;
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->project, ".venv");
         make_folder(s->project, ".venv/bin");
         /* Where the files don't tell all by themselves, too. */
         make_file(s->home, ".gitconfig",
@@ -79,11 +77,11 @@ TEST_WITH(no_program_of_the_projects_is_executed, setup, site_teardown) {
                                  commands[i][2]);
         }
         id = strndup(o.out, strcspn(o.out, "\n"));
-        run_with_path(s, &o, (const char *const[]){program(), "session", "stop", id, NULL});
+        run_with_path(s, &o, OPTIONS(program(), "session", "stop", id));
         expect_status(&o, 0);
         collect_orphans();
         /* The probe works: whoever looks for git in PATH starts it. */
-        run_with_path(s, &o, (const char *const[]){"git", "status", NULL});
+        run_with_path(s, &o, OPTIONS("git", "status"));
         expect_status(&o, 0);
         assert_int_equal(access(marker, F_OK), 0);
 }
@@ -329,10 +327,7 @@ TEST_WITH(the_users_hooks_run_inside, setup, site_teardown) {
                             *dot_git = path_of(s->project, ".git");
 
         NEED_GIT();
-        make_folder(s->home, ".githooks");
-        make_folder(s->home, ".ssh");
         make_folder(s->home, ".ssh/hooks");
-        make_folder(s->home, "docs");
         make_file(s->home, "docs/secret", "");
         make_file(s->home, ".ssh/secret", "");
         make_link(s->home, "link", ".githooks");
@@ -375,14 +370,6 @@ TEST_WITH(the_users_hooks_run_inside, setup, site_teardown) {
 #define MOVED                                                                                \
         "nsrun: note: HEAD moved, and %s stayed on the host: a commit would take back what " \
         "HEAD has; git checkout HEAD -- "
-
-static void make_repository(const struct site *s, const char *script) {
-        _cleanup_free_ char *text = text_of("cd '%s'\n%s", s->project, script);
-        _cleanup_outcome_ struct outcome o = {0};
-
-        run_outside(s, &o, text);
-        expect_status(&o, 0);
-}
 
 /* git goes on where it can't unlink a file. */
 TEST(protected_files_that_a_moved_head_has_otherwise_are_told) {

@@ -74,9 +74,6 @@ TEST(a_grant_that_is_killed_is_whole_or_gone) {
         const struct site *s = *state;
         _cleanup_free_ char *path = path_of(s->home, "deep/er/x"), *id = START_PLAIN(s);
 
-        make_folder(s->home, "deep");
-        make_folder(s->home, "deep/er");
-        make_folder(s->home, "deep/er/x");
         make_file(s->home, "deep/er/x/f", "text\n");
         grant_killed(s, id, path, false);
         end_session(s, id, "stop");
@@ -86,7 +83,6 @@ TEST(a_revocation_that_is_killed_is_ended_by_the_next) {
         const struct site *s = *state;
         _cleanup_free_ char *path = path_of(s->home, "deep"), *id = START_PLAIN(s);
 
-        make_folder(s->home, "deep");
         make_file(s->home, "deep/f", "text\n");
         grant_killed(s, id, path, true);
         end_session(s, id, "stop");

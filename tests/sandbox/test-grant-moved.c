@@ -88,7 +88,7 @@ TEST(who_has_the_sandbox_is_not_waited_for) {
         script = text_of("for f in /proc/%ld/fd/*; do case $(readlink $f) in *memfd:nsrun-plan-of*) "
                          "exec flock $f '%s' grant %s --ro '%s';; esac; done",
                          session_number(s, id, "monitor"), program(), id, beside);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, NULL}, .cwd = s->root}, &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", script), .cwd = s->root}, &o);
         expect_refusal(&o, 125, "nsrun: another nsrun grant or revoke has the sandbox");
         expect_granted(s, id, "--ro", beside);
         end_session(s, id, "stop");
@@ -102,7 +102,6 @@ TEST(in_a_folder_of_the_hosts_nothing_is_mounted) {
                             *sub = path_of(s->project, "sub"), *beside = path_of(s->home, "beside"),
                             *said = NULL, *in_project = NULL;
 
-        make_folder(s->home, "around");
         make_folder(s->home, "around/x");
         make_folder(s->home, "beside");
         make_folder(s->project, "sub");
@@ -129,10 +128,7 @@ TEST(in_a_tmpfs_in_a_folder_of_the_hosts_nothing_is_mounted) {
                             *z = path_of(s->home, "around/t/z"), *own = path_of(s->home, "own"),
                             *in_own = path_of(s->home, "own/z"), *id = NULL, *said = NULL;
 
-        make_folder(s->home, "around");
-        make_folder(s->home, "around/t");
         make_folder(s->home, "around/t/z");
-        make_folder(s->home, "own");
         make_folder(s->home, "own/z");
         id = START(s, "--rw", around, "--tmpfs", t, "--tmpfs", own);
         said = text_of(

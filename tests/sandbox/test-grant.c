@@ -93,7 +93,6 @@ TEST(nothing_that_the_sandbox_has_is_covered) {
         _cleanup_free_ char *around = path_of(s->home, "around"), *x = path_of(s->home, "around/x"),
                             *id = NULL, *said = NULL;
 
-        make_folder(s->home, "around");
         make_folder(s->home, "around/x");
         make_folder(s->home, "around/y");
         id = START(s, "--ro", x);
@@ -135,8 +134,6 @@ TEST(what_can_be_moved_is_no_place) {
         _cleanup_free_ char *id = START_PLAIN(s);
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->home, "deep");
-        make_folder(s->home, "deep/er");
         make_folder(s->home, "deep/er/x");
         script = text_of("mkdir %s && mkdir %s/er", own, own);
         JOIN_SCRIPT(s, id, &o, script);
@@ -171,9 +168,6 @@ TEST(of_several_in_a_folder_one_is_taken_back) {
                             *id = START_PLAIN(s), *script = NULL, *said = NULL, *on_inside = NULL;
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->home, "around");
-        make_folder(s->home, "around/x");
-        make_folder(s->home, "around/y");
         make_file(s->home, "around/x/f", "x\n");
         make_file(s->home, "around/y/f", "y\n");
         expect_granted(s, id, "--ro", x);
@@ -251,8 +245,7 @@ TEST(a_run_is_granted_a_file) {
         make_file(s->home, "one", "one\n");
         assert_int_equal(mkfifo(ready, 0600), 0);
         assert_int_equal(mkfifo(go, 0600), 0);
-        spawn(&(struct request){.argv = (const char *const[]){program(), "run", "--", "sh", "-c", script,
-                                                              NULL},
+        spawn(&(struct request){.argv = OPTIONS(program(), "run", "--", "sh", "-c", script),
                                 .cwd = s->project},
               &running);
         f = fopen(ready, "re");
@@ -354,7 +347,6 @@ TEST_IF(geteuid() == 0, mounts_of_the_hosts_stay_where_they_are, site_setup, sit
         BEGIN(s);
 
         assert_true(is_alone);
-        make_folder(s->home, "beside/sub");
         make_file(s->home, "beside/sub/below", "below\n");
         assert_int_equal(mount("tmpfs", sub, "tmpfs", 0, "size=64k"), 0);
         make_file(sub, "over", "over\n");
@@ -392,8 +384,7 @@ TEST(what_is_swapped_meanwhile_is_not_shown) {
         make_folder(s->home, "other");
         changed = text_of("nsrun: what lies there has changed at this moment: %s; try again\n", beside);
         look = text_of("ls %s", beside);
-        spawn(&(struct request){.argv = (const char *const[]){"sh", "-c", swap, stop, NULL}, .cwd = s->root},
-              &running);
+        spawn(&(struct request){.argv = OPTIONS("sh", "-c", swap, stop), .cwd = s->root}, &running);
         for (unsigned i = 0; i < 400 && (n_granted < 5 || n_changed < 2); i++) {
                 NSRUN(s, &o, "grant", id, options[i % 2], beside);
                 if (o.status != 0) {

@@ -7,6 +7,7 @@
 #include <sys/un.h>
 
 #include "host.h"
+#include "session.h"
 
 /* A /dev with `nodes` (each is /dev/null) beside the usual ones, and a /sys with two GPUs' entry. */
 struct desk {
@@ -58,7 +59,7 @@ static void run_desk(const struct site *s, struct desk *d, const char *const *op
         run_on(s, stage_desk, &d->host, NULL, options, script, ret);
 }
 
-#define NODES(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define NODES(...) OPTIONS(__VA_ARGS__)
 #define NO_NODES   ((const char *const[]){NULL})
 #define NO_KVM                                                                                               \
         "nsrun: --kvm: the host has no such device: /dev/kvm; as root: modprobe kvm_intel (or kvm_amd); in " \
@@ -178,7 +179,7 @@ TEST(kvm_works) {
         }
         if (!has_program("python3"))
                 skip_because("there is no python3");
-        run(&(struct request){.argv = (const char *const[]){"python3", "-c", ask, NULL}}, &outside);
+        run(&(struct request){.argv = OPTIONS("python3", "-c", ask)}, &outside);
         expect_status(&outside, 0);
         RUN(s, &inside, "--kvm", "--", "python3", "-c", ask);
         expect_status(&inside, 0);
@@ -296,8 +297,6 @@ TEST(sound_is_the_servers_sockets_and_the_cookie) {
         if (!has_program("python3"))
                 skip_because("there is no python3");
         make_folder(s->runtime, "pulse");
-        make_folder(s->home, ".config");
-        make_folder(s->home, ".config/pulse");
         make_file(s->home, ".config/pulse/cookie", cookie);
         pipewire = listen_in(s->runtime, "pipewire-0");
         pulse = listen_in(s->runtime, "pulse/native");
@@ -314,11 +313,7 @@ TEST(sound_is_the_servers_sockets_and_the_cookie) {
                   "\ngives away  --sound: playing and recording by PipeWire and PulseAudio: the "
                   "microphone, and what other programs play; PulseAudio's clients can load modules of "
                   "its, which open files and sockets as you on the host\n");
-        outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){program(), "plan", "--project", s->project,
-                                                            "--format=oci", "--sound", "true", NULL},
-                              .cwd = s->root},
-            &o);
+        NSRUN_IN(s->root, &o, "plan", "--project", s->project, "--format=oci", "--sound", "true");
         expect_status(&o, 0);
         expect_in(o.err, "nsrun: note: not in the bundle: devices of the host's (--kvm, --gpu ...) are the "
                          "engine's to pass, and no agent, no bus and no browser is reached\n");
@@ -383,8 +378,6 @@ TEST(gpg_agent_is_its_extra_socket_and_the_public_keyring) {
         _cleanup_outcome_ struct outcome o = {0};
 
         assert_int_equal(unsetenv("GNUPGHOME"), 0);
-        make_folder(s->home, ".gnupg");
-        make_folder(s->home, ".gnupg/private-keys-v1.d");
         make_file(s->home, ".gnupg/private-keys-v1.d/key", "secret");
         make_file(s->home, ".gnupg/pubring.kbx", "keys\n");
         make_folder(s->runtime, "gnupg");
@@ -417,7 +410,6 @@ TEST(a_planted_keyring_is_refused) {
         _cleanup_outcome_ struct outcome o = {0};
 
         assert_int_equal(unsetenv("GNUPGHOME"), 0);
-        make_folder(s->home, ".gnupg");
         make_file(s->outside, "secret", "secret");
         make_link(s->home, ".gnupg/pubring.kbx", link);
         make_link(s->project, "ring", secret);
@@ -449,7 +441,7 @@ FULL_TEST(gnupg_signs, site_setup, site_teardown) {
         if (!has_program("gpg") || !has_program("gpgconf"))
                 skip_because("there is no gpg");
         assert_int_equal(unsetenv("GNUPGHOME"), 0);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", whole, NULL}, .cwd = s->root}, &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", whole), .cwd = s->root}, &o);
         collect_orphans();
         expect_status(&o, 0);
         expect_out(&o, "G\nsigned\n0\n0\n1\ngood\noutside\n");
@@ -482,9 +474,8 @@ TEST(a_configuration_says_the_same) {
 /* A session has them from its start; a command in it can't ask for more. */
 TEST(a_session_has_them_from_its_start) {
         const struct site *s = *state;
-        const char *argv[] = {program(), "session", "start", "--project", s->project, "--sound", NULL};
         _cleanup_close_ int pulse = -EBADF;
-        _cleanup_outcome_ struct outcome start = {0}, o = {0}, late = {0};
+        _cleanup_outcome_ struct outcome o = {0}, late = {0};
         _cleanup_free_ char *id = NULL, *line = NULL;
 
         if (in_a_session() || by_the_library())
@@ -492,21 +483,10 @@ TEST(a_session_has_them_from_its_start) {
         forget_servers();
         make_folder(s->runtime, "pulse");
         pulse = listen_in(s->runtime, "pulse/native");
-        run(&(struct request){.argv = argv, .cwd = s->root}, &start);
-        expect_status(&start, 0);
-        id = strndup(start.out, strcspn(start.out, "\n"));
-        run(&(struct request){.argv = (const char *const[]){program(), "run", "--session", id, "--", "sh",
-                                                            "-c",
-                                                            "[ -S ${PULSE_SERVER#unix:} ] && echo there",
-                                                            NULL}},
-            &o);
-        run(&(struct request){.argv = (const char *const[]){program(), "run", "--session", id, "--kvm", "--",
-                                                            "true", NULL}},
-            &late);
-        outcome_clear(&start);
-        run(&(struct request){.argv = (const char *const[]){program(), "session", "stop", id, NULL}},
-            &start);
-        collect_orphans();
+        id = START(s, "--sound");
+        JOIN_SCRIPT(s, id, &o, "[ -S ${PULSE_SERVER#unix:} ] && echo there");
+        JOIN(s, id, &late, "--kvm", "--", "true");
+        end_session(s, id, "stop");
         expect_status(&o, 0);
         expect_out(&o, "there\n");
         line = text_of(

@@ -8,13 +8,10 @@
 static void make_tree(const char *folder) {
         make_file(folder, ".env", "secret\n");
         make_file(folder, "env", "open\n");
-        make_folder(folder, "sub");
         make_file(folder, "sub/.env", "secret\n");
         make_file(folder, "sub/x.pem", "secret\n");
         make_file(folder, "sub/x.txt", "open\n");
-        make_folder(folder, "secrets");
         make_file(folder, "secrets/a", "secret\n");
-        make_folder(folder, "sub/secrets");
         make_file(folder, "sub/secrets/b", "secret\n");
 }
 
@@ -169,8 +166,7 @@ TEST_WITH(what_a_link_of_that_name_leads_to_is_hidden_and_so_are_hard_links, set
         /* A name outside of what is shown is told of. */
         assert_int_equal(rename(hard, far), 0);
         {
-                _cleanup_free_ const char **argv =
-                        nsrun_argv(s, (const char *const[]){HIDE, "--", "true", NULL});
+                _cleanup_free_ const char **argv = nsrun_argv(s, OPTIONS(HIDE, "--", "true"));
 
                 argv[1] = "plan";
                 outcome_clear(&o);
@@ -186,7 +182,6 @@ TEST_WITH(a_name_at_the_top_does_not_hide_the_systems_folder, setup, site_teardo
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->project, "lib");
         make_file(s->project, "lib/a", "secret\n");
         RUN(s, &o, "--hide=/env", "--", "cat", "lib/a");
         expect_out(&o, "secret\n");
@@ -218,7 +213,6 @@ TEST_WITH(a_hard_link_to_a_file_in_a_hidden_folder_is_hidden, setup, site_teardo
                             *open = path_of(s->project, "env"), *open_hard = path_of(s->project, "env2");
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->project, "secrets/deep");
         make_file(s->project, "secrets/deep/b", "secret\n");
         assert_int_equal(link(file, hard), 0);
         assert_int_equal(link(file, other), 0);
@@ -230,8 +224,7 @@ TEST_WITH(a_hard_link_to_a_file_in_a_hidden_folder_is_hidden, setup, site_teardo
         expect_out(&o, "open\n");
         /* All three names are found. */
         {
-                _cleanup_free_ const char **argv =
-                        nsrun_argv(s, (const char *const[]){"--hide=secrets/", "--", "true", NULL});
+                _cleanup_free_ const char **argv = nsrun_argv(s, OPTIONS("--hide=secrets/", "--", "true"));
 
                 argv[1] = "plan";
                 outcome_clear(&o);
@@ -247,7 +240,6 @@ TEST_WITH(a_link_to_a_folder_is_hidden_as_a_folder, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->project, "real");
         make_file(s->project, "real/a", "secret\n");
         make_link(s->project, "keys", "real");
         make_link(s->project, "sub/keys", "../env");
@@ -268,7 +260,6 @@ TEST_WITH(it_is_not_moved_to_where_another_rule_would_show_it, setup, site_teard
         const char *const script = "mv sub shown/sub 2>/dev/null; cat shown/sub/x.pem /shown/sub/x.pem; "
                                    "cat /shown/.env; mv env shown/ && cat /shown/env";
 
-        make_folder(s->project, "shown");
         make_file(s->project, "shown/.env", "secret\n");
         RUN(s, &o, HIDE, "--bind", alias, "--", "sh", "-c", script);
         expect_not_in(o.out, "secret\n");
@@ -391,15 +382,14 @@ TEST_WITH(a_configuration_hides_below_the_home_folder, setup, site_teardown) {
         _cleanup_free_ char *home = path_of(s->root, "h[o]*"), *shown = path_of(home, "t"),
                             *config = path_of(s->root, "config.json"),
                             *option = text_of("--config=%s", config);
-        _cleanup_free_ const char **argv = nsrun_argv(
-                s, (const char *const[]){option, "--ro", shown, "--chdir", shown, "--", "sh", "-c",
-                                         "cat netrc s/a b.key other 2>/dev/null; true", NULL});
+        _cleanup_free_ const char **argv =
+                nsrun_argv(s, OPTIONS(option, "--ro", shown, "--chdir", shown, "--", "sh", "-c",
+                                      "cat netrc s/a b.key other 2>/dev/null; true"));
         const struct request request = {.argv = argv, .cwd = s->root, .in_child = set_home, .data = home};
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->root, "h[o]*");
         make_folder(home, "t");
-        make_folder(shown, "s");
         make_file(shown, "netrc", "secret\n");
         make_file(shown, "s/a", "secret\n");
         make_file(shown, "b.key", "secret\n");
@@ -456,9 +446,6 @@ TEST_WITH(what_an_option_shows_is_hidden_by_its_own_name, setup, site_teardown) 
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->root, "other");
-        make_folder(other, "link");
-        make_folder(other, "secrets");
-        make_folder(other, "plain");
         make_file(other, "real", "secret\n");
         make_file(other, "secrets/a", "secret\n");
         make_file(other, "plain/a", "secret\n");
@@ -502,8 +489,8 @@ TEST_WITH(a_resolved_path_knows_what_is_hidden, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *path = path_of(s->project, "sub/x.pem");
-        _cleanup_free_ const char **argv = nsrun_argv(s, (const char *const[]){HIDE, "--read", path, NULL});
-        _cleanup_free_ const char **control = nsrun_argv(s, (const char *const[]){"--read", path, NULL});
+        _cleanup_free_ const char **argv = nsrun_argv(s, OPTIONS(HIDE, "--read", path));
+        _cleanup_free_ const char **control = nsrun_argv(s, OPTIONS("--read", path));
 
         argv[1] = control[1] = "resolve";
         run(&(struct request){.argv = control, .cwd = s->root}, &o);
@@ -570,8 +557,7 @@ TEST_WITH(a_run_says_that_a_hidden_file_was_replaced, setup, site_teardown) {
                                     "ran, which could read what is there now: %s\n",
                                     env);
         const char **argv = nsrun_argv(
-                s, (const char *const[]){HIDE, "--", "sh", "-c",
-                                         "echo ready; while [ ! -e go ]; do sleep 0.02; done", NULL});
+                s, OPTIONS(HIDE, "--", "sh", "-c", "echo ready; while [ ! -e go ]; do sleep 0.02; done"));
         struct running r;
         struct outcome o = {0};
 
@@ -612,8 +598,8 @@ TEST_WITH(a_hidden_file_that_is_moved_below_an_overlay_is_told_of, setup, site_t
                 int ends[2];
 
                 value = value ? value : s->project;
-                argv = nsrun_argv(s, (const char *const[]){HIDE, option, value, "--", "sh", "-c",
-                                                           "echo ready; read -r line || true", NULL});
+                argv = nsrun_argv(s, OPTIONS(HIDE, option, value, "--", "sh", "-c",
+                                             "echo ready; read -r line || true"));
                 id = START(s, HIDE, option, value);
                 expect_good_join(s, id, "cat .env 2>/dev/null || echo no", "no\n");
                 assert_int_equal(pipe2(ends, O_CLOEXEC), 0);

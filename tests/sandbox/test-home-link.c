@@ -8,17 +8,12 @@
 static void nsrun_in(const struct site *s, const char *cwd, struct outcome *ret,
                      const char *const *arguments) {
         _cleanup_free_ char *link = path_of(s->root, "link");
-        const char *argv[32] = {program()};
-        size_t n = 1;
 
-        for (; *arguments && n < ARRAY_SIZE(argv) - 1; arguments++)
-                argv[n++] = *arguments;
-        outcome_clear(ret);
         assert_int_equal(setenv("HOME", link, 1), 0);
-        run(&(struct request){.argv = argv, .cwd = cwd}, ret);
+        run_words(cwd, ret, arguments);
         assert_int_equal(setenv("HOME", s->home, 1), 0);
 }
-#define NSRUN(site, cwd, outcome, ...) nsrun_in(site, cwd, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define LINKED(site, cwd, outcome, ...) nsrun_in(site, cwd, outcome, OPTIONS(__VA_ARGS__))
 
 static void make_homes(const struct site *s) {
         static const char *const folders[] = {"project", "private", ".config", ".config/foo",
@@ -43,25 +38,25 @@ TEST(a_home_behind_a_link_is_the_same_home) {
         _cleanup_outcome_ struct outcome o = {0};
 
         make_homes(s);
-        NSRUN(s, project, &o, "run", "--", "sh", "-c",
-              "echo $HOME; cd; pwd -P; echo >~/project/made; cat private/file");
+        LINKED(s, project, &o, "run", "--", "sh", "-c",
+               "echo $HOME; cd; pwd -P; echo >~/project/made; cat private/file");
         expect_out(&o, homes);
         expect_status(&o, 1);
-        NSRUN(s, project, &o, "run", "--ro", file, "--", "cat", file, real);
+        LINKED(s, project, &o, "run", "--ro", file, "--", "cat", file, real);
         expect_out(&o, "private\nprivate\n");
         /* A variable of a tool's shows no home. */
         assert_int_equal(setenv("GOMODCACHE", link, 1), 0);
-        NSRUN(s, project, &o, "run", "--", "cat", file, real);
+        LINKED(s, project, &o, "run", "--", "cat", file, real);
         assert_int_equal(unsetenv("GOMODCACHE"), 0);
         expect_out(&o, "");
         /* Nor does learning show its secrets, by either name. */
-        NSRUN(s, project, &o, "learn", "--project=.", "-o", given, "--", "sh", "-c",
-              "cat ~/private/file ~/.config/gcloud/key");
+        LINKED(s, project, &o, "learn", "--project=.", "-o", given, "--", "sh", "-c",
+               "cat ~/private/file ~/.config/gcloud/key");
         expect_out(&o, "private\n");
         assert_null(strstr(o.err, "gcloud/key\n"));
         /* A missing file that an instance's command line names asks for no hidden folder. */
-        NSRUN(s, project, &o, "run", "--profile=instance", "--instance", instance, "--", "sh", "-c",
-              "cat \"$(dirname \"$1\")/token\"", "sh", missing);
+        LINKED(s, project, &o, "run", "--profile=instance", "--instance", instance, "--", "sh", "-c",
+               "cat \"$(dirname \"$1\")/token\"", "sh", missing);
         expect_out(&o, "");
 }
 
@@ -118,8 +113,8 @@ TEST(what_the_users_configuration_of_git_names_is_protected) {
                         assert_int_equal(setenv("GIT_CONFIG_KEY_0", orders[i].text, 1), 0);
                         assert_int_equal(setenv("GIT_CONFIG_VALUE_0", target, 1), 0);
                 }
-                NSRUN(s, cwd, &o, "run", "--project", ".", "--", "sh", "-c", "echo >other; echo >\"$0\"",
-                      target);
+                LINKED(s, cwd, &o, "run", "--project", ".", "--", "sh", "-c", "echo >other; echo >\"$0\"",
+                       target);
                 /* A file is read-only, a folder the command's own. */
                 kept = file_text(target);
                 if (kept && *kept)
@@ -240,7 +235,6 @@ TEST(configuration_that_names_too_much_is_refused) {
                 outcome_clear(&o);
                 run(&(struct request){.argv = argv, .cwd = s->project}, &o);
                 expect_status(&o, 0);
-                outcome_clear(&o);
                 run_outside(s, &o, many);
                 outcome_clear(&o);
                 run(&(struct request){.argv = argv, .cwd = s->project}, &o);
@@ -259,9 +253,6 @@ TEST(a_symlink_in_the_middle_of_a_way_is_put_back) {
         };
         const struct site *s = *state;
         _cleanup_free_ char *current = path_of(s->outside, "cur");
-        const char *const argv[] = {program(),           "run", "--rw",  s->outside,
-                                    "--project=.",       "--",  "sh",    "-c",
-                                    "ln -sfn v2 \"$1\"", "sh",  current, NULL};
 
         if (!has_program("git"))
                 skip_because("skipped: git is not installed");
@@ -276,8 +267,8 @@ TEST(a_symlink_in_the_middle_of_a_way_is_put_back) {
 
                 run_outside(s, &o, before);
                 assert_string_equal(o.err, "");
-                outcome_clear(&o);
-                run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+                NSRUN(s, &o, "run", "--rw", s->outside, "--project=.", "--", "sh", "-c", "ln -sfn v2 \"$1\"",
+                      "sh", current);
                 expect_in(o.err, "a protected symlink is put back");
                 kept = realpath(current, NULL);
                 if (!kept || !streq(kept + strlen(kept) - 2, "v1"))
@@ -301,12 +292,10 @@ TEST(the_folder_of_configuration_that_a_variable_names_is_protected) {
                 _cleanup_free_ char *script = text_of("f=conf/%s; mkdir -p ${f%%/*}; echo evil >$f", name),
                                     *path = path_of(config, name), *at = strndup(name, strcspn(name, "/")),
                                     *said = text_of("/conf/%s", at);
-                const char *const argv[] = {program(), "run",  "--project=.", "--ro=conf/nsrun", "--", "sh",
-                                            "-c",      script, NULL};
                 bool is_free = streq(path, free_one);
                 _cleanup_outcome_ struct outcome o = {0};
 
-                run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+                NSRUN(s, &o, "run", "--project=.", "--ro=conf/nsrun", "--", "sh", "-c", script);
                 if (is_free != (access(path, F_OK) == 0) || is_free != !strstr(o.err, said))
                         fail_msg("%s: %s", name, o.err);
         }
@@ -356,11 +345,9 @@ TEST(what_symlinks_of_the_home_lead_to_is_protected) {
                         *text = NULL;
 
                 outcome_clear(&o);
-                run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, NULL},
-                                      .cwd = s->home},
-                    &o);
+                run(&(struct request){.argv = OPTIONS("sh", "-c", script), .cwd = s->home}, &o);
                 expect_status(&o, 0);
-                NSRUN(s, project, &o, "run", "--project=.", "--", "sh", "-c", "echo evil >file; echo done");
+                LINKED(s, project, &o, "run", "--project=.", "--", "sh", "-c", "echo evil >file; echo done");
                 expect_out(&o, "done\n");
                 text = file_text(file);
                 if (streq(text, cases[i].is_open ? "evil\n" : "good\n") == 0)
@@ -374,7 +361,7 @@ TEST(what_symlinks_of_the_home_lead_to_is_protected) {
         make_file(v1, "rc", "");
         make_link(project, "current", "v1");
         make_link(s->home, ".zshrc", "project/current/rc");
-        NSRUN(s, project, &o, "run", "--project=.", "--", "sh", "-c", "ln -sfn . current");
+        LINKED(s, project, &o, "run", "--project=.", "--", "sh", "-c", "ln -sfn . current");
         expect_in(o.err, "a protected symlink is put back");
 }
 
@@ -438,14 +425,9 @@ TEST_IF(geteuid() != 0, a_home_in_what_every_sandbox_shows_is_hidden_there, site
         for (size_t i = 0; i < ARRAY_SIZE(service_homes); i++) {
                 _cleanup_free_ char *given = path_of(service_homes[i].home, "given"),
                                     *secret = path_of(service_homes[i].home, "secret");
-                const char *const argv[] = {
-                        program(),   "run",
-                        "--project", s->project,
-                        "--ro",      given,
-                        "--",        "sh",
-                        "-c",        "cat \"$@\"; cat ~/secret; echo >~/made && echo writable",
-                        "sh",        given,
-                        secret,      NULL};
+                const char *const *argv = OPTIONS(
+                        program(), "run", "--project", s->project, "--ro", given, "--", "sh", "-c",
+                        "cat \"$@\"; cat ~/secret; echo >~/made && echo writable", "sh", given, secret);
 
                 outcome_clear(&o);
                 run(&(struct request){.argv = argv, .cwd = s->root, .in_child = stage_service, .data = &i},

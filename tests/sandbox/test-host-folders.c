@@ -31,7 +31,7 @@ static char *silence_of(const char *path) {
                 path);
 }
 
-static void stage_mounted(void *data) {
+static void stage_named(void *data) {
         const struct host *host = data;
 
         stage_enter();
@@ -59,9 +59,9 @@ TEST(a_mount_that_never_answers_is_named) {
                 struct host host = {.path = place, .text = variable};
 
                 make_folder(s->root, silent_places[i].folder);
-                run_on(s, stage_mounted, &host, "silent:other", options, "echo fine", &o);
+                run_on(s, stage_named, &host, "silent:other", options, "echo fine", &o);
                 expect_fine(&o);
-                run_on(s, stage_mounted, &host, "silent:net", options, "echo fine", &o);
+                run_on(s, stage_named, &host, "silent:net", options, "echo fine", &o);
                 expect_host_refusal(&o, 125, line);
                 assert_int_equal(rmdir(place), 0);
         }
@@ -77,9 +77,9 @@ TEST(a_file_on_a_mount_that_never_answers_is_named) {
 
         make_folder(s->outside, "net");
         for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
-                run_on(s, stage_mounted, &host, "silent:other", OPTIONS(options[i], file), "echo fine", &o);
+                run_on(s, stage_named, &host, "silent:other", OPTIONS(options[i], file), "echo fine", &o);
                 expect_not_in(o.err, "doesn't answer");
-                run_on(s, stage_mounted, &host, "silent:net", OPTIONS(options[i], file), "echo fine", &o);
+                run_on(s, stage_named, &host, "silent:net", OPTIONS(options[i], file), "echo fine", &o);
                 expect_host_refusal(&o, 125, line);
         }
 }
@@ -223,11 +223,8 @@ static char *served_at(const struct site *s, const char *place) {
 
 static void run_served(struct served *s, const char *const *arguments, struct outcome *ret) {
         _cleanup_free_ char *at = served_at(s->site, s->place);
-        const char *argv[16] = {program()};
-        size_t n = 1;
+        _cleanup_free_ const char **argv = words_of(OPTIONS(program()), arguments);
 
-        while (*arguments)
-                argv[n++] = *arguments++;
         s->at = at;
         *s->first = 0;
         outcome_clear(ret);
@@ -235,7 +232,7 @@ static void run_served(struct served *s, const char *const *arguments, struct ou
         collect_orphans();
 }
 
-#define SERVED(s, outcome, ...) run_served(s, (const char *const[]){__VA_ARGS__, NULL}, outcome)
+#define SERVED(s, outcome, ...) run_served(s, OPTIONS(__VA_ARGS__), outcome)
 
 static void make_places(const struct site *s, struct served *served) {
         _cleanup_outcome_ struct outcome o = {0};
@@ -381,7 +378,7 @@ static void stage_path(void *data) {
         const struct host *host = data;
         _cleanup_free_ char *path = text_of("%s:%s", host->path, getenv("PATH"));
 
-        stage_mounted(data);
+        stage_named(data);
         if (setenv("PATH", path, 1) < 0)
                 stage_fail("PATH");
 }
@@ -409,14 +406,13 @@ TEST(programs_and_toolchains_on_a_mount_that_never_answers_are_left_out) {
                 expect_status(&o, 0);
                 for (size_t j = 0; j < ARRAY_SIZE(variables); j++) {
                         host.text = variables[j];
-                        run_on(s, stage_mounted, &host, "silent:nas", OPTIONS(profiles[i]), "echo fine", &o);
+                        run_on(s, stage_named, &host, "silent:nas", OPTIONS(profiles[i]), "echo fine", &o);
                         expect_in(o.out, "fine\n");
                         expect_status(&o, 0);
                 }
         }
         run_command_on(s, stage_path, &(struct host){.path = place, .text = "VIRTUAL_ENV"}, "silent:nas",
-                       (const char *const[]){program(), "plan", "--project", s->project, "--", "true", NULL},
-                       &o);
+                       OPTIONS(program(), "plan", "--project", s->project, "--", "true"), &o);
         expect_in(o.out, unseen);
         expect_status(&o, 0);
 }
@@ -441,10 +437,9 @@ TEST(what_git_is_to_run_from_a_mount_that_never_answers_is_named) {
 
                 run_outside(s, &o, script);
                 expect_status(&o, 0);
-                run_on(s, stage_mounted, &host, "silent:other", (const char *const[]){NULL}, "echo fine",
-                       &o);
+                run_on(s, stage_named, &host, "silent:other", (const char *const[]){NULL}, "echo fine", &o);
                 expect_in(o.out, "fine\n");
-                run_on(s, stage_mounted, &host, "silent:net", (const char *const[]){NULL}, "echo fine", &o);
+                run_on(s, stage_named, &host, "silent:net", (const char *const[]){NULL}, "echo fine", &o);
                 expect_host_refusal(&o, 125, line);
         }
 }
@@ -494,8 +489,6 @@ TEST_IF(geteuid() == 0, root_runs_anothers_project_as_its_owner, site_setup, sit
         struct stat st;
 
         make_folder(s->outside, "theirs");
-        make_folder(s->home, ".config");
-        make_folder(s->home, ".config/nsrun");
         make_file(s->home, ".config/nsrun/config.json", "{\"env\": {\"WORD\": \"root's\"}}");
         assert_int_equal(chown(project, 60999, 60998), 0);
         assert_int_equal(chmod(s->root, 0700), 0);

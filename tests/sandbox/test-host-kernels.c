@@ -15,15 +15,10 @@
 static void run_on_kernel(const struct site *s, int error, const char *mount, const char *const *options,
                           const char *script, struct outcome *ret) {
         _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", error);
-        const char *argv[32] = {deny, number, mount, program(), "run", "--project", s->project};
-        size_t n = 7;
+        _cleanup_free_ const char **argv =
+                words_of(OPTIONS(deny, number, mount, program(), "run", "--project", s->project), options,
+                         OPTIONS("--", "sh", "-c", script));
 
-        while (*options)
-                argv[n++] = *options++;
-        argv[n++] = "--";
-        argv[n++] = "sh";
-        argv[n++] = "-c";
-        argv[n] = script;
         outcome_clear(ret);
         run(&(struct request){.argv = argv, .cwd = s->root}, ret);
 }

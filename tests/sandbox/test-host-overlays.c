@@ -5,22 +5,6 @@
 
 #include "host.h"
 
-/* An overlay can't be another one's upper. */
-static void stage_overlaid_cache(void *data) {
-        const struct host *host = data;
-        const char *const parts[] = {"lower", "upper", "work"};
-        _cleanup_free_ char *options =
-                text_of("userxattr,lowerdir=%s/lower,upperdir=%s/upper,workdir=%s/work", host->folder,
-                        host->folder, host->folder);
-
-        stage_enter();
-        stage_tmpfs(host->folder, 0);
-        for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-                make_folder(host->folder, parts[i]);
-        if (mount("overlay", host->site->cache, "overlay", 0, options) < 0)
-                stage_fail("an overlay");
-}
-
 TEST(a_cache_that_carries_no_overlay_is_refused) {
         const struct site *s = *state;
         _cleanup_free_ char *layered = path_of(s->root, "layered");
@@ -61,13 +45,6 @@ static void stage_stacked(void *data) {
                 make_folder(host->folder, parts[i]);
         if (mount("overlay", a, "overlay", 0, first) < 0 || mount("overlay", b, "overlay", 0, second) < 0)
                 stage_fail("an overlay");
-}
-
-static void stage_mounted(void *data) {
-        const struct host *host = data;
-
-        stage_enter();
-        stage_tmpfs(host->folder, 0);
 }
 
 TEST(a_folder_that_no_overlay_can_be_laid_over_is_named) {
@@ -162,13 +139,6 @@ TEST(a_default_cache_whose_disk_carries_no_overlay_has_it_in_memory) {
         /* The same cache, named by the user, is refused. */
         run_on(s, stage_overlaid_cache, &host, NULL, OPTIONS("--overlay", npm), write_to_cache, &o);
         expect_status(&o, 125);
-}
-
-static void stage_read_only_cache(void *data) {
-        const struct host *host = data;
-
-        stage_enter();
-        stage_tmpfs(host->site->cache, MS_RDONLY);
 }
 
 TEST(a_default_cache_without_a_run_directory_has_its_overlay_in_memory) {

@@ -533,12 +533,6 @@ TEST(a_host_without_proc_is_refused) {
                 expect_host_refusal(&o, 125, line);
 }
 
-/* As containers mask theirs: the kernel then gives no full /proc to any namespace below. */
-static void stage_masked(nsrun_unused void *data) {
-        stage_enter();
-        stage_bind("/dev/null", "/proc/interrupts");
-}
-
 TEST(a_masked_proc_is_refused_unless_another_is_chosen) {
         static const char look[] = "echo $$; test -e /proc/self/status || echo none";
         const struct site *s = *state;

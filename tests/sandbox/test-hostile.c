@@ -21,11 +21,9 @@ enum {
 /* Reads "ready", as `script` prints it when it has come so far. */
 static void start_ready(const struct site *s, const char *const *arguments, struct running *ret) {
         _cleanup_free_ const char **argv = nsrun_argv(s, arguments);
-        _cleanup_free_ char *line = NULL;
 
         spawn(&(struct request){.argv = argv, .cwd = s->root}, ret);
-        line = read_line(ret->out);
-        assert_string_equal(line, "ready\n");
+        await_line(ret->out, "ready\n");
 }
 
 /* Nothing in the sandbox may decide that its supervisor no longer takes signals. */
@@ -45,7 +43,7 @@ TEST(a_command_that_stops_itself_does_not_stop_nsrun) {
                 siginfo_t info = {.si_pid = 0};
                 struct running running;
 
-                start_ready(s, (const char *const[]){option, "--", "sh", "-c", script, NULL}, &running);
+                start_ready(s, OPTIONS(option, "--", "sh", "-c", script), &running);
                 assert_int_equal(waitid(P_PID, (id_t)running.pid, &info, WSTOPPED | WNOHANG), 0);
                 assert_int_equal(info.si_pid, 0);
                 assert_int_equal(kill(running.pid, SIGTERM), 0);
@@ -96,18 +94,18 @@ TEST(a_flood_of_signals_hides_no_end) {
 
         copy_self(s);
         /* The command's own, */
-        start_ready(s, (const char *const[]){"--", "./flood", "flood", "1", NULL}, &running);
+        start_ready(s, OPTIONS("--", "./flood", "flood", "1"), &running);
         finish(&running, &o);
         expect_status(&o, 5);
         /* one that is asked for, */
         outcome_clear(&o);
-        start_ready(s, (const char *const[]){"--", "./flood", "flood", "1000", NULL}, &running);
+        start_ready(s, OPTIONS("--", "./flood", "flood", "1000"), &running);
         assert_int_equal(kill(running.pid, SIGTERM), 0);
         finish(&running, &o);
         expect_status(&o, 128 + SIGTERM);
         /* and nsrun's. */
         outcome_clear(&o);
-        start_ready(s, (const char *const[]){"--", "./flood", "flood", "1000", NULL}, &running);
+        start_ready(s, OPTIONS("--", "./flood", "flood", "1000"), &running);
         assert_int_equal(kill(running.pid, SIGKILL), 0);
         finish(&running, &o);
         expect_status(&o, 1000 + SIGKILL);
@@ -158,13 +156,9 @@ static void give_status_fd(void *data) {
 }
 
 static void run_with_status(const struct site *s, int fd, const char *const *command, struct outcome *ret) {
-        const char *arguments[16] = {"--status-fd", "9", "--"};
-        _cleanup_free_ const char **argv = NULL;
-        size_t n = 3;
+        _cleanup_free_ const char **words = words_of(OPTIONS("--status-fd", "9", "--"), command),
+                                  **argv = nsrun_argv(s, words);
 
-        for (; *command; command++)
-                arguments[n++] = *command;
-        argv = nsrun_argv(s, arguments);
         outcome_clear(ret);
         run(&(struct request){.argv = argv, .cwd = s->root, .in_child = give_status_fd, .data = &fd}, ret);
 }
@@ -202,8 +196,8 @@ TEST(a_status_fd_that_fails_keeps_the_commands_status) {
 /* The reader goes when it knows that the command runs. */
 TEST(a_reader_that_leaves_after_the_start_changes_nothing) {
         const struct site *s = *state;
-        _cleanup_free_ const char **argv = nsrun_argv(
-                s, (const char *const[]){"--status-fd", "9", "--", "sh", "-c", "read x; exit 3", NULL});
+        _cleanup_free_ const char **argv =
+                nsrun_argv(s, OPTIONS("--status-fd", "9", "--", "sh", "-c", "read x; exit 3"));
         int status[2], input[2];
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *line = NULL;
@@ -239,9 +233,8 @@ static long number_in(const char *line, const char *key) {
 /* Another child of pid 1 is never taken for the command. */
 TEST(the_command_pid_is_the_commands) {
         const struct site *s = *state;
-        _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){"--status-fd", "9", "--", "sh", "-c",
-                                                    "(sleep 1000 & sleep 1000 &); exec cat", NULL});
+        _cleanup_free_ const char **argv = nsrun_argv(
+                s, OPTIONS("--status-fd", "9", "--", "sh", "-c", "(sleep 1000 & sleep 1000 &); exec cat"));
 
         for (int i = 0; i < 20; i++) {
                 _cleanup_outcome_ struct outcome o = {0};
@@ -385,11 +378,10 @@ TEST(an_overlay_is_writable_or_refused) {
                                             "use --overlay-backing=tmpfs" SEE_DOCTOR "\n",
                                             full);
         _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){"--overlay", layered, "--", "sh", "-c",
-                                                    "echo y >../layered/file && cat ../layered/file", NULL});
+                nsrun_argv(s, OPTIONS("--overlay", layered, "--", "sh", "-c",
+                                      "echo y >../layered/file && cat ../layered/file"));
         unsigned n_ran = 0, n_full = 0, n_no_room = 0;
 
-        make_folder(s->root, "layered");
         make_file(s->root, "layered/old", "");
         for (unsigned n = 2; n <= 16; n++) {
                 struct cache cache = {s, n};
@@ -456,10 +448,9 @@ TEST(without_a_usable_home_the_one_of_passwd_serves) {
                             *expected = text_of("%s\ny\n", real);
         _cleanup_free_ char *copy = NULL, *nsrun = NULL;
         _cleanup_outcome_ struct outcome made = {0};
-        _cleanup_free_ const char **argv = nsrun_argv(
-                s,
-                (const char *const[]){"--overlay", layered, "--", "sh", "-c",
-                                      "echo $HOME; echo y >../layered/file && cat ../layered/file", NULL});
+        _cleanup_free_ const char **argv =
+                nsrun_argv(s, OPTIONS("--overlay", layered, "--", "sh", "-c",
+                                      "echo $HOME; echo y >../layered/file && cat ../layered/file"));
 
         make_folder(s->root, "layered");
         if (!real || access(real, X_OK) < 0 || streq(real, "/"))

@@ -9,14 +9,12 @@
 
 static void inspect(const char *id, const char *option, struct outcome *ret) {
         outcome_clear(ret);
-        run(&(struct request){.argv = (const char *const[]){program(), "inspect", option ? option : id,
-                                                            option ? id : NULL, NULL}},
-            ret);
+        NSRUN_IN(NULL, ret, "inspect", option ? option : id, option ? id : NULL);
 }
 
 /* `option` with that value, of a command that prints "ready" into the fifo and waits. */
 static struct nsrun_plan *plan_of(const struct site *s, const char *option, const char *value) {
-        struct nsrun_policy *policy = make_policy(s, (const char *const[]){"sh", "-c", waiting, NULL});
+        struct nsrun_policy *policy = make_policy(s, OPTIONS("sh", "-c", waiting));
         struct nsrun_plan *plan = NULL;
         struct nsrun_error err = {0};
 
@@ -87,7 +85,7 @@ static void ps_line(const char *id, const char *part) {
         _cleanup_outcome_ struct outcome o = {0};
         char *line;
 
-        run(&(struct request){.argv = (const char *const[]){program(), "ps", NULL}}, &o);
+        NSRUN_IN(NULL, &o, "ps");
         expect_status(&o, 0);
         line = strstr(o.out, mark);
         assert_non_null(line);

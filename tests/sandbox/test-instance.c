@@ -294,7 +294,6 @@ TEST(what_is_missing_can_be_made_but_not_in_a_home) {
         expect_in(o.err, "Read-only file system");
         assert_int_equal(access(at_home, F_OK), -1);
         /* Where others keep their keys and settings is no better. */
-        make_folder(s->home, ".keys");
         make_file(s->home, ".keys/old", "x");
         INSTANCE(s, &o, "--", "sh", "-c", "echo w >\"$1\"", "sh", in_hidden);
         expect_in(o.err, "cannot create");

@@ -18,7 +18,7 @@ static struct nsrun_isolation *make(const struct nsrun_isolation_config *config)
 }
 
 static struct nsrun_policy *script_policy(const struct site *s, const char *script) {
-        return make_policy(s, (const char *const[]){"sh", "-c", script, NULL});
+        return make_policy(s, OPTIONS("sh", "-c", script));
 }
 
 static void run_script(const struct site *s, const struct nsrun_isolation *isolation, const char *script,
@@ -115,8 +115,7 @@ TEST(an_isolations_workspace_is_where_its_commands_work) {
         assert_int_equal(access(root, F_OK), 0);
         assert_int_equal(access(usual, F_OK), -1);
         assert_int_equal(nsrun_policy_new(&policy), 0);
-        assert_int_equal(
-                nsrun_policy_set_command(policy, (const char *const[]){"sh", "-c", in_it, NULL}, &err), 0);
+        assert_int_equal(nsrun_policy_set_command(policy, OPTIONS("sh", "-c", in_it), &err), 0);
         expect_good(nsrun_isolation_run(isolation, policy, NULL, &end, &err), &err);
         assert_int_equal(end.code, 0);
         assert_int_equal(access(note, F_OK), 0);
@@ -218,7 +217,7 @@ TEST(a_preflight_says_of_a_working_directory_what_a_run_says) {
         struct nsrun_exit end = {0};
 
         assert_int_equal(nsrun_policy_new(&policy), 0);
-        assert_int_equal(nsrun_policy_set_command(policy, (const char *const[]){"true", NULL}, &err), 0);
+        assert_int_equal(nsrun_policy_set_command(policy, OPTIONS("true"), &err), 0);
         assert_int_equal(chdir("/"), 0);
         expect_error(nsrun_isolation_preflight(isolation, &err), -EPERM, NSRUN_STAGE_POLICY, &err, said);
         assert_int_equal(access(root, F_OK), -1);
@@ -299,7 +298,7 @@ TEST(a_disabled_isolation_runs_plainly_and_notes_it) {
         (void)nsrun_sandbox_free(sandbox);
         (void)nsrun_policy_free(policy);
 
-        policy = make_policy(s, (const char *const[]){"/no/such/command", NULL});
+        policy = make_policy(s, OPTIONS("/no/such/command"));
         expect_error(
                 nsrun_isolation_start(isolation, policy, NULL, &sandbox, &err), -ENOENT, NSRUN_STAGE_EXEC,
                 &err,

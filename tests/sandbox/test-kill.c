@@ -63,7 +63,7 @@ static unsigned kill_at_every_call(const struct site *s, const char *const *opti
         unsigned n;
 
         add(argv, options);
-        add(argv, (const char *const[]){"--", "sh", "-c", lingering, NULL});
+        add(argv, OPTIONS("--", "sh", "-c", lingering));
         for (n = 1; n < MOST_CALLS; n += takes_samples() ? 15 : 1) {
                 _cleanup_free_ char *wanted = text_of("kill:%u", n);
                 struct fault_page page;
@@ -127,7 +127,7 @@ TEST(killed_at_random_moments_nothing_survives) {
         unsigned seed = (unsigned)test_seed(), n_killed = 0;
 
         make_folder(s->root, "layered");
-        argv = nsrun_argv(s, (const char *const[]){"--overlay", layered, "--", "sh", "-c", lingering, NULL});
+        argv = nsrun_argv(s, OPTIONS("--overlay", layered, "--", "sh", "-c", lingering));
         for (int i = 0; i < RANDOM_KILLS; i++) {
                 _cleanup_outcome_ struct outcome o = {0};
                 struct running r;
@@ -155,8 +155,7 @@ static void spawn_waiting(const struct site *s, const char *layered, const char 
         _cleanup_free_ const char **argv = NULL;
         _cleanup_free_ char *word = NULL;
 
-        argv = nsrun_argv(s, (const char *const[]){"--overlay", layered, "--status-fd=2", "--", "sh", "-c",
-                                                   script, NULL});
+        argv = nsrun_argv(s, OPTIONS("--overlay", layered, "--status-fd=2", "--", "sh", "-c", script));
         spawn(&(struct request){.argv = argv, .cwd = s->root}, ret);
         word = read_line(ret->out);
         assert_string_equal(word, "ready\n");

@@ -107,12 +107,8 @@ static void run_attempt(const struct site *s, const struct sockets *k, const cha
                 program(),        "run",        "--net=host", "--project", s->project, option,
                 "--bind",         bind,         "--",         "/probe",    "attempt",  k->stream_name,
                 k->datagram_name, k->path_name, NULL};
-        const char *argv[24];
-        size_t n = 0;
+        _cleanup_free_ const char **argv = words_of(before, rest);
 
-        while (*before)
-                argv[n++] = *before++;
-        memcpy(argv + n, rest, sizeof(rest));
         outcome_clear(ret);
         run(&(struct request){.argv = argv, .cwd = s->root}, ret);
 }
@@ -156,15 +152,10 @@ static void run_bwrap_attempt(const struct site *s, const struct sockets *k, con
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
         const char *const rest[] = {"--dev-bind",     "/",          "/", self, "attempt", k->stream_name,
                                     k->datagram_name, k->path_name, NULL};
-        const char *bwrap = getenv("NSRUN_BWRAP"), *argv[24];
-        size_t n = 0;
+        const char *bwrap = getenv("NSRUN_BWRAP");
+        _cleanup_free_ const char **argv =
+                words_of(before, OPTIONS(bwrap && *bwrap ? bwrap : "./nsrun-bwrap"), options, rest);
 
-        while (*before)
-                argv[n++] = *before++;
-        argv[n++] = bwrap && *bwrap ? bwrap : "./nsrun-bwrap";
-        while (*options)
-                argv[n++] = *options++;
-        memcpy(argv + n, rest, sizeof(rest));
         outcome_clear(ret);
         run(&(struct request){.argv = argv, .cwd = s->root}, ret);
 }
@@ -252,19 +243,8 @@ TEST(a_signal_reaches_what_is_inside_and_nothing_else) {
 static void expect_told(const struct site *s, int error, const char *option, const char *plan,
                         const char *status) {
         _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", error);
-        const char *const argv[] = {deny,
-                                    number,
-                                    "landlock_create_ruleset",
-                                    program(),
-                                    "run",
-                                    option,
-                                    "-v",
-                                    "--status-fd=1",
-                                    "--project",
-                                    s->project,
-                                    "--",
-                                    "true",
-                                    NULL};
+        const char *const *argv = OPTIONS(deny, number, "landlock_create_ruleset", program(), "run", option,
+                                          "-v", "--status-fd=1", "--project", s->project, "--", "true");
         _cleanup_outcome_ struct outcome o = {0};
 
         run(&(struct request){.argv = error ? argv : argv + 3, .cwd = s->root}, &o);

@@ -3,18 +3,6 @@
  * never shown. */
 #include "harness.h"
 
-/* `nsrun ARGUMENT…` in the project. */
-static void nsrun(const struct site *s, struct outcome *ret, const char *const *arguments) {
-        const char *argv[32] = {program()};
-        size_t n = 1;
-
-        for (; *arguments && n < ARRAY_SIZE(argv) - 1; arguments++)
-                argv[n++] = *arguments;
-        outcome_clear(ret);
-        run(&(struct request){.argv = argv, .cwd = s->project}, ret);
-}
-#define NSRUN(site, outcome, ...) nsrun(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
-
 static char *make_path(const struct site *s, const char *path) {
         _cleanup_free_ char *line = text_of("mkdir -p \"$(dirname '%s/%s')\"", s->home, path);
 
@@ -108,9 +96,8 @@ TEST(secrets_are_not_shown_while_learning_and_are_listed) {
         expect_status(&o, 0);
         expect_out(&o, "private\n");
         text = file_text(file);
-        for (const char *const *path =
-                     (const char *const[]){".ssh/id_ed25519", ".ssh/missing", ".config/gh/hosts.yml",
-                                           "work/other/.env", ".config/Code/User/state.vscdb", NULL};
+        for (const char *const *path = OPTIONS(".ssh/id_ed25519", ".ssh/missing", ".config/gh/hosts.yml",
+                                               "work/other/.env", ".config/Code/User/state.vscdb");
              *path; path++) {
                 free(line);
                 line = text_of("%s/%s: asked for by cat, not given: it may hold a secret", s->home, *path);
@@ -183,7 +170,6 @@ TEST(a_protected_name_that_is_written_to_is_told_and_makes_no_rule) {
         _cleanup_outcome_ struct outcome o = {0};
 
         make_home(s);
-        make_folder(s->project, ".git");
         make_folder(s->project, ".git/hooks");
         said = text_of("%s/.git/hooks/pre-commit: asked for by sh, not given: it is protected, since "
                        "programs on the host obey it",

@@ -335,7 +335,7 @@ TEST(a_hosts_folder_as_stdin_reaches_no_command) {
         assert_int_equal(nsrun_plan_new(policy, &plan, &refused), -EINVAL);
         assert_string_equal(refused.what, "no command");
         refused = (struct nsrun_error){0};
-        assert_int_equal(nsrun_policy_set_command(policy, (const char *const[]){"true", NULL}, NULL), 0);
+        assert_int_equal(nsrun_policy_set_command(policy, OPTIONS("true"), NULL), 0);
         assert_int_equal(nsrun_plan_new(policy, &plan, &refused), 0);
         started = nsrun_start(plan, NULL, &sandbox, &refused);
         assert_int_equal(dup2(kept, 0), 0);

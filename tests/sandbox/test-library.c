@@ -120,7 +120,7 @@ TEST(a_host_is_asked_about_names_that_no_rule_covers) {
                 "getent hosts yes.example.test >/dev/null && ! getent hosts no.example.test && "
                 "! getent hosts no.example.test";
         const struct site *s = *state;
-        struct nsrun_policy *policy = make_policy(s, (const char *const[]){"sh", "-c", script, NULL});
+        struct nsrun_policy *policy = make_policy(s, OPTIONS("sh", "-c", script));
         struct nsrun_start_options options = NSRUN_START_OPTIONS_INIT;
         struct nsrun_sandbox *sandbox = NULL;
         struct nsrun_plan *plan = NULL;
@@ -156,7 +156,7 @@ TEST(a_host_is_asked_about_files_that_are_not_exposed) {
         static const char script[] =
                 "cd; cat file; cat one/part one/rest; cat two/other two/rest 2>/dev/null; cat three/x four/x 2>/dev/null; :";
         const struct site *s = *state;
-        struct nsrun_policy *policy = make_policy(s, (const char *const[]){"sh", "-c", script, NULL});
+        struct nsrun_policy *policy = make_policy(s, OPTIONS("sh", "-c", script));
         struct nsrun_start_options options = NSRUN_START_OPTIONS_INIT;
         _cleanup_close_ int out = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
         const char *const files[] = {"file",     "one/part", "one/rest", "two/other",
@@ -367,8 +367,7 @@ TEST(a_hidden_name_that_was_moved_before_the_start_ends_it) {
                             *line = text_of("a hidden name was moved while the sandbox was being built: %s: "
                                             "Stale file handle; start again",
                                             from);
-        struct nsrun_policy *policy =
-                make_policy(s, (const char *const[]){"sh", "-c", "! cat *.pem 2>/dev/null", NULL});
+        struct nsrun_policy *policy = make_policy(s, OPTIONS("sh", "-c", "! cat *.pem 2>/dev/null"));
         struct nsrun_sandbox *sandbox = NULL;
         struct nsrun_plan *plan = NULL;
         struct nsrun_error err = {0};
@@ -403,8 +402,6 @@ TEST(a_source_that_a_link_took_the_place_of_before_the_start_ends_it) {
         const struct site *s = *state;
 
         make_file(s->project, "given", "mine\n");
-        make_folder(s->project, "kept");
-        make_folder(s->project, "kept/deep");
         make_file(s->project, "kept/deep/x", "mine\n");
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 _cleanup_free_ char *shown = path_of(s->project, cases[i].shown),

@@ -123,7 +123,6 @@ TEST(half_of_what_is_counted_for_the_user_is_left_to_others) {
         (void)close(others);
         RUN(s, &o, "cat", "/proc/sys/user/max_inotify_watches");
         expect_out(&o, bound);
-        outcome_clear(&o);
         RUN(s, &o, "cat", "/proc/self/limits");
         for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
                 _cleanup_free_ char *found = find_limit(o.out, limits[i].name), *half_of = NULL;
@@ -135,7 +134,6 @@ TEST(half_of_what_is_counted_for_the_user_is_left_to_others) {
                         text_of("%s %ju %ju ", limits[i].name, (uintmax_t)own[1] / 2, (uintmax_t)own[1] / 2);
                 expect_in(found, half_of);
         }
-        outcome_clear(&o);
         RUN(s, &o, "--limit", "sigpending=100", "cat", "/proc/self/limits");
         free(line);
         line = find_limit(o.out, limits[0].name);
@@ -150,22 +148,17 @@ TEST(a_limit_holds_and_cannot_be_raised) {
 
         RUN(s, &o, "--limit", "fsize=1M", "bash", "-c", write_two);
         expect_out(&o, "153\n1048576\n"); /* 128 + SIGXFSZ */
-        outcome_clear(&o);
         RUN(s, &o, "bash", "-c", write_two);
         expect_out(&o, "0\n2000000\n");
-        outcome_clear(&o);
         RUN(s, &o, "--limit", "nofile=15", "bash", "-c", raise);
         expect_status(&o, 0);
         expect_out(&o, "no\n15\n");
-        outcome_clear(&o);
         RUN(s, &o, "--limit", "nofile=15:25", "bash", "-c", raise);
         expect_out(&o, "20\n");
-        outcome_clear(&o);
         RUN(s, &o, "--limit", "nofile=8", "bash", "-c",
             "exec 2>/dev/null; for i in 3 4 5 6 7 8 9; do eval \"exec $i</dev/null\" || break; done; "
             "echo $i");
         expect_out(&o, "8\n");
-        outcome_clear(&o);
         RUN(s, &o, "--limit", "cputime=1", "bash", "-c", "while :; do :; done");
         expect_status(&o, 128 + SIGKILL); /* the hard limit's, which comes with the soft one's */
 }
@@ -173,10 +166,10 @@ TEST(a_limit_holds_and_cannot_be_raised) {
 /* pid 1 must outlive whoever runs out of something: its limits are the caller's, or more. */
 TEST(the_reaper_keeps_the_callers_limits) {
         const struct site *s = *state;
-        const char **argv = nsrun_argv(s, (const char *const[]){"--limit", "nofile=33", "sh", "-c",
-                                                                "ulimit -n; exec sleep 1000", NULL});
-        _cleanup_free_ char *line = NULL, *children = NULL, *children_path = NULL, *limits = NULL,
-                            *limits_path = NULL, *expected = NULL, *found = NULL;
+        const char **argv =
+                nsrun_argv(s, OPTIONS("--limit", "nofile=33", "sh", "-c", "ulimit -n; exec sleep 1000"));
+        _cleanup_free_ char *children = NULL, *children_path = NULL, *limits = NULL, *limits_path = NULL,
+                            *expected = NULL, *found = NULL;
         _cleanup_outcome_ struct outcome o = {0};
         struct running running;
         struct rlimit own;
@@ -185,8 +178,7 @@ TEST(the_reaper_keeps_the_callers_limits) {
         assert_true(own.rlim_cur != 33 && own.rlim_max != 33);
         spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
         free(argv);
-        line = read_line(running.out);
-        assert_string_equal(line, "33\n");
+        await_line(running.out, "33\n");
         children_path = text_of("/proc/%d/task/%d/children", running.pid, running.pid);
         children = file_text(children_path);
         assert_non_null(children);
@@ -214,9 +206,7 @@ TEST(the_command_has_the_callers_limit_of_files) {
 
         assert_int_equal(getrlimit(RLIMIT_NOFILE, &own), 0);
         expected = text_of("300\n%ju\n", (uintmax_t)own.rlim_max);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, program(), NULL},
-                              .cwd = s->project},
-            &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", script, program()), .cwd = s->project}, &o);
         expect_status(&o, 0);
         expect_out(&o, expected);
 }
@@ -232,28 +222,26 @@ TEST(a_fork_bomb_is_held_and_ended) {
                         expect_in(o.err,
                                   "nsrun: --limit pids: the kernel doesn't count this user's processes, "
                                   "and no cgroup can: Operation not supported; ");
-                        outcome_clear(&o);
                         RUN(s, &o, "true");
                         expect_status(&o, 0);
                         return;
                 }
                 expect_status(&o, 0);
         }
-        run_probe(s, &o, (const char *const[]){"--limit", "pids=50", NULL}, "bomb", "1000");
+        run_probe(s, &o, OPTIONS("--limit", "pids=50"), "bomb", "1000");
         expect_out(&o, "fork: Resource temporarily unavailable\nprocesses: 51\n");
         outcome_clear(&o);
         /* The user's other limit, where it is the lower one. */
         if (geteuid() != 0) {
-                run_probe(s, &o, (const char *const[]){"--limit", "pids=50", "--limit", "nproc=31", NULL},
-                          "bomb", "1000");
+                run_probe(s, &o, OPTIONS("--limit", "pids=50", "--limit", "nproc=31"), "bomb", "1000");
                 expect_out(&o, "fork: Resource temporarily unavailable\nprocesses: 31\n");
                 outcome_clear(&o);
         }
         /* And one that the caller has already is no reason for a refusal. */
-        run_probe(s, &o, (const char *const[]){"--limit", "pids=2147483647", NULL}, "bomb", "100");
+        run_probe(s, &o, OPTIONS("--limit", "pids=2147483647"), "bomb", "100");
         expect_out(&o, "fork: ok\n");
         outcome_clear(&o);
-        run_probe(s, &o, (const char *const[]){"--limit", "pids=500", NULL}, "bomb", "100");
+        run_probe(s, &o, OPTIONS("--limit", "pids=500"), "bomb", "100");
         expect_out(&o, "fork: ok\n");
         /* site_teardown() sees to it that none of them is left. */
 }
@@ -269,7 +257,6 @@ TEST(who_bounds_the_processes_is_told) {
         else
                 expect_in(o.out, "{\"event\":\"failed\",\"stage\":\"hardening\",\"errno\":95,\"path\":\"\","
                                  "\"message\":\"--limit pids: ");
-        outcome_clear(&o);
         RUN(s, &o, "--status-fd", "1", "true");
         expect_status(&o, 0);
         expect_not_in(o.out, "pids_limit");
@@ -327,7 +314,6 @@ TEST(memory_is_bounded_or_refused) {
         RUN(s, &o, "--status-fd", "1", "--limit", "memory=64M", "sh", "-c", eat, "sh", "200000000");
         expect_not_in(o.out, "200000000\n");
         expect_in(o.out, "\"oom_kill\":true}\n");
-        outcome_clear(&o);
         RUN(s, &o, "sh", "-c", eat, "sh", "200000000");
         expect_out(&o, "200000000\n");
 }
@@ -392,7 +378,6 @@ TEST(what_the_caller_has_not_got_is_refused) {
                        (uintmax_t)own.rlim_max + 1, (uintmax_t)own.rlim_max);
         RUN(s, &o, "--limit", above, "true");
         expect_refusal(&o, 125, line);
-        outcome_clear(&o);
         RUN(s, &o, "--limit", same, "true");
         expect_status(&o, 0);
         free(line);
@@ -400,7 +385,6 @@ TEST(what_the_caller_has_not_got_is_refused) {
                 "nsrun: --limit nofile: unlimited is above the caller's own hard limit, %ju; a sandbox "
                 "can only lower it; raise the caller's, or ask for less",
                 (uintmax_t)own.rlim_max);
-        outcome_clear(&o);
         RUN(s, &o, "--limit", "nofile=unlimited", "true");
         expect_refusal(&o, 125, line);
 }

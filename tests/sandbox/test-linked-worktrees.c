@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Linked worktrees in the project, and what else a command makes that has a later start look further. */
-#include "harness.h"
-
-static void on_host(const struct site *s, const char *script, struct outcome *o) {
-        _cleanup_free_ char *text = text_of(
-                "set -e; cd /; git config --global user.name J; git config --global user.email j@example.org\n"
-                "git config --global protocol.file.allow always; cd '%s'\n%s",
-                s->project, script);
-
-        run_outside(s, o, text);
-        expect_status(o, 0);
-}
+#include "repository.h"
 
 /* What a command makes of the pointers that lead git to one's git dir and configuration is told, or moved
  * aside, whenever it was written: a folder that is renamed brings old files. */
@@ -41,10 +31,10 @@ TEST(what_leads_git_to_a_worktrees_git_dir_is_gits) {
                 "command made, is moved aside: %s/.git/worktrees/h/config.worktree.aside-0\n",
                 s->project);
 
-        on_host(s,
-                "git init -q -b main .; git commit -q --allow-empty -m one; git worktree add -q .trees/a\n"
-                "echo $PWD/.git >.git/worktrees/a/commondir",
-                &o);
+        with_git(s,
+                 "git init -q -b main .; git commit -q --allow-empty -m one; git worktree add -q .trees/a\n"
+                 "echo $PWD/.git >.git/worktrees/a/commondir",
+                 &o);
         RUN(s, &o, "--", "sh", "-c", good);
         expect_status(&o, 0);
         expect_out(&o, "3\n");
@@ -54,12 +44,13 @@ TEST(what_leads_git_to_a_worktrees_git_dir_is_gits) {
         expect_in(o.err, second);
         expect_in(o.err, led);
         expect_in(o.err, "'.trees/a/.git': Device or resource busy\n");
-        on_host(s,
+        with_git(
+                s,
                 "rm -r .git/worktrees/e .git/worktrees/f; git worktree repair; git config extensions.worktreeConfig true",
                 &o);
         RUN(s, &o, "--", "sh", "-c", own);
         assert_string_equal(o.err, moved);
-        on_host(s, "ls .git/worktrees/?/config.worktree*", &o);
+        with_git(s, "ls .git/worktrees/?/config.worktree*", &o);
         expect_out(&o, ".git/worktrees/g/config.worktree\n.git/worktrees/h/config.worktree.aside-0\n");
 }
 
@@ -105,7 +96,7 @@ TEST(what_a_worktrees_configuration_names_is_protected) {
                                 "git add h; git commit -qm h; %s",
                                 cases[i].before);
 
-                on_host(s, before, &o);
+                with_git(s, before, &o);
                 RUN(s, &o, "--", "sh", "-c", cases[i].script);
                 if (!strstr(o.err, cases[i].said))
                         fail_msg("%s: said %s", cases[i].before, o.err);
@@ -124,19 +115,21 @@ TEST(symlinks_that_a_command_makes_leave_a_way_to_start) {
                 "look who made them; --no-protect sub/.claude leaves it open",
                 s->project);
 
-        on_host(s,
+        with_git(
+                s,
                 "git init -q .; git init -q sub; mkdir sub/.claude; echo 1 >x; ln -s ../../x sub/.claude/x\n"
                 "ln -s \"../$(printf '%0300d' 0)\" sub/.claude/long; for i in $(seq 600); do ln -s /$i sub/.claude/$i; done",
                 &o);
         RUN(s, &o, "--", "sh", "-c", "echo 2 >x");
         expect_in(o.err, "cannot create x: Read-only file system");
-        on_host(s, "for i in $(seq 600); do ln -sf ../../$i sub/.claude/$i; done", &o);
+        with_git(s, "for i in $(seq 600); do ln -sf ../../$i sub/.claude/$i; done", &o);
         RUN(s, &o, "--", "true");
         expect_refusal(&o, 125, refused);
         RUN(s, &o, "--no-protect", "sub/.claude", "--", "true");
         expect_status(&o, 0);
         /* As many links to links as the kernel follows. */
-        on_host(s,
+        with_git(
+                s,
                 "mkdir l; ln -s ../../l/1 .git/hooks/pre-commit; for i in $(seq 38); do ln -s $((i+1)) l/$i; done\n"
                 "echo good >l/39; cat .git/hooks/pre-commit",
                 &o);
@@ -150,7 +143,8 @@ TEST(a_protected_symlink_into_a_git_dir_leaves_git_whole) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s,
+        with_git(
+                s,
                 "git init -q -b main .; git commit -q --allow-empty -m one; git init -q sub; mkdir .claude .git/own\n"
                 "for n in '' /objects /refs /refs/heads/main /HEAD /logs; do ln -s ../.git$n .claude/a${n##*/}; done\n"
                 "ln -s ../sub/.git/objects .claude/sub; echo good >.git/own/x; ln -s ../own/x .git/hooks/pre-push",
@@ -192,17 +186,17 @@ TEST(a_folder_of_very_many_files_is_protected_but_for_what_it_leads_to) {
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 _cleanup_outcome_ struct outcome o = {0};
 
-                on_host(s, "mkdir .vscode", &o);
+                with_git(s, "mkdir .vscode", &o);
                 make_names(s->project, cases[i].n, cases[i].ending);
                 RUN(s, &o, "--", "sh", "-c",
                     "cd .vscode; for f in 1*; do echo evil >$f; break; done; echo done");
                 expect_out(&o, "done\n");
                 expect_in(o.err, note);
-                on_host(s, "cat .vscode/1*; set .vscode/*; rm $1", &o);
+                with_git(s, "cat .vscode/1*; set .vscode/*; rm $1", &o);
                 expect_out(&o, "");
                 RUN(s, &o, "--", "true");
                 assert_string_equal(o.err, "");
-                on_host(s, "rm -r .vscode", &o);
+                with_git(s, "rm -r .vscode", &o);
         }
 }
 
@@ -218,7 +212,7 @@ TEST(what_is_kept_aside_is_accepted_beside_a_sandbox_above) {
         _cleanup_outcome_ struct outcome o = {0};
 
         RUN(s, &o, "--", "sh", "-c", "echo evil >.envrc");
-        on_host(s, beside, &o);
+        with_git(s, beside, &o);
         expect_in(o.out, "nobody can be asked: ");
 }
 

@@ -343,7 +343,7 @@ TEST(the_clients_user_is_asked_before_a_commit) {
         CLIENT_OPEN(s, &c, "--overlay", s->project, "--ask-commit");
         assert_false(has_tool(&c, "commit")); /* the client can't ask */
         client_end(&c, "");
-        client_start(s, &c, (const char *const[]){"--overlay", s->project, "--ask-commit", NULL});
+        client_start(s, &c, OPTIONS("--overlay", s->project, "--ask-commit"));
         (void)json_object_put(client_initialize(&c, "2025-06-18", "{\"elicitation\":{}}"));
         assert_true(has_tool(&c, "commit"));
         expect_same(&c, "echo new >f", "");
@@ -381,7 +381,7 @@ TEST(the_clients_user_is_shown_all_that_is_committed) {
         struct client c;
 
         make_file(s->project, "link", "a file\n");
-        client_start(s, &c, (const char *const[]){"--overlay", s->project, "--ask-commit", NULL});
+        client_start(s, &c, OPTIONS("--overlay", s->project, "--ask-commit"));
         (void)json_object_put(client_initialize(&c, "2025-06-18", "{\"elicitation\":{}}"));
         expect_same(&c, "rm link; ln -s /elsewhere link; printf 'x\\\\033[2J' >ctl; chmod 0777 ctl", "");
         commit_asked(&c, "A  ctl (mode 0777)\nT  link\n\n# A  ctl (mode 0777)\ndiff",

@@ -308,14 +308,12 @@ TEST(a_shared_session_that_was_ended_is_begun_anew) {
                 again = answer_to(send_as(&h, "POST", JSON CALLS, BASH("cat /tmp/f")));
                 expect_in(again, "one\\n");
                 assert_null(strstr(again, note));
-                run(&(struct request){.argv = (const char *const[]){program(), "session", "list", NULL}},
-                    &listed);
+                NSRUN_IN(NULL, &listed, "session", "list");
                 id = strchr(listed.out, '\n');
                 assert_non_null(id);
                 id++;
                 id[strcspn(id, " ")] = '\0';
-                run(&(struct request){.argv = (const char *const[]){program(), "session", "kill", id, NULL}},
-                    &ended);
+                NSRUN_IN(NULL, &ended, "session", "kill", id);
                 expect_status(&ended, 0);
         }
         expect_answer(send_as(&h, "POST", JSON CALLS, BASH("cat /tmp/f")), "200", note);
@@ -332,7 +330,7 @@ TEST(the_program_that_reads_http_has_no_right_that_it_does_not_need) {
         expect_answer(send_as(&h, "POST", JSON CALLS, BASH("true")), "200", "exit status: 0");
         script = text_of("grep -E '^(CapPrm|NoNewPrivs|Seccomp):' /proc/$(pgrep -P %d nsrun-http)/status",
                          (int)h.running.pid);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", script, NULL}}, &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", script)}, &o);
         expect_out(&o, "CapPrm:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
         http_close(s, &h, "");
 }
@@ -397,8 +395,7 @@ TEST(an_address_that_is_none_is_refused) {
         const struct site *s = *state;
 
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-                _cleanup_free_ const char **argv =
-                        words_of((const char *const[]){program(), "mcp", NULL}, cases[i].words);
+                _cleanup_free_ const char **argv = words_of(OPTIONS(program(), "mcp"), cases[i].words);
                 _cleanup_outcome_ struct outcome o = {0};
 
                 run(&(struct request){.argv = argv, .cwd = s->project}, &o);

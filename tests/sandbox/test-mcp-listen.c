@@ -21,7 +21,7 @@ static void listen_at(const struct site *s, struct running *ret, const char *soc
                       const char *const *options) {
         const char *const begin[] = {program(), "mcp", "--listen", socket, NULL};
         _cleanup_free_ const char **argv =
-                words_of(begin, *options ? options : (const char *const[]){"--project", s->project, NULL});
+                words_of(begin, *options ? options : OPTIONS("--project", s->project));
         _cleanup_free_ char *line = NULL, *expected = text_of("listening on %s\n", socket);
 
         spawn(&(struct request){.argv = argv, .cwd = s->root}, ret);
@@ -29,8 +29,7 @@ static void listen_at(const struct site *s, struct running *ret, const char *soc
         assert_non_null(line);
         assert_string_equal(line, expected);
 }
-#define LISTEN(site, running, socket, ...) \
-        listen_at(site, running, socket, (const char *const[]){__VA_ARGS__, NULL})
+#define LISTEN(site, running, socket, ...)  listen_at(site, running, socket, OPTIONS(__VA_ARGS__))
 #define LISTEN_PLAIN(site, running, socket) listen_at(site, running, socket, (const char *const[]){NULL})
 
 static int connect_to(const char *path) {
@@ -167,14 +166,11 @@ TEST(a_command_of_another_sandbox_is_turned_away) {
         RUN(s, &o, "--ro", folder, "--", "/usr/bin/python3", "-c", ASK, socket);
         expect_status(&o, 0);
         expect_out(&o, TURNED_AWAY(SANDBOXED));
-        outcome_clear(&o);
         RUN(s, &o, "--bind", bind, "--", "/usr/bin/python3", "-c", ASK, "/mnt/mcp");
         expect_status(&o, 0);
         expect_out(&o, TURNED_AWAY(SANDBOXED));
         outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){"/usr/bin/python3", "-c", ASK, socket, NULL},
-                              .cwd = s->root},
-            &o);
+        run(&(struct request){.argv = OPTIONS("/usr/bin/python3", "-c", ASK, socket), .cwd = s->root}, &o);
         expect_status(&o, 0);
         expect_out(&o, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
         end_listening(s, &server, socket, "nsrun: note: " SANDBOXED "\nnsrun: note: " SANDBOXED "\n");
@@ -208,11 +204,9 @@ TEST(no_more_than_32_clients_are_served_at_once) {
 
 /* Expects a refusal of `socket`, and that nothing was made. */
 static void expect_refused(const struct site *s, const char *socket, const char *option, const char *line) {
-        const char *const argv[] = {program(),  "mcp",  "--project", s->project,
-                                    "--listen", socket, option,      NULL};
         _cleanup_outcome_ struct outcome o = {0};
 
-        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        NSRUN_IN(s->root, &o, "mcp", "--project", s->project, "--listen", socket, option);
         expect_refusal(&o, 125, line);
 }
 
@@ -291,13 +285,11 @@ TEST(a_name_that_is_taken_is_left_alone) {
 /* As the loader ends it where there is no libevent. */
 TEST(an_end_of_nsrun_http_is_told_with_the_package) {
         const struct site *s = *state;
-        const char *const argv[] = {program(),   "mcp",      "--http", "127.0.0.1:0",
-                                    "--project", s->project, NULL};
         _cleanup_free_ char *own = getenv("NSRUN_HTTP") ? strdup(getenv("NSRUN_HTTP")) : NULL;
         _cleanup_outcome_ struct outcome o = {0};
 
         assert_int_equal(setenv("NSRUN_HTTP", "/bin/false", 1), 0);
-        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        NSRUN_IN(s->root, &o, "mcp", "--http", "127.0.0.1:0", "--project", s->project);
         assert_int_equal(own ? setenv("NSRUN_HTTP", own, 1) : unsetenv("NSRUN_HTTP"), 0);
         collect_orphans();
         expect_status(&o, 125);

@@ -198,7 +198,7 @@ TEST(a_commit_is_asked_for_by_its_result_and_done_by_a_call_with_the_answer) {
         struct client c, other;
 
         make_file(s->project, "f", "old\n");
-        client_start(s, &c, (const char *const[]){"--overlay", s->project, "--ask-commit", NULL});
+        client_start(s, &c, OPTIONS("--overlay", s->project, "--ask-commit"));
         expect_refused(&c, "tools/call", TOOL("commit", META("")),
                        "{\"code\":-32021,\"message\":\"the client can't ask its user\",\"data\":"
                        "{\"requiredCapabilities\":{\"elicitation\":{\"form\":{}}}}}");
@@ -212,7 +212,7 @@ TEST(a_commit_is_asked_for_by_its_result_and_done_by_a_call_with_the_answer) {
         forged = strdup(two);
         forged[0] = forged[0] == '0' ? '1' : '0';
         expect_answered(&c, "commit", forged, YES, "-32602");
-        client_start(s, &other, (const char *const[]){"--overlay", s->project, "--ask-commit", NULL});
+        client_start(s, &other, OPTIONS("--overlay", s->project, "--ask-commit"));
         expect_answered(&other, "commit", two, YES, "-32602");
         client_end(&other, "");
         /* A yes to other changes, or to another tool, or none at all, is a new question. */

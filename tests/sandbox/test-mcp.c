@@ -561,8 +561,7 @@ TEST(what_is_wrong_with_the_policy_is_told_before_any_client_is_served) {
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-                _cleanup_free_ const char **argv =
-                        words_of((const char *const[]){program(), NULL}, cases[i].words);
+                _cleanup_free_ const char **argv = words_of(OPTIONS(program()), cases[i].words);
                 _cleanup_outcome_ struct outcome o = {0};
 
                 run(&(struct request){.argv = argv, .cwd = s->project}, &o);

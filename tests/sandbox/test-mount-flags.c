@@ -99,17 +99,10 @@ static void expect_rows(const char *mountinfo, const struct row *rows, size_t n_
 
 static void run_and_expect(const struct site *s, const char *const *options, const struct row *rows,
                            size_t n_rows) {
-        const char *arguments[24];
+        _cleanup_free_ const char **words = words_of(options, OPTIONS("--", "cat", "/proc/self/mountinfo"));
         _cleanup_outcome_ struct outcome o = {0};
-        size_t n = 0;
 
-        for (; *options; options++)
-                arguments[n++] = *options;
-        arguments[n++] = "--";
-        arguments[n++] = "cat";
-        arguments[n++] = "/proc/self/mountinfo";
-        arguments[n] = NULL;
-        run_nsrun(s, &o, arguments);
+        run_nsrun(s, &o, words);
         expect_status(&o, 0);
         expect_rows(o.out, rows, n_rows);
 }
@@ -159,7 +152,7 @@ TEST(a_scratch_folder_at_tmp_has_no_more_than_a_tmpfs) {
                                    {scratch, NULL, "rw,nosuid,nodev", false},
                                    OTHERS};
 
-        EXPECT_MOUNTS(s, ((const char *const[]){"--tmp", "scratch", NULL}), rows);
+        EXPECT_MOUNTS(s, (OPTIONS("--tmp", "scratch")), rows);
 }
 
 /* As systemd leaves every host: what is mounted there would come in, and what a privileged
@@ -173,8 +166,7 @@ static void share_all_mounts(nsrun_unused void *data) {
 TEST(no_mount_is_shared_with_a_host_that_shares_its_own) {
         static const char *const show[] = {"cat", "/proc/self/mountinfo", NULL};
         const struct site *s = *state;
-        _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){"--", show[0], show[1], NULL});
+        _cleanup_free_ const char **argv = nsrun_argv(s, OPTIONS("--", show[0], show[1]));
         struct request request = {.argv = show, .cwd = s->root, .in_child = share_all_mounts};
         const struct row rows[] = {EVERY_RUN,
                                    {s->home, "tmpfs", "rw,nosuid,nodev", false},
@@ -197,38 +189,12 @@ TEST(no_mount_is_shared_with_a_host_that_shares_its_own) {
 TEST(bubblewraps_mounts_have_the_flags_that_it_gives_them) {
         const struct site *s = *state;
         const char *path = getenv("NSRUN_BWRAP");
-        const char *const argv[] = {path && *path ? path : "./nsrun-bwrap",
-                                    "--ro-bind",
-                                    "/usr",
-                                    "/usr",
-                                    "--symlink",
-                                    "usr/bin",
-                                    "/bin",
-                                    "--symlink",
-                                    "usr/lib",
-                                    "/lib",
-                                    "--symlink",
-                                    "usr/lib64",
-                                    "/lib64",
-                                    "--unshare-pid",
-                                    "--dev",
-                                    "/dev",
-                                    "--proc",
-                                    "/proc",
-                                    "--tmpfs",
-                                    "/t",
-                                    "--bind",
-                                    s->outside,
-                                    "/b",
-                                    "--dev-bind",
-                                    s->outside,
-                                    "/d",
-                                    "--ro-bind",
-                                    s->outside,
-                                    "/r",
-                                    "cat",
-                                    "/proc/self/mountinfo",
-                                    NULL};
+        const char *const *argv =
+                OPTIONS(path && *path ? path : "./nsrun-bwrap", "--ro-bind", "/usr", "/usr", "--symlink",
+                        "usr/bin", "/bin", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64",
+                        "/lib64", "--unshare-pid", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/t",
+                        "--bind", s->outside, "/b", "--dev-bind", s->outside, "/d", "--ro-bind", s->outside,
+                        "/r", "cat", "/proc/self/mountinfo");
         static const struct row rows[] = {{"/", "tmpfs", "rw,nosuid,nodev", false},
                                           {"/usr", NULL, "ro,nosuid,nodev", false},
                                           {"/dev", "tmpfs", "rw,nosuid,nodev", false},

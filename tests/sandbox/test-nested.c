@@ -27,21 +27,15 @@ static const char look[] = "echo $$; test -e /proc/meminfo && echo whole; :";
 /* `nsrun run OPTIONS… -- PROGRAM run INNER…` as in a home without XDG variables. */
 static void run_in_nsrun(const struct site *s, const char *const *options, const char *const *inner,
                          struct outcome *ret) {
-        const char *arguments[40] = {"--ro",       program(),         "--unsetenv", "XDG_CACHE_HOME",
-                                     "--unsetenv", "XDG_RUNTIME_DIR", "--unsetenv", "XDG_STATE_HOME"};
-        size_t n = 8;
+        _cleanup_free_ const char **words =
+                words_of(OPTIONS("--ro", program(), "--unsetenv", "XDG_CACHE_HOME", "--unsetenv",
+                                 "XDG_RUNTIME_DIR", "--unsetenv", "XDG_STATE_HOME"),
+                         options, OPTIONS("--", program(), "run"), inner);
 
-        while (*options)
-                arguments[n++] = *options++;
-        arguments[n++] = "--";
-        arguments[n++] = program();
-        arguments[n++] = "run";
-        while (*inner)
-                arguments[n++] = *inner++;
-        run_nsrun(s, ret, arguments);
+        run_nsrun(s, ret, words);
 }
 
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define WORDS(...) OPTIONS(__VA_ARGS__)
 
 /* ---------------------------------------------------------------- nsrun in nsrun */
 

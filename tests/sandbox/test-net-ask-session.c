@@ -15,14 +15,13 @@
 static void join_at_terminal(struct talk *t, const struct site *s, const char *id, const char *option) {
         *t = (struct talk){0};
         start_talk_with_input(t, s->root,
-                              (const char *const[]){program(), "run", option, "--session", id, "--", "sh",
-                                                    "-c", LOOK_UP, NULL});
+                              OPTIONS(program(), "run", option, "--session", id, "--", "sh", "-c", LOOK_UP));
 }
 
 /* `nsrun session ask ID` at a terminal, which is asked from now on. */
 static void ask_at_terminal(struct talk *t, const struct site *s, const char *id) {
         *t = (struct talk){0};
-        start_talk(t, s->root, (const char *const[]){program(), "session", "ask", id, NULL});
+        start_talk(t, s->root, OPTIONS(program(), "session", "ask", id));
         await(t, "nsrun: names that no rule covers are asked about here, until the session ends\r\n");
 }
 
@@ -33,9 +32,7 @@ static void want(const struct talk *t, const char *name) {
 }
 
 static void expect_line(const struct talk *t, const char *expected) {
-        _cleanup_free_ char *line = read_line(t->running.out);
-
-        assert_string_equal(line, expected);
+        await_line(t->running.out, expected);
 }
 
 /* All that was printed at the terminal so far says nothing of the name. */
@@ -71,8 +68,8 @@ static void expect_answers(const struct site *s, const char *id, const char *ans
 
 /* A command that has no terminal, and so nobody to ask. */
 static void spawn_alone(const struct site *s, const char *id, const char *script, struct running *ret) {
-        spawn(&(struct request){.argv = (const char *const[]){"setsid", "-w", program(), "run", "--session",
-                                                              id, "--", "sh", "-c", script, NULL},
+        spawn(&(struct request){.argv = OPTIONS("setsid", "-w", program(), "run", "--session", id, "--",
+                                                "sh", "-c", script),
                                 .cwd = s->root},
               ret);
 }
@@ -161,12 +158,11 @@ TEST(who_shares_the_terminal_with_the_command_is_not_asked) {
                 "nsrun: --net=ask and --no-new-session contradict: the command would have the terminal "
                 "on which is asked; leave one of the two out");
         t = (struct talk){0};
-        start_talk(&t, s->root, (const char *const[]){program(), "session", "ask", plain, NULL});
+        start_talk(&t, s->root, OPTIONS(program(), "session", "ask", plain));
         end_talk_alone(&t, &o);
         expect_refusal(&o, 125, none);
         outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){"setsid", "-w", program(), "session", "ask", id,
-                                                            NULL},
+        run(&(struct request){.argv = OPTIONS("setsid", "-w", program(), "session", "ask", id),
                               .cwd = s->root},
             &o);
         expect_refusal(&o, 125,

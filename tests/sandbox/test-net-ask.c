@@ -18,10 +18,10 @@ static void begin_talk(struct talk *t, struct world *w, bool is_behind, const ch
         argv[n++] = "/client";
         while (*words && n < ARRAY_SIZE(argv) - 1)
                 argv[n++] = *words++;
-        *t = (struct talk){.world = w, .is_behind = is_behind};
+        *t = (struct talk){.stage = world_stage, .data = w, .is_behind = is_behind};
         start_talk(t, w->site->root, argv);
 }
-#define TALK(t, w, options, ...) begin_talk(t, w, false, options, (const char *const[]){__VA_ARGS__, NULL})
+#define TALK(t, w, options, ...) begin_talk(t, w, false, options, OPTIONS(__VA_ARGS__))
 
 TEST(a_person_is_asked_once_about_a_name) {
         _cleanup_outcome_ struct outcome o = {0};
@@ -107,7 +107,7 @@ TEST(in_the_background_nothing_is_asked) {
         struct talk t;
 
         world_make(*state, &w, hosts);
-        begin_talk(&t, &w, true, OPTIONS(NULL), (const char *const[]){"reach", "good.test:80", NULL});
+        begin_talk(&t, &w, true, OPTIONS(NULL), OPTIONS("reach", "good.test:80"));
         await(&t, "nsrun: good.test is refused: nsrun is in the background, and can't ask\r\n");
         end_talk(&t, &o);
         expect_out(&o, "good.test:80: no such name\n");
@@ -119,7 +119,7 @@ static void begin_streams(struct talk *t, struct world *w, bool is_behind, const
         const char *argv[] = {program(), "run", "--project", w->site->project, "--net=ask",
                               "--",      "sh",  "-c",        script,           NULL};
 
-        *t = (struct talk){.world = w, .is_behind = is_behind, .has_streams = true};
+        *t = (struct talk){.stage = world_stage, .data = w, .is_behind = is_behind, .has_streams = true};
         start_talk(t, w->site->root, argv);
 }
 
@@ -277,20 +277,14 @@ TEST(without_a_terminal_nothing_is_asked) {
 
         run(&(struct request){.argv = alone, .cwd = s->root}, &o);
         expect_refusal(&o, 125, none);
-        outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){program(), "bash", "--project", s->project,
-                                                            "--net=ask", "--", "true", NULL},
-                              .cwd = s->root},
-            &o);
+        NSRUN_IN(s->root, &o, "bash", "--project", s->project, "--net=ask", "--", "true");
         expect_status(&o, 125);
         expect_out(&o, other);
-        outcome_clear(&o);
         RUN(s, &o, "--net=ask", "--no-new-session", "--", "true");
         expect_refusal(
                 &o, 125,
                 "nsrun: --net=ask and --no-new-session contradict: the command would have the terminal on "
                 "which is asked; leave one of the two out");
-        outcome_clear(&o);
         RUN(s, &o, "--net=ask", "--publish=8080:80", "--", "true");
         expect_refusal(&o, 125,
                        "nsrun: no server inside can have port 80, which --publish leads to: it is taken for "

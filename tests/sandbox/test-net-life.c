@@ -30,17 +30,15 @@ static void spawn_client(struct world *w, struct running *ret, int input, const 
 TEST(without_its_helper_a_sandbox_has_no_network) {
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_world_ struct world w;
-        _cleanup_free_ char *line = NULL;
         struct running running;
         int input[2];
         pid_t helper;
 
         world_make(*state, &w, "203.0.113.5 good.test\n");
         assert_int_equal(pipe2(input, O_CLOEXEC), 0);
-        spawn_client(&w, &running, input[0], (const char *const[]){NO_NETWORK, NULL});
+        spawn_client(&w, &running, input[0], OPTIONS(NO_NETWORK));
         close_fdp(&input[0]);
-        line = read_line(running.out);
-        assert_string_equal(line, "good.test:8080: to 203.0.113.5: 2 bytes\n");
+        await_line(running.out, "good.test:8080: to 203.0.113.5: 2 bytes\n");
         helper = net_helper_of(running.pid);
         assert_true(helper > 0);
         assert_int_equal(kill(helper, SIGKILL), 0);
@@ -62,15 +60,14 @@ TEST(killed_at_any_moment_there_is_no_way_out_and_nothing_left) {
         world_make(*state, &w, "203.0.113.5 good.test\n");
         for (int i = 0; i < size_of_test(6, 140); i++) {
                 _cleanup_outcome_ struct outcome o = {0};
-                _cleanup_free_ char *line = NULL, *left = NULL, *log = NULL;
+                _cleanup_free_ char *left = NULL, *log = NULL;
                 struct running running;
                 bool is_helper = i % 3 == 0;
 
                 assert_int_equal(truncate(w.log, 0), 0);
-                spawn_client(&w, &running, 0, (const char *const[]){"hammer", NULL});
+                spawn_client(&w, &running, 0, OPTIONS("hammer"));
                 if (i % 3 < 2) {
-                        line = read_line(running.out);
-                        assert_string_equal(line, "begun\n");
+                        await_line(running.out, "begun\n");
                 }
                 pause_up_to(&seed, i % 3 < 2 ? 5000000 : 20000000);
                 assert_int_equal(kill(is_helper ? net_helper_of(running.pid) : running.pid, SIGKILL), 0);
@@ -95,7 +92,7 @@ TEST(a_killed_monitor_takes_the_network_along) {
         unsigned seed = (unsigned)test_seed();
 
         for (int i = 0; i < size_of_test(2, 60); i++) {
-                _cleanup_free_ char *id = START(s, "--net=allow", "--allow=good.test"), *line = NULL;
+                _cleanup_free_ char *id = START(s, "--net=allow", "--allow=good.test");
                 _cleanup_close_ int monitor = session_pidfd(s, id, "monitor"),
                                     init = session_pidfd(s, id, "init"), helper = -EBADF;
                 _cleanup_outcome_ struct outcome o = {0};
@@ -107,8 +104,7 @@ TEST(a_killed_monitor_takes_the_network_along) {
                 helper = open_pidfd(pid);
                 SPAWN_JOINED(s, id, &joined, "--", "sh", "-c",
                              "while getent ahostsv4 good.test >/dev/null; do echo found; done");
-                line = read_line(joined.out);
-                assert_string_equal(line, "found\n");
+                await_line(joined.out, "found\n");
                 pause_up_to(&seed, 5000000);
                 send_signal(monitor, SIGKILL);
                 finish(&joined, &o);
@@ -141,7 +137,7 @@ TEST(the_helper_has_no_right_that_it_does_not_need) {
 
         world_make(*state, &w, "203.0.113.5 good.test\n");
         assert_int_equal(pipe2(input, O_CLOEXEC), 0);
-        spawn_client(&w, &running, input[0], (const char *const[]){"reach", "good.test:8080", "wait", NULL});
+        spawn_client(&w, &running, input[0], OPTIONS("reach", "good.test:8080", "wait"));
         close_fdp(&input[0]);
         line = read_line(running.out);
         helper = net_helper_of(running.pid);
@@ -180,7 +176,7 @@ TEST(without_nsrun_net_nothing_starts) {
                                     "install nsrun completely",
                                     missing);
         _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){"--net=allow", "--", "sh", "-c", "echo ran", NULL});
+                nsrun_argv(s, OPTIONS("--net=allow", "--", "sh", "-c", "echo ran"));
         _cleanup_outcome_ struct outcome o = {0};
 
         run(&(struct request){.argv = argv, .cwd = s->root, .in_child = no_helper, .data = missing}, &o);
@@ -270,22 +266,9 @@ TEST(an_address_that_a_route_leads_home_is_not_connected_to) {
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/client:ro", self);
         bool has_v6 = access("/proc/net/if_inet6", F_OK) == 0;
         const char *six = has_v6 ? "six.test:8080" : NULL;
-        const char *const argv[] = {program(),
-                                    "run",
-                                    "--project",
-                                    s->project,
-                                    "--bind",
-                                    bind,
-                                    "--net=allow",
-                                    "--allow=*.test:8080",
-                                    "--",
-                                    "/client",
-                                    "reach",
-                                    "good.test:8080",
-                                    "route.test:8080",
-                                    "range.test:8080",
-                                    six,
-                                    NULL};
+        const char *const *argv = OPTIONS(program(), "run", "--project", s->project, "--bind", bind,
+                                          "--net=allow", "--allow=*.test:8080", "--", "/client", "reach",
+                                          "good.test:8080", "route.test:8080", "range.test:8080", six);
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_world_ struct world w;
 
@@ -323,11 +306,7 @@ TEST(a_session_has_one_network_and_tells_each_command_what_was_refused) {
         expect_status(&o, 0);
         expect_in(o.out, "198.18.0.16");
         assert_string_equal(o.err, "");
-        outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){program(), "bash", "--session", id, "--",
-                                                            "getent hosts bad.test", NULL},
-                              .cwd = s->root},
-            &o);
+        NSRUN_IN(s->root, &o, "bash", "--session", id, "--", "getent hosts bad.test");
         /* The model reads it once. */
         expect_out(&o, "$ getent hosts bad.test\n\n\nexit status: 2\nnote: network: bad.test isn't allowed; "
                        "allowed: good.test:80,443; to allow it, start a session with --allow bad.test "

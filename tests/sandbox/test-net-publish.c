@@ -50,7 +50,7 @@ static char *start_with_client(const struct site *s, const char *rule) {
 
 TEST(a_port_of_a_session_is_published_while_it_runs) {
         const struct site *s = *state;
-        _cleanup_free_ char *id = start_with_client(s, "--allow=good.test"), *line = NULL, *answer = NULL;
+        _cleanup_free_ char *id = start_with_client(s, "--allow=good.test"), *answer = NULL;
         unsigned short ports[] = {free_port(NULL), free_port(NULL)};
         _cleanup_free_ char *one = text_of("%u:4567", ports[0]), *other = text_of("127.0.0.2:%u", ports[1]),
                             *listed = text_of("127.0.0.1:%u:4567\n127.0.0.2:%u:%u\n", ports[0], ports[1],
@@ -66,8 +66,7 @@ TEST(a_port_of_a_session_is_published_while_it_runs) {
         SESSION(s, &o, "show", "--json", id);
         expect_in(o.out, "\"published\":[]");
         SPAWN_JOINED(s, id, &server, "--", "/client", "serve", "4567");
-        line = read_line(server.out);
-        assert_string_equal(line, "serves\n");
+        await_line(server.out, "serves\n");
         answer = ask_port(ports[0]);
         assert_string_equal(answer, "");
         SESSION(s, &o, "publish", id, one, other);

@@ -196,12 +196,10 @@ static void compare(const struct site *s, const char *mode, unsigned short port,
         _cleanup_outcome_ struct outcome o = {0};
         struct running running;
 
-        run(&(struct request){.argv = (const char *const[]){self, "relay", mode, number, NULL},
-                              .cwd = s->root},
-            &o);
+        run(&(struct request){.argv = OPTIONS(self, "relay", mode, number), .cwd = s->root}, &o);
         expect_out(&o, outside);
         outcome_clear(&o);
-        spawn_relay(s, &running, 0, rule, (const char *const[]){mode, number, NULL});
+        spawn_relay(s, &running, 0, rule, OPTIONS(mode, number));
         finish(&running, &o);
         expect_out(&o, inside);
         expect_status(&o, 0);
@@ -275,7 +273,7 @@ TEST(an_upload_into_the_sandbox_arrives_whole_behind_the_answer) {
 
         (void)close(listen_here(&port));
         publish = text_of("--publish=%u:4567", port);
-        spawn_relay(s, &running, 0, publish, (const char *const[]){"serve", "4567", "3", NULL});
+        spawn_relay(s, &running, 0, publish, OPTIONS("serve", "4567", "3"));
         line = read_line(running.out);
         assert_string_equal(line, "serves\n");
         for (int i = 0; i < 3; i++) {

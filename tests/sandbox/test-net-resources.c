@@ -149,7 +149,7 @@ static void begin_many(const struct site *s, struct many *m, unsigned n) {
         number = text_of("%u", port);
         rule = text_of("--allow=localhost:%u", port);
         assert_int_equal(pipe2(input, O_CLOEXEC), 0);
-        spawn_relay(s, &m->running, input[0], rule, (const char *const[]){"many", number, count, NULL});
+        spawn_relay(s, &m->running, input[0], rule, OPTIONS("many", number, count));
         close_fdp(&input[0]);
         m->input = input[1];
 }
@@ -196,8 +196,8 @@ TEST(a_flood_in_one_sandbox_leaves_the_others_alone) {
                 "n=0; (while :; do for i in 1 2 3 4 5 6 7 8 9; do getent hosts x$i$n.test & done; wait; "
                 "n=$((n+1)); done) >/dev/null & exec /relay relay many $0 400";
         const struct site *s = *state;
-        _cleanup_free_ char *line = NULL, *rule = NULL, *number = NULL,
-                            *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/relay:ro", self);
+        _cleanup_free_ char *rule = NULL, *number = NULL, *self = realpath("/proc/self/exe", NULL),
+                            *bind = text_of("%s:/relay:ro", self);
         _cleanup_outcome_ struct outcome o = {0};
         struct running flooding;
         unsigned short port = 0;
@@ -207,15 +207,13 @@ TEST(a_flood_in_one_sandbox_leaves_the_others_alone) {
         number = text_of("%u", port);
         rule = text_of("--allow=localhost:%u", port);
         assert_int_equal(pipe2(input, O_CLOEXEC), 0);
-        spawn(&(struct request){.argv = (const char *const[]){program(), "run", "--project", s->project,
-                                                              "--bind", bind, "--net=allow", rule, "--",
-                                                              "sh", "-c", script, number, NULL},
+        spawn(&(struct request){.argv = OPTIONS(program(), "run", "--project", s->project, "--bind", bind,
+                                                "--net=allow", rule, "--", "sh", "-c", script, number),
                                 .cwd = s->root,
                                 .standard_input = input[0]},
               &flooding);
         close_fdp(&input[0]);
-        line = read_line(flooding.out);
-        assert_string_equal(line, "400 open\n");
+        await_line(flooding.out, "400 open\n");
         helper = net_helper_of(flooding.pid);
         assert_true(helper > 0);
         for (int i = 0; i < 3; i++) {
@@ -225,7 +223,7 @@ TEST(a_flood_in_one_sandbox_leaves_the_others_alone) {
                 assert_int_equal(pipe2(own, O_CLOEXEC), 0);
                 close_fdp(&own[1]);
                 outcome_clear(&o);
-                spawn_relay(s, &other, own[0], rule, (const char *const[]){"many", number, "40", NULL});
+                spawn_relay(s, &other, own[0], rule, OPTIONS("many", number, "40"));
                 close_fdp(&own[0]);
                 finish(&other, &o);
                 expect_out(&o, "40 open\n40 answered\n");
@@ -279,8 +277,7 @@ TEST(datagrams_leave_their_descriptors_to_connections) {
         const struct site *s = *state;
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/client:ro", self),
                             *udp = text_of("--allow=udp:localhost:%u", port),
-                            *tcp = text_of("--allow=localhost:%u", port), *number = text_of("%u", port),
-                            *line = NULL;
+                            *tcp = text_of("--allow=localhost:%u", port), *number = text_of("%u", port);
         const char *const argv[] = {program(),     "run",  "--project", s->project, "--bind",  bind,
                                     "--net=allow", udp,    tcp,         "--",       "/client", "relay",
                                     "datagrams",   number, "60",        NULL};
@@ -291,8 +288,7 @@ TEST(datagrams_leave_their_descriptors_to_connections) {
         assert_int_equal(pipe2(input, O_CLOEXEC), 0);
         spawn(&(struct request){.argv = argv, .cwd = s->root, .standard_input = input[0]}, &running);
         close_fdp(&input[0]);
-        line = read_line(running.out);
-        assert_string_equal(line, "begun\n");
+        await_line(running.out, "begun\n");
         helper = net_helper_of(running.pid);
         assert_true(helper > 0);
         assert_int_equal(prlimit(helper, RLIMIT_NOFILE, &few, NULL), 0);
@@ -349,8 +345,7 @@ static void few_descriptors(nsrun_unused void *data) {
 }
 
 static void run_with_few(const struct site *s, struct outcome *o) {
-        _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){"--net=allow", "--", "echo", "ran", NULL});
+        _cleanup_free_ const char **argv = nsrun_argv(s, OPTIONS("--net=allow", "--", "echo", "ran"));
 
         outcome_clear(o);
         run(&(struct request){.argv = argv, .cwd = s->root, .in_child = few_descriptors}, o);

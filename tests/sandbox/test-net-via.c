@@ -240,11 +240,8 @@ TEST(the_environments_proxy_is_taken_when_it_is_asked_for) {
 
 static void run_plan(const struct site *s, struct outcome *o, const char *form, const char *via) {
         outcome_clear(o);
-        run(&(struct request){.argv = (const char *const[]){program(), "plan", "--project", s->project, form,
-                                                            "--net=allow", "--allow=good.test", via, "--",
-                                                            "true", NULL},
-                              .cwd = s->root},
-            o);
+        NSRUN_IN(s->root, o, "plan", "--project", s->project, form, "--net=allow", "--allow=good.test", via,
+                 "--", "true");
         expect_status(o, 0);
 }
 
@@ -290,7 +287,6 @@ TEST(nothing_inside_knows_the_proxy) {
         expect_in(o.out, "pLaIn");
         assert_int_equal(setenv("HTTPS_PROXY", "http://user:sEcReT@pLaIn.example:3128", 1), 0);
         for (int i = 0; i < 3; i++) {
-                outcome_clear(&o);
                 RUN(s, &o, "--net=allow", "--allow=good.test", i == 2 ? "--proc=bind" : "--proc=new",
                     i == 0 ? "--net-via=env" : "--net-via=http://user:sEcReT@pLaIn.example:3128", "--", "sh",
                     "-c", look);
@@ -341,11 +337,9 @@ TEST(a_proxy_that_is_none_is_refused_without_its_text) {
                         RUN(s, &o, "--net=allow", cases[i].option[0], "--", "true");
                 expect_refusal(&o, 125, cases[i].line);
         }
-        outcome_clear(&o);
         RUN(s, &o, "--net-via=http://u:sEcReT@proxy.example", "--", "true");
         expect_refusal(&o, 125, "nsrun: --net-via is of no use without its network; add --net=allow");
         assert_int_equal(setenv("all_proxy", "socks4://u:sEcReT@proxy.example", 1), 0);
-        outcome_clear(&o);
         RUN(s, &o, "--net=allow", "--net-via=env", "--", "true");
         expect_refusal(&o, 125,
                        "nsrun: --net-via=env: all_proxy: neither an HTTP nor a SOCKS5 proxy; name the proxy "
@@ -365,7 +359,6 @@ TEST(a_sessions_record_has_no_password) {
         id = START(s, "--net=allow", "--allow=good.test", "--net-via=http://uSeR:sEcReT@proxy.example:3128");
         run_outside(s, &o, shown);
         expect_status(&o, 0);
-        outcome_clear(&o);
         run_outside(s, &o, secret);
         expect_status(&o, 1);
         JOIN_SCRIPT(s, id, &o, "cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null; :");

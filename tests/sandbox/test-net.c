@@ -445,7 +445,7 @@ TEST(a_published_port_leads_into_the_sandbox) {
         const struct site *s = *state;
         unsigned short port = 0;
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/client:ro", self),
-                            *publish = NULL, *line = NULL;
+                            *publish = NULL;
         char answer[32];
         int fd = listen_here(&port);
         _cleanup_outcome_ struct outcome o = {0};
@@ -457,13 +457,11 @@ TEST(a_published_port_leads_into_the_sandbox) {
         expect_in(o.err, "the host's port can't be had: --publish 127.0.0.1:");
         expect_in(o.err, "Address already in use; choose another PORT, with PORT:INSIDE");
         close_fdp(&fd);
-        spawn(&(struct request){.argv = (const char *const[]){program(), "run", "--project", s->project,
-                                                              "--bind", bind, "--net=allow", publish, "--",
-                                                              "/client", "serve", "4567", NULL},
+        spawn(&(struct request){.argv = OPTIONS(program(), "run", "--project", s->project, "--bind", bind,
+                                                "--net=allow", publish, "--", "/client", "serve", "4567"),
                                 .cwd = s->root},
               &running);
-        line = read_line(running.out);
-        assert_string_equal(line, "serves\n");
+        await_line(running.out, "serves\n");
         ask_port(port, answer, sizeof(answer));
         assert_string_equal(answer, "from inside");
         outcome_clear(&o);
@@ -510,7 +508,7 @@ static void late_stage(void *data) {
 TEST(an_address_that_the_host_gets_later_is_its_own_from_then_on) {
         const struct site *s = *state;
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL), *bind = text_of("%s:/client:ro", self),
-                            *line = NULL, *done = path_of(s->root, "done");
+                            *done = path_of(s->root, "done");
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_world_ struct world w;
         struct running running;
@@ -518,19 +516,16 @@ TEST(an_address_that_the_host_gets_later_is_its_own_from_then_on) {
 
         world_make(s, &w, "203.0.113.7 late.test\n");
         assert_int_equal(pipe2(input, O_CLOEXEC), 0);
-        spawn(&(struct request){.argv = (const char *const[]){program(), "run", "--project", s->project,
-                                                              "--bind", bind, "--net=allow",
-                                                              "--allow=late.test:8080", "--", "/client",
-                                                              "reach", "late.test:8080", "wait",
-                                                              "late.test:8080", NULL},
+        spawn(&(struct request){.argv = OPTIONS(program(), "run", "--project", s->project, "--bind", bind,
+                                                "--net=allow", "--allow=late.test:8080", "--", "/client",
+                                                "reach", "late.test:8080", "wait", "late.test:8080"),
                                 .cwd = s->root,
                                 .standard_input = input[0],
                                 .in_child = late_stage,
                                 .data = &w},
               &running);
         close_fdp(&input[0]);
-        line = read_line(running.out);
-        assert_string_equal(line, "late.test:8080: to 203.0.113.7: 2 bytes\n");
+        await_line(running.out, "late.test:8080: to 203.0.113.7: 2 bytes\n");
         make_file(s->root, "now", "");
         while (access(done, F_OK) != 0)
                 take_a_moment();

@@ -12,7 +12,7 @@
 #define TOLD "no sandbox: it ran as the user, with all files and the network of the machine"
 
 static struct nsrun_policy *plain_policy(const struct site *s, const char *script) {
-        struct nsrun_policy *policy = make_policy(s, (const char *const[]){"sh", "-c", script, NULL});
+        struct nsrun_policy *policy = make_policy(s, OPTIONS("sh", "-c", script));
         struct nsrun_error err = {0};
 
         expect_good(nsrun_policy_set(policy, "no-sandbox", NULL, &err), &err);
@@ -68,7 +68,7 @@ TEST(it_has_pipes_and_all_files_and_says_what_it_is) {
                                               s->outside),
                             *expected = text_of("typed\nthe key\nshown %s\n", s->project);
         struct nsrun_start_options options = NSRUN_START_OPTIONS_INIT;
-        struct nsrun_policy *policy = make_policy(s, (const char *const[]){"sh", "-c", script, NULL});
+        struct nsrun_policy *policy = make_policy(s, OPTIONS("sh", "-c", script));
         struct nsrun_sandbox *sandbox;
         const char *const *notes;
         struct nsrun_error err = {0};
@@ -201,8 +201,7 @@ TEST(it_ends_with_its_host) {
 
 TEST(bash_has_its_deadline_and_its_result_says_it) {
         const struct site *s = *state;
-        struct nsrun_policy *policy = plain_policy(s, ":"),
-                            *confined = make_policy(s, (const char *const[]){":", NULL});
+        struct nsrun_policy *policy = plain_policy(s, ":"), *confined = make_policy(s, OPTIONS(":"));
         _cleanup_free_ char *command = text_of("cat %s/secret", s->outside), *text = NULL, *json = NULL,
                             *expected = text_of("$ %s\nthe key\n\n\nexit status: 0\n" TOLD, command);
         struct nsrun_bash_options options = NSRUN_BASH_OPTIONS_INIT;
@@ -325,8 +324,7 @@ TEST(what_contradicts_it_is_refused) {
                 assert_int_equal(nsrun_policy_new(&policy), 0);
                 if (!is_session && !streq(cases[i].option, "no-project"))
                         expect_good(nsrun_policy_set(policy, "project", s->project, &err), &err);
-                expect_good(nsrun_policy_set_command(policy, (const char *const[]){"true", NULL}, &err),
-                            &err);
+                expect_good(nsrun_policy_set_command(policy, OPTIONS("true"), &err), &err);
                 expect_good(nsrun_policy_set(policy, cases[i].option, cases[i].value, &err), &err);
                 expect_good(nsrun_policy_set(policy, "no-sandbox", NULL, &err), &err);
                 if (cases[i].line)
@@ -369,7 +367,7 @@ TEST(a_workspace_that_allows_everything_is_for_it) {
         struct nsrun_error err = {0};
 
         assert_int_equal(nsrun_policy_new(&policy), 0);
-        expect_good(nsrun_policy_set_command(policy, (const char *const[]){"true", NULL}, &err), &err);
+        expect_good(nsrun_policy_set_command(policy, OPTIONS("true"), &err), &err);
         /* Of a home folder no sandbox is made. */
         expect_good(nsrun_workspace_new_allow_all(s->home, &all, &err), &err);
         assert_int_equal(nsrun_policy_set_workspace(policy, all, &err), -EPERM);
@@ -421,8 +419,7 @@ TEST(a_host_without_user_namespaces_runs_what_was_asked_for_without_a_sandbox) {
 
         assert_true(pid >= 0);
         if (pid == 0) {
-                struct nsrun_policy *plain = plain_policy(s, ":"),
-                                    *confined = make_policy(s, (const char *const[]){":", NULL});
+                struct nsrun_policy *plain = plain_policy(s, ":"), *confined = make_policy(s, OPTIONS(":"));
                 struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
                 struct nsrun_error err = {0};
 

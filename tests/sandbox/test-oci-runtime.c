@@ -95,9 +95,8 @@ static void create_waiting(const struct site *s) {
         write_config(s, COMMAND("echo hello >/mnt/hello; read word </mnt/go; echo $word >/mnt/said"), "",
                      "");
         /* The container keeps what it is given open. */
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", "exec \"$@\" >/dev/null 2>&1", "sh",
-                                                            oci(), "--root", states, "create", "--pid-file",
-                                                            "pid", "one", NULL},
+        run(&(struct request){.argv = OPTIONS("sh", "-c", "exec \"$@\" >/dev/null 2>&1", "sh", oci(),
+                                              "--root", states, "create", "--pid-file", "pid", "one"),
                               .cwd = bundle},
             &o);
         expect_status(&o, 0);
@@ -196,9 +195,7 @@ TEST(a_command_has_what_an_engine_leaves_out) {
         make_file(s->root, "bundle/config.json", text);
         assert_int_equal(setenv("KEPT", "kept", 1), 0);
         (void)signal(SIGPIPE, SIG_IGN);
-        run(&(struct request){.argv = (const char *const[]){oci(), "--root", states, "run", "one", NULL},
-                              .cwd = bundle},
-            &o);
+        run(&(struct request){.argv = OPTIONS(oci(), "--root", states, "run", "one"), .cwd = bundle}, &o);
         (void)signal(SIGPIPE, SIG_DFL);
         assert_int_equal(unsetenv("KEPT"), 0);
         assert_string_equal(o.err, "");
@@ -312,7 +309,6 @@ TEST(a_folder_of_states_that_others_may_write_is_refused) {
         OCI(s, &mended, "run", "one");
         expect_status(&mended, 0);
         /* Its hooks are the host's programs. */
-        outcome_clear(&o);
         RUN(s, &o, "--rw", states, "--", "true");
         expect_status(&o, 0);
         OCI(s, &o, "run", "one");

@@ -180,8 +180,7 @@ TEST(runc_gives_the_probe_the_same_answers) {
 
 /* `nsrun plan --project PROJECT ARGUMENT…` */
 #define PLAN(s, o, ...)                                                                                   \
-        run(&(struct request){.argv = (const char *const[]){program(), "plan", "--project", (s)->project, \
-                                                            __VA_ARGS__, NULL},                           \
+        run(&(struct request){.argv = OPTIONS(program(), "plan", "--project", (s)->project, __VA_ARGS__), \
                               .cwd = (s)->root},                                                          \
             (o))
 

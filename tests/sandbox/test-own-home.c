@@ -10,18 +10,14 @@ TEST(it_lasts_and_has_mount_points_of_its_own) {
                             *shown = path_of(s->home, "shown"), *kept = path_of(jail, "kept"),
                             *made = path_of(project, "made");
         const struct request in_project = {
-                .argv = (const char *const[]){program(), "run", "--home", jail, "--ro", shown, "--", "sh",
-                                              "-c",
-                                              "ls -A ~; cat ~/shown/file; echo x >~/kept; echo x >made; "
-                                              "echo x >>~/shown/file; cat ~/secret",
-                                              NULL},
+                .argv = OPTIONS(program(), "run", "--home", jail, "--ro", shown, "--", "sh", "-c",
+                                "ls -A ~; cat ~/shown/file; echo x >~/kept; echo x >made; "
+                                "echo x >>~/shown/file; cat ~/secret"),
                 .cwd = project};
         _cleanup_outcome_ struct outcome o = {0};
         struct stat st;
 
         make_folder(s->home, "project");
-        make_folder(s->home, "shown");
-        make_folder(s->home, ".cargo");
         make_folder(s->home, ".cargo/registry");
         make_file(s->home, "shown/file", "shown\n");
         make_file(s->home, "secret", "secret\n");

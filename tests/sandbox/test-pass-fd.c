@@ -23,14 +23,13 @@ static void place(nsrun_unused void *data) {
 
 /* `nsrun WORD… ` with `fd` as its descriptor 7. */
 static void run_with(const struct site *s, int fd, struct outcome *ret, const char *const *words) {
-        _cleanup_free_ const char **argv = words_of((const char *const[]){program(), NULL}, words);
+        _cleanup_free_ const char **argv = words_of(OPTIONS(program()), words);
 
         here = fd;
         outcome_clear(ret);
         run(&(struct request){.argv = argv, .cwd = s->project, .in_child = place}, ret);
 }
-#define RUN_WITH(site, fd, outcome, ...) \
-        run_with(site, fd, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define RUN_WITH(site, fd, outcome, ...) run_with(site, fd, outcome, OPTIONS(__VA_ARGS__))
 
 static void make_pipe(int ends[2]) {
         assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -116,9 +115,9 @@ TEST_IN_BOTH_MODES(a_session_passes_it) {
 /* The command closes it and lives on: nsrun keeps no copy that would hide the end. */
 TEST(the_other_end_sees_the_commands_close) {
         const struct site *s = *state;
-        _cleanup_free_ const char **argv = nsrun_argv(
-                s, (const char *const[]){"--pass-fd", "7", "--", "sh", "-c",
-                                         "echo through >&7; exec 7>&-; read line <fifo; echo $line", NULL});
+        _cleanup_free_ const char **argv =
+                nsrun_argv(s, OPTIONS("--pass-fd", "7", "--", "sh", "-c",
+                                      "echo through >&7; exec 7>&-; read line <fifo; echo $line"));
         _cleanup_free_ char *path = path_of(s->project, "fifo");
         _cleanup_outcome_ struct outcome o = {0};
         struct running running;
@@ -265,7 +264,7 @@ TEST(numbers_that_can_not_be_passed_are_refused) {
 
 TEST(the_library_refuses_them_too) {
         const struct site *s = *state;
-        struct nsrun_policy *policy = make_policy(s, (const char *const[]){"true", NULL});
+        struct nsrun_policy *policy = make_policy(s, OPTIONS("true"));
         struct nsrun_start_options options = NSRUN_START_OPTIONS_INIT;
         struct nsrun_sandbox *sandbox = NULL;
         struct nsrun_error err = {0};
@@ -321,7 +320,7 @@ static int start_piped(const struct site *s, const char *text, struct nsrun_sand
         if (r >= 0)
                 r = nsrun_policy_set(policy, "project", s->project, err);
         if (r >= 0)
-                r = nsrun_policy_set_command(policy, (const char *const[]){"sh", "-c", text, NULL}, err);
+                r = nsrun_policy_set_command(policy, OPTIONS("sh", "-c", text), err);
         if (r >= 0)
                 r = nsrun_plan_new(policy, &plan, err);
         if (r >= 0)
@@ -461,8 +460,7 @@ TEST(threads_start_commands_with_pipes_while_others_fork) {
 /* A command of the host that is in no sandbox gets the same. */
 TEST(a_plain_command_gets_them_too) {
         const struct site *s = *state;
-        struct nsrun_policy *policy =
-                make_policy(s, (const char *const[]){"sh", "-c", "read l; echo $l; echo 7 >&7", NULL});
+        struct nsrun_policy *policy = make_policy(s, OPTIONS("sh", "-c", "read l; echo $l; echo 7 >&7"));
         struct nsrun_start_options options = NSRUN_START_OPTIONS_INIT;
         struct nsrun_isolation *isolation = NULL;
         struct nsrun_exit end = {.code = 100};

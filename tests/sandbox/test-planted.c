@@ -93,11 +93,9 @@ static void pull_out(const struct site *s) {
 static void fill(const struct site *s) {
         _cleanup_free_ char *fifo = path_of(s->outside, "fifo");
 
-        make_folder(s->root, "sources");
         make_file(s->root, "sources/file", "source\n");
         make_folder(s->root, "sources/folder");
         make_folder(s->project, "folder");
-        make_folder(s->outside, "folder");
         make_file(s->outside, "file", "outside\n");
         make_file(s->outside, "folder/file", "outside\n");
         assert_int_equal(mkfifo(fifo, 0600), 0);
@@ -278,7 +276,6 @@ TEST(a_planted_symlink_does_not_vouch_for_itself) {
                 evil, s->outside);
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->outside, "root");
         make_link(s->outside, "root/evil", "..");
         RUN(s, &o, "--rw", root, "--rw", evil, "--", "true");
         expect_status(&o, 125);
@@ -390,7 +387,6 @@ TEST(a_source_swapped_for_a_symlink_shows_nothing_else) {
                 _cleanup_outcome_ struct outcome o = {0};
                 pid_t pid;
 
-                make_folder(s->project, "sub");
                 make_file(s->project, "sub/inside", "");
                 make_link(s->project, "link", leads_to[i]);
                 pid = start_swapping(s->project);
@@ -409,7 +405,6 @@ TEST(a_mount_point_swapped_for_a_symlink_moves_no_mount) {
 
         make_file(s->outside, "shown", "");
         make_folder(s->project, "sub");
-        make_folder(s->project, "other");
         make_file(s->project, "other/own", "");
         make_link(s->project, "link", "other");
         pid = start_swapping(s->project);
@@ -430,7 +425,6 @@ TEST(a_program_of_nsruns_own_that_can_be_replaced_is_told) {
                 {"--net", "host"}, {"--ro", folder}, {"--overlay", s->project}, {"--hide", mine}};
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->project, "d");
         make_file(s->project, "d/nsrun-net", "");
         assert_int_equal(setenv("NSRUN_NET", mine, 1), 0);
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

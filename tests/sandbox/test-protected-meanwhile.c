@@ -2,20 +2,8 @@
 /* Protected names while a command runs, and behind a session's commands: what it makes is gone at once, and
  * what changes is told. */
 #include "bash.h"
+#include "repository.h"
 #include "session.h"
-
-static void on_host(const struct site *s, const char *script, struct outcome *o) {
-        _cleanup_free_ char *text = text_of("cd '%s'\n%s", s->project, script);
-
-        run_outside(s, o, text);
-}
-
-static void make_repository(const struct site *s, const char *script) {
-        _cleanup_outcome_ struct outcome o = {0};
-
-        on_host(s, script, &o);
-        expect_status(&o, 0);
-}
 
 /* Each is gone while the command runs that made it: the host's programs look at any time. */
 TEST(what_is_made_is_gone_at_once) {

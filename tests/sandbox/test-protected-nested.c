@@ -2,17 +2,8 @@
 /* Protected names below the top: repositories in sub-folders, git dirs elsewhere in the project, and the
  * folders and files that a repository's configuration names. */
 #include "bash.h"
+#include "repository.h"
 #include "session.h"
-
-static void on_host(const struct site *s, const char *script, struct outcome *o) {
-        _cleanup_free_ char *text = text_of(
-                "set -e; cd /; git config --global user.name J; git config --global user.email j@example.org\n"
-                "git config --global protocol.file.allow always; cd '%s'\n%s",
-                s->project, script);
-
-        run_outside(s, o, text);
-        expect_status(o, 0);
-}
 
 static const char lib[] =
         "git init -q ../lib; (cd ../lib; echo l >f; git add f; git commit -qm lib); git init -q .\n";
@@ -63,14 +54,15 @@ TEST(repositories_below_the_top_are_protected) {
                 _cleanup_free_ char *script = text_of("%s", attack);
                 bool is_worktree = startswith(repositories[i].git_dir, ".git/worktrees") != NULL;
 
-                on_host(s, before, &o);
+                with_git(s, before, &o);
                 RUN(s, &o, "--", "sh", "-c", script);
                 if (o.status != 0 || (!is_worktree && *o.out))
                         fail_msg("%s: %s%s", repositories[i].name, o.out, o.err);
                 expect_in(o.err, "/.envrc");
                 expect_in(o.err, "/config.worktree");
                 expect_in(o.err, "a symlink that the command left in a git dir is removed: ");
-                on_host(s,
+                with_git(
+                        s,
                         "! [ -e r/.envrc ]; ! [ -e r/.vscode/x ]; find . -path '*hooks/x'; git -C r status --short --ignore-submodules -uno",
                         &o);
                 expect_out(&o, "");
@@ -90,30 +82,31 @@ TEST(a_name_that_gits_index_has_is_protected_at_any_depth) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s,
+        with_git(
+                s,
                 "git init -q .; mkdir -p a/b/.claude; cd a/b; echo 1 >.mcp.json; echo 1 >.claude/settings.json; "
                 "echo 1 >file; git add .",
                 &o);
         RUN(s, &o, "--", "sh", "-c", script);
         expect_out(&o, "1\n");
         expect_in(o.err, "/a/b/.envrc; --no-protect a/b/.envrc lets it stay");
-        on_host(s, "cat a/b/.claude/settings.json a/b/file; git rm -qf --cached a/b/.mcp.json", &o);
+        with_git(s, "cat a/b/.claude/settings.json a/b/file; git rm -qf --cached a/b/.mcp.json", &o);
         expect_out(&o, "1\nx\n");
         /* Left open by its name, and by its folder's. */
         RUN(s, &o, "--no-protect", ".claude", "--", "sh", "-c", script);
         expect_in(o.err, "/a/b/.envrc; ");
-        on_host(s, "cat a/b/.claude/settings.json a/b/.mcp.json; git rm -qfr --cached a", &o);
+        with_git(s, "cat a/b/.claude/settings.json a/b/.mcp.json; git rm -qfr --cached a", &o);
         expect_out(&o, "x\n1\n");
         /* The control: neither is in the index any more. */
         RUN(s, &o, "--", "sh", "-c", script);
         assert_string_equal(o.err, "");
-        on_host(s, "cat a/c/.mcp.json", &o);
+        with_git(s, "cat a/c/.mcp.json", &o);
         expect_out(&o, "x\n");
         /* Many are no refusal. */
-        on_host(s, "for i in $(seq 600); do mkdir -p p/$i; echo 1 >p/$i/.npmrc; done; git add p", &o);
+        with_git(s, "for i in $(seq 600); do mkdir -p p/$i; echo 1 >p/$i/.npmrc; done; git add p", &o);
         RUN(s, &o, "--", "sh", "-c", "echo 2 >p/1/.npmrc; echo 2 >p/99/.npmrc");
         expect_in(o.err, "cannot create p/1/.npmrc: Read-only file system");
-        on_host(s, "cat p/99/.npmrc", &o);
+        with_git(s, "cat p/99/.npmrc", &o);
         expect_out(&o, "2\n");
 }
 
@@ -122,11 +115,11 @@ TEST(a_folder_is_left_open_by_its_name) {
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_free_ char *before = text_of("%sgit clone -q ../lib a; git clone -q ../lib b", lib);
 
-        on_host(s, before, &o);
+        with_git(s, before, &o);
         RUN(s, &o, "--no-protect", "a", "--", "sh", "-c",
             "echo '#' >>a/.git/config; echo >a/.envrc; echo '#' >>b/.git/config");
         assert_string_equal(o.err, "");
-        on_host(s, "grep -l '#' ?/.git/config", &o);
+        with_git(s, "grep -l '#' ?/.git/config", &o);
         expect_out(&o, "a/.git/config\n");
         RUN(s, &o, "--no-protect", "b/.envrc", "--no-protect", ".git", "--", "sh", "-c",
             "echo >a/.envrc.x; echo >b/.envrc; echo '#' >>b/.git/config; echo >b/.npmrc");
@@ -137,7 +130,7 @@ TEST(a_folder_is_left_open_by_its_name) {
         RUN(s, &o, "--no-protect", "b/.npmrc", "--", "sh", "-c", "echo >b/.npmrc; echo >a/.npmrc");
         expect_in(o.err, "/a/.npmrc; --no-protect a/.npmrc lets it stay\n");
         expect_not_in(o.err, "b/.npmrc");
-        on_host(s, "ls a/.npmrc b/.npmrc 2>/dev/null || true", &o);
+        with_git(s, "ls a/.npmrc b/.npmrc 2>/dev/null || true", &o);
         expect_out(&o, "b/.npmrc\n");
 }
 
@@ -146,7 +139,7 @@ TEST_WITH(a_sessions_commands_find_them_protected, site_setup, site_teardown) {
         _cleanup_free_ char *before = text_of("%sgit clone -q ../lib r", lib), *id = NULL;
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, before, &o);
+        with_git(s, before, &o);
         id = START_PLAIN(s);
         JOIN_SCRIPT(s, id, &o, "echo evil >r/.git/config");
         expect_in(o.err, " is kept aside: ");
@@ -158,7 +151,7 @@ TEST_WITH(a_sessions_commands_find_them_protected, site_setup, site_teardown) {
                 s, id, &o,
                 "setsid sh -c 'until [ -e go ]; do sleep 0.01; done; ln -s /etc/x r/.git/MERGE_MSG; >made' "
                 ">/dev/null 2>&1 </dev/null &");
-        on_host(s, ">go; until [ -e made ]; do sleep 0.01; done", &o);
+        with_git(s, ">go; until [ -e made ]; do sleep 0.01; done", &o);
         JOIN_SCRIPT(s, id, &o, "true");
         expect_in(o.err, "/r/.git/MERGE_MSG\n");
         end_session(s, id, "stop");
@@ -201,7 +194,7 @@ TEST(what_a_repositorys_configuration_names_is_protected) {
                 _cleanup_free_ char *before =
                         text_of("rm -rf .git *; git init -q -b main .; %s", cases[i].before);
 
-                on_host(s, before, &o);
+                with_git(s, before, &o);
                 RUN(s, &o, "--", "sh", "-c", cases[i].script);
                 expect_in(o.err, cases[i].said);
                 expect_not_in(o.err, "good");
@@ -210,7 +203,7 @@ TEST(what_a_repositorys_configuration_names_is_protected) {
                 assert_string_equal(o.err, "");
         }
         /* A folder around the project is no folder of hooks to close. */
-        on_host(s, "rm -rf .git *; git init -q .; git config core.hooksPath ..", &o);
+        with_git(s, "rm -rf .git *; git init -q .; git config core.hooksPath ..", &o);
         RUN(s, &o, "--", "sh", "-c", "echo x >file");
         expect_status(&o, 0);
 }
@@ -232,14 +225,14 @@ TEST(a_git_dir_under_another_name_is_protected) {
         for (size_t i = 0; i < ARRAY_SIZE(befores); i++) {
                 _cleanup_free_ char *before = text_of("rm -rf .git *; %s; mkdir -p gd/hooks", befores[i]);
 
-                on_host(s, before, &o);
+                with_git(s, before, &o);
                 RUN(s, &o, "--", "sh", "-c", script);
                 expect_status(&o, 0);
                 expect_out(&o, "");
                 expect_in(o.err, "/gd/commondir");
                 expect_in(o.err, "/gd/objects/info/alternates");
                 expect_in(o.err, "/gd/MERGE_MSG\n");
-                on_host(s, "! [ -e gd/hooks/x ]", &o);
+                with_git(s, "! [ -e gd/hooks/x ]", &o);
                 RUN(s, &o, "--no-protect", "*", "--", "sh", "-c",
                     "echo x >>gd/config; echo x >gd/hooks/x; mv gd g2");
                 expect_status(&o, 0);
@@ -263,12 +256,12 @@ TEST(repositories_that_a_command_makes_are_told) {
         _cleanup_free_ char *id = NULL;
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, "git init -q .", &o);
+        with_git(s, "git init -q .", &o);
         RUN(s, &o, "--", "sh", "-c",
             "git init -q a; git init -q b; git init -q c; git -C c config alias.st status");
         expect_status(&o, 0);
         assert_string_equal(o.err, "");
-        on_host(s, "rm -rf a b", &o);
+        with_git(s, "rm -rf a b", &o);
         RUN(s, &o, "--", "sh", "-c",
             "git init -q a; echo x >a/.git/hooks/pre-commit; git init -q b; git -C b config core.fsmonitor ./x");
         expect_in(o.err, hooks);
@@ -277,12 +270,12 @@ TEST(repositories_that_a_command_makes_are_told) {
         RUN(s, &o, "--", "true");
         assert_string_equal(o.err, "");
         /* The next run's they are not: they are as the user's. */
-        on_host(s, "mkdir a/.git/hooks; git -C b config core.fsmonitor ./x", &o);
+        with_git(s, "mkdir a/.git/hooks; git -C b config core.fsmonitor ./x", &o);
         RUN(s, &o, "--no-protect", "b", "--", "sh", "-c",
             "echo x >b/.git/hooks/x; git -C b config x.y z; echo x >a/.git/hooks/y");
         expect_in(o.err, "a/.git/hooks\n");
         expect_in(o.err, both);
-        on_host(s, "rm -rf a b", &o);
+        with_git(s, "rm -rf a b", &o);
         id = START(s, "--bind", bind);
         /* What was made in the very tick in which the look began may have come behind it, and is told again.
          */
@@ -360,7 +353,7 @@ TEST(whatever_git_takes_for_a_repository_is_told) {
                                     *script = text_of("%s", planted[i].script), *told = NULL, *line = NULL;
                 char *cut;
 
-                on_host(s, before, &o);
+                with_git(s, before, &o);
                 RUN(s, &o, "--", "sh", "-c", script);
                 expect_status(&o, 0);
                 told = text_of("%s%s",
@@ -375,10 +368,10 @@ TEST(whatever_git_takes_for_a_repository_is_told) {
                 line = strndup(cut, strcspn(cut, "\n") + 1);
                 assert_null(strstr(cut + 1, line));
                 /* Git on the host starts nothing. */
-                on_host(s,
-                        "git status >/dev/null 2>&1; "
-                        "for f in . src n d/r .e; do git -C $f config --list 2>&1 || true; done",
-                        &o);
+                with_git(s,
+                         "git status >/dev/null 2>&1; "
+                         "for f in . src n d/r .e; do git -C $f config --list 2>&1 || true; done",
+                         &o);
                 if (strstr(o.out, "/prog") || strstr(o.out, "protocol.ext") || strstr(o.out, "ext::"))
                         fail_msg("%s: %s", planted[i].name, o.out);
         }
@@ -389,12 +382,13 @@ TEST(what_repositories_carry_is_taken_away) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, "rm -rf ..?* .[!.]* *; git init -q .", &o);
+        with_git(s, "rm -rf ..?* .[!.]* *; git init -q .", &o);
         RUN(s, &o, "--", "sh", "-c",
             "git init -q n; cd n; echo x >.git/hooks/pre-commit; git config a.'b \"c\\\\ d'.e '  x; \"y\" #z'; "
             "git config core.pager evil; git config --list >../before; git commit -q --allow-empty -m x; true");
         expect_in(o.err, "hooks and configuration that names a program, which is moved aside there: ");
-        on_host(s,
+        with_git(
+                s,
                 "cd n; git config --list >../after; diff ../before ../after || true; ls .git | grep aside; git log --format=%s",
                 &o);
         expect_in(o.out, "< core.pager=evil\nconfig.aside-0\nhooks.aside-0\n");
@@ -409,7 +403,7 @@ TEST_WITH(a_repository_made_between_a_sessions_commands_is_found, site_setup, si
         for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
                 _cleanup_free_ char *id = NULL;
 
-                on_host(s, "rm -rf ..?* .[!.]* *; git init -q .; mkdir d", &o);
+                with_git(s, "rm -rf ..?* .[!.]* *; git init -q .; mkdir d", &o);
                 id = START(s, modes[i]);
                 JOIN_SCRIPT(s, id, &o,
                             "setsid sh -c 'until [ -e d/go ]; do sleep 0.01; done; git init -q n; "
@@ -417,9 +411,9 @@ TEST_WITH(a_repository_made_between_a_sessions_commands_is_found, site_setup, si
                             ">/dev/null 2>&1 </dev/null &");
                 expect_status(&o, 0);
                 /* Somebody on the host may read what nsrun keeps. */
-                on_host(s, ">d/go; until [ -e d/made ]; do sleep 0.01; done", &o);
+                with_git(s, ">d/go; until [ -e d/made ]; do sleep 0.01; done", &o);
                 await_tick();
-                on_host(s, "touch -a \"$XDG_RUNTIME_DIR\"/nsrun/sessions/*/activity", &o);
+                with_git(s, "touch -a \"$XDG_RUNTIME_DIR\"/nsrun/sessions/*/activity", &o);
                 expect_status(&o, 0);
                 JOIN_SCRIPT(s, id, &o, "true");
                 expect_in(o.err,
@@ -429,7 +423,7 @@ TEST_WITH(a_repository_made_between_a_sessions_commands_is_found, site_setup, si
                 assert_string_equal(o.err, "");
                 end_session(s, id, "stop");
         }
-        on_host(s, "ls n/.git | grep aside; git -C n config core.pager || true", &o);
+        with_git(s, "ls n/.git | grep aside; git -C n config core.pager || true", &o);
         expect_out(&o, "config.aside-0\nhooks.aside-0\n");
 }
 
@@ -438,12 +432,12 @@ TEST(strict_is_not_kept_from_moving_aside) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, "git init -q .", &o);
+        with_git(s, "git init -q .", &o);
         RUN(s, &o, "--protect", "strict", "--", "sh", "-c",
             "git init -q n; cd n/.git; echo x >hooks/pre-commit; i=0; "
             "while [ $i -lt 1100 ]; do >hooks.aside-$i; i=$((i+1)); done; chmod 555 .");
         expect_in(o.err, "with hooks, which is moved aside there: ");
-        on_host(s, "[ -d n/.git ] && ! [ -e n/.git/hooks ] && cat n/.git/hooks.aside-*/pre-commit", &o);
+        with_git(s, "[ -d n/.git ] && ! [ -e n/.git/hooks ] && cat n/.git/hooks.aside-*/pre-commit", &o);
         expect_out(&o, "x\n");
 }
 
@@ -451,11 +445,12 @@ TEST(strict_leaves_the_users_own_alone) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, "git init -q .; echo x >.git/hooks/pre-commit; git config core.pager less", &o);
+        with_git(s, "git init -q .; echo x >.git/hooks/pre-commit; git config core.pager less", &o);
         RUN(s, &o, "--protect", "strict", "--no-protect", ".git/config", "--", "git", "config", "a.b", "c");
         expect_status(&o, 0);
         expect_in(o.err, "with hooks and configuration that names a program, which git obeys: ");
-        on_host(s,
+        with_git(
+                s,
                 "cat .git/hooks/pre-commit; git config core.pager; git config a.b; ls .git | grep aside || true",
                 &o);
         expect_out(&o, "x\nless\nc\n");
@@ -476,11 +471,11 @@ TEST(git_status_starts_nothing_of_a_command_s_repository) {
                         "cp .git/inc .g/inc 2>/dev/null; git -C $d config %s; git add $d 2>/dev/null",
                         i % 2 == 0 ? "" : " --separate-git-dir=$PWD/.g", orders[i / 2]);
 
-                on_host(s, "rm -rf ..?* .[!.]* *; git init -q .", &o);
+                with_git(s, "rm -rf ..?* .[!.]* *; git init -q .", &o);
                 RUN(s, &o, "--", "sh", "-c", script);
                 expect_in(o.err, "configuration that names a program, which is moved aside there: ");
                 expect_not_in(o.err, "more git repositories");
-                on_host(s, "git status >/dev/null; git -C 1/2/3/4/5/6/7/8/9/10/11/sub log --format=%s", &o);
+                with_git(s, "git status >/dev/null; git -C 1/2/3/4/5/6/7/8/9/10/11/sub log --format=%s", &o);
                 expect_out(&o, "i\n");
                 assert_string_equal(o.err, "");
         }
@@ -490,11 +485,11 @@ TEST(many_repositories_are_no_hiding_place) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, "git init -q .", &o);
+        with_git(s, "git init -q .", &o);
         RUN(s, &o, "--", "sh", "-c",
             "for i in $(seq 12); do git init -q r$i; git -C r$i config core.pager evil; done");
         expect_in(o.err, "made or changed 2 more git repositories of that kind, which are treated alike: ");
-        on_host(s, "cat r*/.git/config | grep -c evil || true", &o);
+        with_git(s, "cat r*/.git/config | grep -c evil || true", &o);
         expect_out(&o, "0\n");
 }
 
@@ -507,23 +502,23 @@ TEST(the_project_does_not_become_a_bare_repository) {
                 s->project, s->project);
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, "git init -q .; echo a >a; git add a; git commit -qm a", &o);
+        with_git(s, "git init -q .; echo a >a; git add a; git commit -qm a", &o);
         RUN(s, &o, "--", "sh", "-c",
             "mv .git/HEAD .; mkdir refs objects; printf '[core]\nbare=false\nworktree=.\nfsmonitor=touch ../ran\n' "
             ">config");
         expect_status(&o, 0);
         expect_in(o.err, note);
-        on_host(s, "git status 2>&1 || true; ! [ -e ../ran ] && ! [ -e HEAD ]", &o);
+        with_git(s, "git status 2>&1 || true; ! [ -e ../ran ] && ! [ -e HEAD ]", &o);
         /* A file of that name is any file. */
-        on_host(s, "mv \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry .git/HEAD; rm -r refs objects config", &o);
+        with_git(s, "mv \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry .git/HEAD; rm -r refs objects config", &o);
         RUN(s, &o, "--", "sh", "-c", "echo x >HEAD");
         assert_string_equal(o.err, "");
         /* And a user's bare repository stays one. */
-        on_host(s, "rm -rf .git *; git init -q --bare .", &o);
+        with_git(s, "rm -rf .git *; git init -q --bare .", &o);
         RUN(s, &o, "--", "sh", "-c", "git symbolic-ref HEAD refs/heads/other");
         expect_status(&o, 0);
         assert_string_equal(o.err, "");
-        on_host(s, "cat HEAD; git init -q --bare b.git", &o);
+        with_git(s, "cat HEAD; git init -q --bare b.git", &o);
         expect_out(&o, "ref: refs/heads/other\n");
         /* Its configuration and its hooks are protected, and so are those of one below it. */
         RUN(s, &o, "--", "sh", "-c",
@@ -531,7 +526,7 @@ TEST(the_project_does_not_become_a_bare_repository) {
             "rm -r b.git 2>/dev/null; mkdir -p remotes; echo >remotes/origin; git -C b.git symbolic-ref HEAD refs/heads/o");
         expect_out(&o, "");
         expect_in(o.err, "/remotes");
-        on_host(s, "! [ -e hooks/x ] && ! [ -e b.git/hooks/x ]", &o);
+        with_git(s, "! [ -e hooks/x ] && ! [ -e b.git/hooks/x ]", &o);
 }
 
 /* What was made in a folder that nothing names, by one command, and moved to its place by the next. */
@@ -543,7 +538,7 @@ TEST(a_repository_that_is_moved_into_its_place_is_told) {
                         s->project);
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, "git init -q .", &o);
+        with_git(s, "git init -q .", &o);
         RUN(s, &o, "--", "sh", "-c",
             "mkdir -p deep/er; git init -q deep/er/r; echo x >deep/er/r/.git/hooks/pre-commit");
         assert_string_equal(o.err, "");
@@ -557,7 +552,7 @@ TEST(a_git_dir_that_is_moved_into_its_place_is_told) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, "git init -q .", &o);
+        with_git(s, "git init -q .", &o);
         RUN(s, &o, "--", "sh", "-c",
             "git init -q x; mkdir -p .a n; mv x/.git .a/g; git --git-dir=.a/g config core.fsmonitor /x; "
             "echo 'gitdir: ../.b/g' >n/.git");
@@ -573,7 +568,7 @@ TEST(a_rebase_that_is_moved_into_its_place_is_told) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, "git init -q .", &o);
+        with_git(s, "git init -q .", &o);
         RUN(s, &o, "--", "sh", "-c",
             "mkdir -p m .git/worktrees/w; echo 'exec evil' >m/git-rebase-todo; cp -r m n");
         assert_string_equal(o.err, "");
@@ -598,14 +593,14 @@ TEST(what_was_left_open_and_is_changed_is_told) {
                                     s->project);
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, "git init -q .; git init -q n", &o);
+        with_git(s, "git init -q .; git init -q n", &o);
         RUN(s, &o, "--no-protect", ".git/config", "--", "sh", "-c", "git config core.fsmonitor /x");
         assert_string_equal(o.err, told);
         await_tick();
         RUN(s, &o, "--no-protect", ".git/config", "--", "sh", "-c",
             "git commit -q --allow-empty -m x 2>&1; true");
         assert_string_equal(o.err, "");
-        on_host(s, "git config --unset core.fsmonitor", &o);
+        with_git(s, "git config --unset core.fsmonitor", &o);
         await_tick();
         RUN(s, &o, "--no-protect", "n/.git", "--", "sh", "-c", "git -C n config core.fsmonitor /x");
         assert_string_equal(o.err, nested);
@@ -618,7 +613,7 @@ TEST(a_repository_that_nothing_names_is_not_found) {
                 text_of("%smkdir -p a/b; git clone -q ../lib a/b/r; echo a >.gitignore", lib);
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, before, &o);
+        with_git(s, before, &o);
         RUN(s, &o, "--", "sh", "-c", "echo '#' >>a/b/r/.git/config");
         expect_status(&o, 0);
         RUN(s, &o, "--protect", "a/b/r/.git/config", "--", "sh", "-c", "echo '#' >>a/b/r/.git/config");
@@ -634,7 +629,7 @@ TEST(too_many_repositories_are_refused) {
                 s->project);
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, "i=0; while [ $i -le 500 ]; do mkdir -p r$i/.git; i=$((i+1)); done", &o);
+        with_git(s, "i=0; while [ $i -le 500 ]; do mkdir -p r$i/.git; i=$((i+1)); done", &o);
         RUN(s, &o, "--", "true");
         expect_refusal(&o, 125, line);
         RUN(s, &o, "--no-protect", "r1*", "--", "true");

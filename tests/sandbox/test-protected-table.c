@@ -235,8 +235,8 @@ TEST(killed_at_any_moment_strict_leaves_nothing) {
         _cleanup_outcome_ struct outcome ignored = {0};
 
         on_host(s, make_none, &ignored);
-        argv = nsrun_argv(s, (const char *const[]){"--protect=strict", "--ro", grab, "--ro", names, "--",
-                                                   grab, "all", names, NULL});
+        argv = nsrun_argv(
+                s, OPTIONS("--protect=strict", "--ro", grab, "--ro", names, "--", grab, "all", names));
         for (int i = 0; i < n; i++) {
                 _cleanup_outcome_ struct outcome o = {0};
                 struct running r;

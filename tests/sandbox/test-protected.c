@@ -2,6 +2,7 @@
 /* Protected names: what git, editors, shells and other agents on the host obey can't be changed by a
  * command, and what it makes of it is gone from its name when nsrun returns; git works as before. */
 #include "bash.h"
+#include "repository.h"
 #include "session.h"
 
 /* On the host: one line for each of nsrun's own names, "NAME" alone. */
@@ -68,19 +69,6 @@ static int setup(void **state) {
         run_outside(s, &o, script);
         expect_status(&o, 0);
         return 0;
-}
-
-static void on_host(const struct site *s, const char *script, struct outcome *o) {
-        _cleanup_free_ char *text = text_of("cd '%s'\n%s", s->project, script);
-
-        run_outside(s, o, text);
-}
-
-static void make_repository(const struct site *s, const char *script) {
-        _cleanup_outcome_ struct outcome o = {0};
-
-        on_host(s, script, &o);
-        expect_status(&o, 0);
 }
 
 enum way {
@@ -179,7 +167,7 @@ TEST(what_agents_execute_of_a_repository_is_kept_aside) {
             "mkdir -p .clinerules/hooks .github/copilot .github/extensions/x; for f in .clinerules/hooks/x "
             ".github/copilot/settings.json .github/extensions/x/extension.mjs .github/lsp.json .github/mcp.json "
             ".github/copilot-instructions.md; do echo evil >$f; done");
-        on_host(s, "find .clinerules .github -type f", &o);
+        run_outside(s, &o, "find .clinerules .github -type f");
         expect_out(&o, ".github/copilot-instructions.md\n");
 }
 
@@ -277,7 +265,6 @@ TEST(what_is_protected_is_the_users_to_say) {
         _cleanup_outcome_ struct outcome o = {0};
 
         make_file(s->project, "Makefile", "all:\n");
-        make_folder(s->project, "docs");
         make_file(s->project, "docs/a.md", "a");
         RUN(s, &o, "--protect", "Makefile", "--protect", "docs/*.md", "--", "sh", "-c",
             "echo x >Makefile; echo x >docs/a.md; echo x >docs/b.md; echo x >docs/c.txt; mv docs d; true");

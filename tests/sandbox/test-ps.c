@@ -7,14 +7,12 @@
 #include "session.h"
 
 static void ps(struct outcome *o, const char *option) {
-        run(&(struct request){.argv = (const char *const[]){program(), "ps", option, NULL}}, o);
+        NSRUN_IN(NULL, o, "ps", option);
         expect_status(o, 0);
 }
 
 static void tool(struct outcome *o, const char *what, const char *id, const char *option) {
-        run(&(struct request){.argv = (const char *const[]){program(), what, option ? option : id,
-                                                            option ? id : NULL, NULL}},
-            o);
+        NSRUN_IN(NULL, o, what, option ? option : id, option ? id : NULL);
 }
 
 /* Starts argv, which prints a line when it runs. */
@@ -26,7 +24,7 @@ static void begin(const struct site *s, struct running *ret, const char *const *
         assert_string_equal(line, "ready\n");
 }
 
-#define BEGIN(s, ret, ...) begin(s, ret, (const char *const[]){__VA_ARGS__, NULL})
+#define BEGIN(s, ret, ...) begin(s, ret, OPTIONS(__VA_ARGS__))
 #define WAITING            "echo ready; exec sleep 1000"
 
 static void end(struct running *running, int status) {
@@ -133,11 +131,8 @@ TEST(inspect_prints_the_plan_in_force) {
         id = id_of(&running);
         tool(&text, "inspect", id, NULL);
         tool(&json, "inspect", id, "--json");
-        run(&(struct request){.argv = (const char *const[]){program(), "plan", "--format=json", "--net=none",
-                                                            "--project", s->project, "--", "sh", "-c",
-                                                            WAITING, NULL},
-                              .cwd = s->project},
-            &plan);
+        NSRUN(s, &plan, "plan", "--format=json", "--net=none", "--project", s->project, "--", "sh", "-c",
+              WAITING);
         expect_status(&text, 0);
         expect_status(&json, 0);
         expect_status(&plan, 0);

@@ -39,7 +39,6 @@ TEST(a_python_environment_is_made_and_works) {
 
 /* A package whose installation fills the cache, without a registry. */
 static void make_package(const struct site *s) {
-        make_folder(s->project, "package");
         make_file(s->project, "package/package.json",
                   "{\"name\": \"small\", \"version\": \"1.0.0\", \"main\": \"index.js\"}\n");
         make_file(s->project, "package/index.js", "module.exports = 'installed';\n");

@@ -128,11 +128,7 @@ TEST(a_git_folder_of_the_home_makes_no_project_of_it) {
         make_folder(src, ".git");
         free(expected);
         expected = text_of("%s\n", src);
-        outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){program(), "run", "--", "sh", "-c",
-                                                            "cd .. && pwd && : >made", NULL},
-                              .cwd = deep},
-            &o);
+        NSRUN_IN(deep, &o, "run", "--", "sh", "-c", "cd .. && pwd && : >made");
         expect_status(&o, 0);
         expect_out(&o, expected);
         free(expected);
@@ -465,7 +461,7 @@ static void expect_stream(const struct site *s, const char *script, int status, 
 
 TEST(a_folder_as_a_standard_stream_is_refused) {
         const struct site *s = *state;
-        _cleanup_free_ const char **argv = nsrun_argv(s, (const char *const[]){"--", "cat", NULL});
+        _cleanup_free_ const char **argv = nsrun_argv(s, OPTIONS("--", "cat"));
         _cleanup_close_ int folder = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         _cleanup_outcome_ struct outcome o = {0};
 

@@ -21,7 +21,7 @@ static void run_there(const struct site *s, struct outcome *ret, const char *con
         outcome_clear(ret);
         run(&(struct request){.argv = argv, .cwd = other}, ret);
 }
-#define THERE(site, outcome, ...) run_there(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define THERE(site, outcome, ...) run_there(site, outcome, OPTIONS(__VA_ARGS__))
 
 static char *refusal_of(const char *option, const char *where, const char *link, const char *target,
                         const char *who) {
@@ -161,7 +161,6 @@ TEST(a_link_in_a_git_work_tree_leads_nowhere_else) {
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->root, "clone");
-        make_folder(clone, "sub");
         make_folder(clone, "src");
         make_link(clone, "sub/evil", "../../outside");
         make_link(clone, "sub/good", "../src");
@@ -197,7 +196,6 @@ TEST(a_link_where_others_may_write_is_not_followed) {
         _cleanup_outcome_ struct outcome o = {0};
 
         make_folder(s->root, "shared");
-        make_folder(shared, "mine");
         make_link(shared, "link", "../outside");
         make_link(shared, "mine/link", "../../outside");
         THERE(s, &o, "run", "--ro", link, "--", "true");
@@ -262,13 +260,8 @@ static const char no_git[] =
         "around it";
 
 static void run_in(const char *folder, struct outcome *ret, const char *project) {
-        const char *const argv[] = {program(),
-                                    "run",
-                                    project ? "--project" : "--",
-                                    project ? project : "pwd",
-                                    project ? "--" : NULL,
-                                    "pwd",
-                                    NULL};
+        const char *const *argv = OPTIONS(program(), "run", project ? "--project" : "--",
+                                          project ? project : "pwd", project ? "--" : NULL, "pwd");
 
         outcome_clear(ret);
         run(&(struct request){.argv = argv, .cwd = folder}, ret);
@@ -442,7 +435,6 @@ TEST(a_folder_that_cannot_be_written_down_is_not_exposed) {
         const char *const known[] = {program(), "run", "--project", s->project, "--", "true", NULL};
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->state, "nsrun");
         make_file(s->state, "nsrun/exposed", padding);
         run(&(struct request){.argv = fresh, .cwd = s->root, .in_child = keep_files_small, .data = &most},
             &o);
@@ -598,18 +590,8 @@ TEST(what_bubblewraps_options_expose_is_remembered) {
         const struct site *s = *state;
         const char *bwrap = getenv("NSRUN_BWRAP");
         _cleanup_free_ char *app = path_of(s->project, "app");
-        const char *const plant[] = {bwrap && *bwrap ? bwrap : "./nsrun-bwrap",
-                                     "--ro-bind",
-                                     "/",
-                                     "/",
-                                     "--bind",
-                                     s->project,
-                                     s->project,
-                                     "ln",
-                                     "-s",
-                                     "../outside",
-                                     app,
-                                     NULL};
+        const char *const *plant = OPTIONS(bwrap && *bwrap ? bwrap : "./nsrun-bwrap", "--ro-bind", "/", "/",
+                                           "--bind", s->project, s->project, "ln", "-s", "../outside", app);
         const char *const follow[] = {plant[0], "--ro-bind", "/",   "/",        "--ro-bind",
                                       app,      "/mnt",      "cat", "/mnt/key", NULL};
         _cleanup_outcome_ struct outcome o = {0};

@@ -382,7 +382,7 @@ static void resolve_one(const struct site *s, struct outcome *o, const char *con
         outcome_clear(o);
         run(&(struct request){.argv = argv, .cwd = s->project}, o);
 }
-#define RESOLVE(...) resolve_one(s, &o, (const char *const[]){__VA_ARGS__, NULL})
+#define RESOLVE(...) resolve_one(s, &o, OPTIONS(__VA_ARGS__))
 
 #define LEADS_OUT                                                                          \
         ": Operation not permitted; only the project and the roots given to nsrun can be " \

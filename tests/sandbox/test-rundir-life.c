@@ -30,8 +30,8 @@ static const char last_words[] = "mine-%d\nlower\nmine\nnew\n";
 
 static void start_owner(const struct site *s, int number, struct owner *ret) {
         _cleanup_free_ char *layered = path_of(s->root, "layered"), *name = text_of("%d", number);
-        _cleanup_free_ const char **argv = nsrun_argv(
-                s, (const char *const[]){"--overlay", layered, "--", "sh", "-c", script, name, NULL});
+        _cleanup_free_ const char **argv =
+                nsrun_argv(s, OPTIONS("--overlay", layered, "--", "sh", "-c", script, name));
         int ends[2];
 
         assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -42,9 +42,7 @@ static void start_owner(const struct site *s, int number, struct owner *ret) {
 }
 
 static void expect_ready(const struct owner *o) {
-        _cleanup_free_ char *line = read_line(o->running.out);
-
-        assert_string_equal(line, "ready\n");
+        await_line(o->running.out, "ready\n");
 }
 
 static void kill_owner(struct owner *o) {
@@ -105,8 +103,7 @@ static void set_age(const struct site *s, const char *name, time_t age) {
 /* Runs that each sweep, all at once. */
 static void sweep_at_once(const struct site *s) {
         _cleanup_free_ char *layered = path_of(s->root, "layered");
-        _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){"--overlay", layered, "--", "true", NULL});
+        _cleanup_free_ const char **argv = nsrun_argv(s, OPTIONS("--overlay", layered, "--", "true"));
         struct running sweepers[SWEEPERS];
 
         for (size_t i = 0; i < SWEEPERS; i++)
@@ -140,7 +137,6 @@ static int setup(void **state) {
         if (site_setup(state) != 0)
                 return -1;
         s = *state;
-        make_folder(s->root, "layered");
         make_file(s->root, "layered/lower", "lower\n");
         return 0;
 }
@@ -234,9 +230,7 @@ TEST_WITH(age_reclaims_what_has_no_owner_and_spares_what_lives, setup, site_tear
         assert_int_equal(count_rundirs(s, killed, &live), 2);
         kill_owner(&dead);
         assert_true(has_rundir(s, killed));
-        make_folder(s->cache, "nsrun/workspace-8days0");
         make_file(s->cache, "nsrun/workspace-8days0/file", "x");
-        make_folder(s->cache, "nsrun/workspace-6days0");
         make_file(s->cache, "nsrun/workspace-6days0/file", "x");
         set_age(s, killed, 6 * DAY);
         set_age(s, live, 8 * DAY);

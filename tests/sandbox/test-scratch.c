@@ -44,17 +44,16 @@ TEST(a_cache_below_dev_shm_works_as_any_other) {
         expect_status(&o, 0);
         expect_out(&o, "x\ny\n");
         outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){"rm", "-r", cache, NULL}, .cwd = s->root}, &o);
+        run(&(struct request){.argv = OPTIONS("rm", "-r", cache), .cwd = s->root}, &o);
 }
 
 /* A run that waits, having printed its scratch folder's path. */
 static char *start_waiting(const struct site *s, const char *option, const char *value, struct running *ret,
                            int *ret_input) {
         _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){"--tmp=scratch", option, value, "--", "sh", "-c",
-                                                    FIND "echo inside >/tmp/from-inside; echo \"$p\"; "
-                                                         "read line; cat /tmp/from-outside",
-                                                    NULL});
+                nsrun_argv(s, OPTIONS("--tmp=scratch", option, value, "--", "sh", "-c",
+                                      FIND "echo inside >/tmp/from-inside; echo \"$p\"; "
+                                           "read line; cat /tmp/from-outside"));
         int ends[2];
         char *path;
 
@@ -207,12 +206,9 @@ static void set_disk(void *data) {
 /* nsrun with the cache folder on a small disk of its own, and what is left on that. */
 static void run_on_disk(const struct site *s, const char *options, const char *script, struct outcome *o) {
         struct disk disk = {s->cache, options};
-        const char *const argv[] = {
-                "sh",        "-c",       "\"$@\"; echo $? $(ls \"$XDG_CACHE_HOME/nsrun\")",
-                "sh",        program(),  "run",
-                "--project", s->project, "--tmp=scratch",
-                "--",        "sh",       "-c",
-                script,      NULL};
+        const char *const *argv =
+                OPTIONS("sh", "-c", "\"$@\"; echo $? $(ls \"$XDG_CACHE_HOME/nsrun\")", "sh", program(),
+                        "run", "--project", s->project, "--tmp=scratch", "--", "sh", "-c", script);
 
         outcome_clear(o);
         run(&(struct request){.argv = argv, .cwd = s->root, .in_child = set_disk, .data = &disk}, o);
@@ -260,7 +256,7 @@ static void run_program(const struct site *s, struct outcome *o, const char *con
         outcome_clear(o);
         run(&(struct request){.argv = argv, .cwd = s->root}, o);
 }
-#define PROGRAM(site, outcome, ...) run_program(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define PROGRAM(site, outcome, ...) run_program(site, outcome, OPTIONS(__VA_ARGS__))
 
 TEST(a_plan_shows_where_it_will_be_and_makes_nothing) {
         const struct site *s = *state;

@@ -18,15 +18,11 @@ static const char *const names[] = {"default", "strict", "nested"};
 
 /* `nsrun seccomp WORD…`, from the site's root. */
 static void run_seccomp(const struct site *s, struct outcome *ret, const char *const *words) {
-        const char *argv[16] = {program(), "seccomp"};
-        size_t n = 2;
+        _cleanup_free_ const char **argv = words_of(OPTIONS("seccomp"), words);
 
-        while (*words && n < ARRAY_SIZE(argv) - 1)
-                argv[n++] = *words++;
-        outcome_clear(ret);
-        run(&(struct request){.argv = argv, .cwd = s->root}, ret);
+        run_words(s->root, ret, argv);
 }
-#define SECCOMP(site, outcome, ...) run_seccomp(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
+#define SECCOMP(site, outcome, ...) run_seccomp(site, outcome, OPTIONS(__VA_ARGS__))
 
 TEST(list_names_what_there_is) {
         const struct site *s = *state;
@@ -345,11 +341,8 @@ TEST(a_policys_changes_are_checked_and_shown) {
         }
         outcome_clear(&o);
         {
-                const char *const argv[] = {
-                        program(), "plan", "--project", s->project, "--seccomp=strict+kcmp",
-                        "--",      "true", NULL};
 
-                run(&(struct request){.argv = argv, .cwd = s->project}, &o);
+                NSRUN(s, &o, "plan", "--project", s->project, "--seccomp=strict+kcmp", "--", "true");
                 expect_in(o.out, "strict+kcmp");
         }
 }
@@ -435,8 +428,7 @@ TEST(a_runs_filter_is_the_compiled_one) {
                 _cleanup_free_ char *option = text_of("--seccomp=%s", policies[i]), *line = NULL,
                                     *told = NULL;
                 _cleanup_free_ const char **argv =
-                        nsrun_argv(s, (const char *const[]){option, "-v", "--status-fd=1", "--", "sleep",
-                                                            "1000", NULL});
+                        nsrun_argv(s, OPTIONS(option, "-v", "--status-fd=1", "--", "sleep", "1000"));
                 _cleanup_outcome_ struct outcome o = {0};
                 struct running running;
                 unsigned short n;

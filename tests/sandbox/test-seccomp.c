@@ -299,10 +299,10 @@ TEST(an_unknown_call_is_told_and_strictly_refused) {
                 expect_status(&o, 7);
                 assert_string_equal(o.err, warning);
         }
-        refuse_file(s, path, (const char *const[]){"--strict-policy", NULL}, line);
+        refuse_file(s, path, OPTIONS("--strict-policy"), line);
         free(path);
         path = make_policy(s, DENY("\"getppid\"", "7"));
-        expect_good(s, path, (const char *const[]){"--strict-policy", NULL});
+        expect_good(s, path, OPTIONS("--strict-policy"));
 }
 
 #define WRITABLE                                                                                     \
@@ -331,11 +331,11 @@ TEST(a_policy_that_a_command_can_write_is_refused) {
         make_link(s->project, "link", path);
         make_link(s->project, "folder", s->outside);
         refuse_file(s, inside, NULL, WRITABLE);
-        refuse_file(s, path, (const char *const[]){"--rw", s->outside, NULL}, WRITABLE);
-        refuse_file(s, path, (const char *const[]){tmp, NULL}, WRITABLE);
+        refuse_file(s, path, OPTIONS("--rw", s->outside), WRITABLE);
+        refuse_file(s, path, OPTIONS(tmp), WRITABLE);
         refuse_file(s, link, NULL, planted);
         refuse_file(s, through, NULL, planted_folder);
-        expect_good(s, path, (const char *const[]){"--ro", s->outside, NULL});
+        expect_good(s, path, OPTIONS("--ro", s->outside));
 }
 
 /* Moves it away and back until killed. */
@@ -400,7 +400,7 @@ TEST(the_launch_needs_nothing_but_execve) {
                                         actions[i], names[j]);
 
                         make_file(s->outside, "own.json", text);
-                        run_raw(s, &o, (const char *const[]){option, NULL}, (const char *const[]){NULL});
+                        run_raw(s, &o, OPTIONS(option), (const char *const[]){NULL});
                         expect_status(&o, 0);
                         RAW(s, &o, option, number);
                         expect_status(&o, i == 0 ? 99 : 128 + SIGSYS);
@@ -479,7 +479,6 @@ TEST(a_call_that_is_added_works) {
         run_inside(s, &denied, script);
         expect_out(&denied, "Operation not permitted\n");
         /* What is the machine's in common may be taken away. */
-        outcome_clear(&o);
         RUN(s, &o, "--seccomp=default-io_setup", "--", "python3", "-c",
             "import ctypes, os; l = ctypes.CDLL(None, use_errno=True); c = ctypes.c_ulong(0); "
             "print(l.syscall(206 if os.uname().machine == 'x86_64' else 0, 8, ctypes.byref(c)), ctypes.get_errno())");

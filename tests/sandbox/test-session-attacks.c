@@ -304,10 +304,9 @@ TEST(orphans_become_children_of_their_commands_reaper) {
                 "[ $key != PPid: ] || echo parent $((value - $PPID)); done </proc/$pid/status; kill $pid";
         const struct site *s = *state;
         _cleanup_free_ char *id = start_scoped(s);
-        const char *const argv[] = {program(), "run", "--session", id, "--", "sh", "-c", script, NULL};
         _cleanup_outcome_ struct outcome o = {0};
 
-        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        NSRUN_IN(s->root, &o, "run", "--session", id, "--", "sh", "-c", script);
         expect_status(&o, 0);
         expect_out(&o, "parent 0\n");
         end_session(s, id);
@@ -318,10 +317,8 @@ TEST(who_kills_nsrun_kills_all_that_its_command_started) {
 
         for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
                 _cleanup_free_ char *id = start_session(s, modes[i], "--seccomp=default");
-                const char *const argv[] = {
-                        program(), "run", "--session", id,
-                        "--",      "sh",  "-c",        "/probe get-away ''; exec sleep 1000",
-                        NULL};
+                const char *const *argv = OPTIONS(program(), "run", "--session", id, "--", "sh", "-c",
+                                                  "/probe get-away ''; exec sleep 1000");
                 _cleanup_outcome_ struct outcome o = {0};
                 struct running running;
                 /* With a pid namespace of its own the reaper is a child of the session's pid 1. */
@@ -355,9 +352,8 @@ TEST(a_command_dies_with_its_reaper) {
                 if (is_mode_nested(i))
                         continue;
                 id = start_session(s, modes[i], "--seccomp=default");
-                spawn(&(struct request){.argv = (const char *const[]){program(), "run", "--session", id,
-                                                                      "--", "sh", "-c",
-                                                                      "echo ready; exec sleep 1000", NULL},
+                spawn(&(struct request){.argv = OPTIONS(program(), "run", "--session", id, "--", "sh", "-c",
+                                                        "echo ready; exec sleep 1000"),
                                         .cwd = s->root},
                       &running);
                 line = read_line(running.out);
@@ -388,14 +384,13 @@ TEST_IF(geteuid() != 0, a_storm_of_children_does_not_outlive_nsrun, site_setup, 
         const struct site *s = *state;
 
         for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
-                _cleanup_free_ char *id = start_session(s, modes[i], "--limit=" STORM_LIMIT), *line = NULL;
+                _cleanup_free_ char *id = start_session(s, modes[i], "--limit=" STORM_LIMIT);
                 _cleanup_outcome_ struct outcome o = {0};
                 struct running running;
                 pid_t reaper = 0;
 
                 spawn_in(s, id, &running, "storm", false);
-                line = read_line(running.out);
-                assert_string_equal(line, "ready\n");
+                await_line(running.out, "ready\n");
                 if (!is_mode_nested(i))
                         reaper = reaper_of(running.pid);
                 assert_int_equal(kill(running.pid, SIGKILL), 0);
@@ -467,8 +462,7 @@ TEST(nobody_is_kept_from_a_sigterm) {
 
 TEST(a_session_ends_with_a_killed_reaper) {
         const struct site *s = *state;
-        _cleanup_free_ char *id = start_scoped(s), *line = NULL;
-        const char *const show[] = {program(), "session", "stop", id, NULL};
+        _cleanup_free_ char *id = start_scoped(s);
         const char *const argv[] = {program(), "run", "--session", id,
                                     "--",      "sh",  "-c",        "/probe get-away ''; exec sleep 1000",
                                     NULL};
@@ -476,8 +470,7 @@ TEST(a_session_ends_with_a_killed_reaper) {
         struct running running;
 
         spawn(&(struct request){.argv = argv, .cwd = s->root}, &running);
-        line = read_line(running.out);
-        assert_string_equal(line, "ready\n");
+        await_line(running.out, "ready\n");
         assert_int_equal(kill(reaper_of(running.pid), SIGKILL), 0);
         finish(&running, &o);
         expect_status(&o, 128 + SIGKILL);
@@ -487,7 +480,7 @@ TEST(a_session_ends_with_a_killed_reaper) {
                         ? KILLED_BY_THE_LIBRARY
                         : "nsrun: the command's reaper was killed by signal 9, and the session with it\n");
         collect_orphans();
-        run(&(struct request){.argv = show, .cwd = s->root}, &after);
+        NSRUN_IN(s->root, &after, "session", "stop", id);
         expect_status(&after, 125);
         expect_in(after.err, "no such session");
 }

@@ -257,15 +257,14 @@ TEST_IN_BOTH_MODES(a_deadline_ends_its_own_command_alone) {
         static const char stubborn[] =
                 "trap '' TERM; echo on; (trap '' TERM; exec sleep 1000) & sleep 1000 & wait; wait";
         const struct site *s = *state;
-        _cleanup_free_ char *id = START_PLAIN(s), *ready = NULL;
+        _cleanup_free_ char *id = START_PLAIN(s);
         _cleanup_outcome_ struct outcome late = {0}, other = {0};
         _cleanup_free_ char *told = NULL;
         struct running running;
         size_t i = 0;
 
         SPAWN_JOINED(s, id, &running, "--", "sh", "-c", "mkfifo f; echo ready; read line <f; echo $line");
-        ready = read_line(running.out);
-        assert_string_equal(ready, "ready\n");
+        await_line(running.out, "ready\n");
         do
                 JOIN(s, id, &late, "--timeout", deadlines[i], "--", "sh", "-c", stubborn);
         while (was_too_short(late.out, "on\n", &i));

@@ -28,14 +28,6 @@ static void expect_typed_commit(const struct site *s, const char *id, const char
         expect_status(&o, 0);
 }
 
-static void end(const struct site *s, const char *id) {
-        _cleanup_outcome_ struct outcome o = {0};
-
-        SESSION(s, &o, "kill", id);
-        expect_status(&o, 0);
-        collect_orphans();
-}
-
 /* With the session; a folder of such a name that is the user's own stays. */
 TEST_WITH(what_a_killed_commit_has_left_is_gone_with_the_session, site_setup, site_teardown) {
         static const char script[] =
@@ -104,7 +96,7 @@ TEST(what_git_obeys_is_to_be_named) {
         outside(s, "[ \"$(ls .git/hooks)\" = pre-commit ] && [ -e guard ]");
         expect_typed_commit(s, id, ".git/COMMIT_EDITMSG", "committed 1 path\n");
         outside(s, "[ -L .git/COMMIT_EDITMSG ]");
-        end(s, id);
+        end_session(s, id, "kill");
 }
 
 /* Whatever the folder is called, and wherever the overlay begins. */
@@ -130,7 +122,7 @@ TEST(what_other_programs_obey_is_to_be_named_at_a_terminal) {
                       "nsrun: note: .vscode/tasks.json" LEFT_OUT "\n");
         expect_typed_commit(s, id, ".vscode", "committed 2 paths\n");
         outside(s, "[ -e .vscode/tasks.json ]");
-        end(s, id);
+        end_session(s, id, "kill");
 }
 
 /* What configuration and the home's symlinks name, protect/ says of a commit as of a run. */
@@ -171,7 +163,7 @@ TEST(what_else_the_host_obeys_is_to_be_named) {
                 "[ \"$(cat zsh/rc real/h)\" = 'rc\nh' ] && [ \"$(stat -c %h hard)\" = 1 ] && [ -e deploy/b ]");
         expect_typed_commit(s, id, "tools", "committed 1 path\n");
         outside(s, "[ -L tools ]");
-        end(s, id);
+        end_session(s, id, "kill");
 }
 
 /* Wherever the repository is whose configuration names it. */
@@ -191,7 +183,7 @@ TEST(what_the_project_names_in_another_folder_is_to_be_named) {
                       "nsrun: note: hooks" LEFT_OUT "\n"
                       "nsrun: note: hooks/x" LEFT_OUT "\n");
         outside(s, "[ ! -e ../outside/hooks ] && [ -e ../outside/file ]");
-        end(s, id);
+        end_session(s, id, "kill");
 }
 
 TEST(a_git_dir_is_one_by_what_is_in_it) {
@@ -212,7 +204,7 @@ TEST(a_git_dir_is_one_by_what_is_in_it) {
         outside(s,
                 "[ ! -e .bare/hooks/post-checkout ] && [ \"$(echo docs/*)\" = 'docs/objects docs/refs docs/text' ]");
         expect_typed_commit(s, id, "docs/config", "committed 1 path\n");
-        end(s, id);
+        end_session(s, id, "kill");
 }
 
 /* On a file system that folds case they are one. */
@@ -227,7 +219,7 @@ TEST(a_git_dir_is_one_in_any_case) {
                       "nsrun: note: .giT" LEFT_OUT "\n"
                       "nsrun: note: .giT/config" LEFT_OUT "\n");
         outside(s, "[ ! -e .GIT ] && [ ! -e .giT ] && [ -e .gitt/config ]");
-        end(s, id);
+        end_session(s, id, "kill");
 }
 
 TEST(an_overlay_in_a_git_dir_is_judged_by_where_it_is) {
@@ -244,7 +236,7 @@ TEST(an_overlay_in_a_git_dir_is_judged_by_where_it_is) {
 
                 expect_good_join(s, id, "echo evil >.git/hooks/pre-commit", "");
                 expect_commit(s, id, NULL, "committed 0 paths\n", notes);
-                end(s, id);
+                end_session(s, id, "kill");
                 outside(s, "[ ! -e .git/hooks/pre-commit ]");
         }
 }
@@ -310,7 +302,7 @@ TEST(a_host_that_looks_at_its_repository_is_no_conflict) {
                 "the host has there is lost\n");
         expect_status(&o, 125);
         assert_string_equal(o.err, staged);
-        end(s, id);
+        end_session(s, id, "kill");
 }
 
 TEST(a_commit_goes_to_the_folder_that_the_session_began_with) {
@@ -334,7 +326,7 @@ TEST(a_commit_goes_to_the_folder_that_the_session_began_with) {
         outside(s, "cd ..; [ $(cat project/a) = precious ] && mv project other && mv old project");
         expect_commit(s, id, NULL, "committed 1 path\n", "");
         outside(s, "[ \"$(tail -n 1 a)\" = session ]; rm -r ../other");
-        end(s, id);
+        end_session(s, id, "kill");
 }
 
 /* The folders above the overlay are the session's own: a command may move them, and put others there. */
@@ -376,7 +368,7 @@ TEST(what_is_committed_is_what_was_shown_whatever_lies_at_its_path) {
         }
         expect_commit(s, id, p, "committed 1 path\n", "");
         outside(s, "[ \"$(tail -n 1 ~/.src/p/a)\" = session ] && [ $(cat ~/.other/p/a) = base ]");
-        end(s, id);
+        end_session(s, id, "kill");
 }
 
 /* By a second name the next run could write what it may not under the first. */
@@ -396,7 +388,7 @@ TEST(a_protected_name_shares_no_inode) {
         run_outside(s, &o,
                     "cat src/data e; stat -c '%h %n' .vscode/tasks.json src/data a src/b sub/.envrc e");
         expect_out(&o, "ok\ne\n1 .vscode/tasks.json\n1 src/data\n2 a\n2 src/b\n1 sub/.envrc\n1 e\n");
-        end(s, id);
+        end_session(s, id, "kill");
 }
 
 TEST(a_conflict_in_one_overlay_keeps_another_from_being_committed) {
@@ -416,11 +408,10 @@ TEST(a_conflict_in_one_overlay_keeps_another_from_being_committed) {
         expect_in(o.err, expected);
         expect_in(o.err, "so nothing was committed");
         outside(s, "[ $(cat one/a) = 1 ]");
-        outcome_clear(&o);
         SESSION(s, &o, "commit", "--force", id);
         expect_status(&o, 0);
         expect_out(&o, "committed 2 paths\n");
-        end(s, id);
+        end_session(s, id, "kill");
 }
 
 int main(void) {

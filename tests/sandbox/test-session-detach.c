@@ -67,17 +67,9 @@ TEST(what_holds_the_output_of_a_sessions_command_has_a_better_way) {
         size_t i = 0;
 
         do {
-                const char *const argv[] = {program(),
-                                            "bash",
-                                            "--session",
-                                            id,
-                                            "--timeout",
-                                            deadlines[i],
-                                            "sleep 1000 & echo ready",
-                                            NULL};
 
-                outcome_clear(&o);
-                run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+                NSRUN_IN(s->root, &o, "bash", "--session", id, "--timeout", deadlines[i],
+                         "sleep 1000 & echo ready");
         } while (was_too_short(o.out, "\nready\n", &i));
         expect_status(&o, 124);
         expect_in(o.out, "ready\n");
@@ -153,8 +145,7 @@ TEST_IN_ALL_MODES(without_a_condition_it_returns_when_the_command_is_executed) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s);
         _cleanup_told_ struct told t = {0};
-        _cleanup_free_ const char **argv =
-                detach_argv(id, (const char *const[]){"--json", "echo $$; " UNTIL_GO("begun"), NULL});
+        _cleanup_free_ const char **argv = detach_argv(id, OPTIONS("--json", "echo $$; " UNTIL_GO("begun")));
         _cleanup_free_ char *expected = NULL, *log = NULL;
         struct json_object *detached = NULL, *pid = NULL;
         _cleanup_outcome_ struct outcome o = {0};
@@ -340,8 +331,7 @@ TEST(what_cant_be_detached_is_refused) {
         _cleanup_close_ int fd = -EBADF;
 
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-                _cleanup_free_ const char **argv =
-                        words_of((const char *const[]){program(), "bash", NULL}, cases[i].arguments);
+                _cleanup_free_ const char **argv = words_of(OPTIONS(program(), "bash"), cases[i].arguments);
 
                 outcome_clear(&o);
                 run(&(struct request){.argv = argv, .cwd = s->project}, &o);
@@ -382,7 +372,7 @@ TEST(a_log_draws_nothing_at_a_terminal) {
         expect_out(&o, "a\033[2Jb\n");
         line = text_of("script -qec '%s session logs %s job1' /dev/null </dev/null", program(), id);
         outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", line, NULL}}, &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", line)}, &o);
         expect_out(&o, "a\\x1b[2Jb\r\n");
         end_session(s, id, "stop");
 }

@@ -262,14 +262,6 @@ static char *digest_of(const struct site *s, const char *id, const char *path) {
         return take_digest(&o);
 }
 
-static void end(const struct site *s, const char *id) {
-        _cleanup_outcome_ struct outcome o = {0};
-
-        SESSION(s, &o, "kill", id);
-        expect_status(&o, 0);
-        collect_orphans();
-}
-
 static void outside(const struct site *s, const char *script) {
         _cleanup_outcome_ struct outcome o = {0};
 
@@ -335,7 +327,7 @@ TEST(any_other_state_is_refused) {
                 SESSION(s, &o, "commit", "--expect", digest, id);
                 if (o.status != OTHER_STATE || strcmp(o.err, DIFFERS "\n") != 0 || strcmp(o.out, "") != 0)
                         fail_msg("%s: %d, %s%s", others[i], o.status, o.err, o.out);
-                end(s, id);
+                end_session(s, id, "kill");
         }
         /* Only the top folder has been touched, by the stage. */
         {
@@ -372,7 +364,7 @@ TEST(the_state_that_was_shown_is_committed) {
         here = tree_of_host(s);
         assert_string_equal(there, here);
         expect_other_state(s, id, digest, NULL);
-        end(s, id);
+        end_session(s, id, "kill");
 }
 
 TEST(every_form_of_a_diff_ends_with_the_digest) {
@@ -415,7 +407,7 @@ TEST(every_form_of_a_diff_ends_with_the_digest) {
         expect_refusal(&o, 125, "nsrun: --digest is for diff alone: commit; see 'nsrun session --help'");
         SESSION(s, &o, "diff", "--expect", digest, id);
         expect_refusal(&o, 125, "nsrun: --expect is for commit alone: diff; see 'nsrun session --help'");
-        end(s, id);
+        end_session(s, id, "kill");
 }
 
 /* Another state in one overlay keeps both from being committed. */
@@ -442,7 +434,7 @@ TEST(a_digest_is_of_all_overlays_together) {
         expect_out(&o, "committed 2 paths\n");
         expect_status(&o, 0);
         outside(s, both);
-        end(s, id);
+        end_session(s, id, "kill");
 }
 
 /* A name that wasn't there when the session looked, made on the host since: overlayfs lists it and doesn't
@@ -459,7 +451,7 @@ TEST(after_a_commit_the_session_finds_what_is_on_the_host) {
         expect_out(&c, "committed 1 path\n");
         JOIN(s, id, &after, "--", "/bin/sh", "-c", "cat new; cat other 2>&1");
         expect_out(&after, "of the host\ncat: other: No such file or directory\n");
-        end(s, id);
+        end_session(s, id, "kill");
 }
 
 /* ------------------------------------------------------------------- attack */
@@ -610,7 +602,7 @@ TEST(a_command_that_swaps_everything_gets_nothing_committed_that_was_not_shown) 
                 expect_inside(&r, before);
         }
         print_message("%lu rounds: %u committed as shown, %u refused\n", n, r.n_committed, r.n_refused);
-        end(s, id);
+        end_session(s, id, "kill");
 }
 
 int main(int argc, char **argv) {

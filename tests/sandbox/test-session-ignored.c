@@ -33,9 +33,8 @@ static void expect_words(const struct site *s, const char *const *words, const c
         assert_string_equal(o.err, err);
         expect_status(&o, status);
 }
-#define EXPECT(site, out, err, ...) expect_words(site, (const char *const[]){__VA_ARGS__, NULL}, out, err, 0)
-#define EXPECT_STATUS(site, status, out, err, ...) \
-        expect_words(site, (const char *const[]){__VA_ARGS__, NULL}, out, err, status)
+#define EXPECT(site, out, err, ...)                expect_words(site, OPTIONS(__VA_ARGS__), out, err, 0)
+#define EXPECT_STATUS(site, status, out, err, ...) expect_words(site, OPTIONS(__VA_ARGS__), out, err, status)
 
 static char *digest_of(const struct site *s, const char *id, const char *option) {
         _cleanup_outcome_ struct outcome o = {0};

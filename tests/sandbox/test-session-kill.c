@@ -92,11 +92,6 @@ TEST_IN_BOTH_MODES(a_killed_pid_1_ends_the_session) {
         }
 }
 
-static void pause_until_killed(nsrun_unused void *data) {
-        for (;;)
-                (void)pause();
-}
-
 TEST_OF_SESSIONS(a_killed_owner_ends_the_session) {
         unsigned seed = (unsigned)test_seed();
 
@@ -106,11 +101,9 @@ TEST_OF_SESSIONS(a_killed_owner_ends_the_session) {
                 struct running owner;
                 struct round r;
 
-                spawn(&(struct request){.argv = (const char *const[]){"true", NULL},
-                                        .in_child = pause_until_killed},
-                      &owner);
+                spawn(&(struct request){.argv = OPTIONS("true"), .in_child = pause_until_killed}, &owner);
                 option = text_of("--owner=%d", (int)owner.pid);
-                begin_round(*state, &r, (const char *const[]){option, NULL}, &seed);
+                begin_round(*state, &r, OPTIONS(option), &seed);
                 send_signal(owner.pidfd, SIGKILL);
                 finish(&owner, &o);
                 expect_end_of(r.monitor, "the monitor of a killed owner");
@@ -156,15 +149,7 @@ TEST_IN_BOTH_MODES(a_killed_joiner_takes_its_own_tree_alone) {
 TEST_OF_SESSIONS(a_start_that_is_killed_leaves_nothing) {
         const struct site *s = *state;
         unsigned seed = (unsigned)test_seed(), n_killed = 0;
-        const char *const argv[] = {program(),
-                                    "session",
-                                    "start",
-                                    "--project",
-                                    s->project,
-                                    "--name=x",
-                                    is_isolated ? "--isolate-commands" : NULL,
-                                    is_nested ? "--landlock=off" : NULL,
-                                    NULL};
+        _cleanup_free_ const char **argv = start_argv(s, OPTIONS("--name=x"));
 
         for (int i = 0; i < n_rounds(); i++) {
                 _cleanup_outcome_ struct outcome o = {0};
@@ -179,7 +164,6 @@ TEST_OF_SESSIONS(a_start_that_is_killed_leaves_nothing) {
                         expect_status(&o, 1000 + SIGKILL);
                 /* Its monitor may go on, and be a session; then it is stopped like any. */
                 do {
-                        outcome_clear(&o);
                         SESSION(s, &o, "kill", "x");
                 } while (o.status != 0 && waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG) == 0);
                 collect_orphans();
@@ -192,15 +176,7 @@ TEST_OF_SESSIONS(a_start_that_is_killed_leaves_nothing) {
 TEST_OF_SESSIONS(monitors_killed_while_they_start_leave_nothing) {
         const struct site *s = *state;
         unsigned seed = (unsigned)test_seed(), n_failed = 0;
-        const char *const argv[] = {program(),
-                                    "session",
-                                    "start",
-                                    "--project",
-                                    s->project,
-                                    "--name=x",
-                                    is_isolated ? "--isolate-commands" : NULL,
-                                    is_nested ? "--landlock=off" : NULL,
-                                    NULL};
+        _cleanup_free_ const char **argv = start_argv(s, OPTIONS("--name=x"));
 
         for (int i = 0; i < n_rounds(); i++) {
                 _cleanup_outcome_ struct outcome o = {0};
@@ -306,9 +282,7 @@ TEST(a_session_that_ends_by_itself_says_why) {
                 _cleanup_outcome_ struct outcome o = {0};
                 struct running owner;
 
-                spawn(&(struct request){.argv = (const char *const[]){"sleep", "1000", NULL},
-                                        .cwd = s->root},
-                      &owner);
+                spawn(&(struct request){.argv = OPTIONS("sleep", "1000"), .cwd = s->root}, &owner);
                 option = i == 0 ? strdup(cases[i].option) : text_of("--owner=%d", (int)owner.pid);
                 id = START(s, "--name=why", option);
                 send_signal(owner.pidfd, SIGKILL);

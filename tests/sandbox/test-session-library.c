@@ -43,7 +43,7 @@ static int join(const char *id, const char *script, struct nsrun_sandbox **ret, 
         if (r >= 0)
                 r = nsrun_policy_set(policy, "session", id, err);
         if (r >= 0)
-                r = nsrun_policy_set_command(policy, (const char *const[]){"sh", "-c", script, NULL}, err);
+                r = nsrun_policy_set_command(policy, OPTIONS("sh", "-c", script), err);
         if (r >= 0)
                 r = nsrun_plan_new(policy, &plan, err);
         if (r >= 0)
@@ -418,14 +418,12 @@ TEST(a_program_answers_for_its_command_or_for_the_session) {
         expect_answers(id, "");
         assert_int_equal(nsrun_policy_new(&joining), 0);
         expect_good(nsrun_policy_set(joining, "session", id, &err), &err);
-        expect_good(
-                nsrun_policy_set_command(joining,
-                                         (const char *const[]){"sh", "-c",
-                                                               "getent ahostsv4 yes.test >/dev/null && ! "
-                                                               "getent ahostsv4 no.test",
-                                                               NULL},
-                                         &err),
-                &err);
+        expect_good(nsrun_policy_set_command(joining,
+                                             OPTIONS("sh", "-c",
+                                                     "getent ahostsv4 yes.test >/dev/null && ! "
+                                                     "getent ahostsv4 no.test"),
+                                             &err),
+                    &err);
         expect_good(nsrun_plan_new(joining, &plan, &err), &err);
         options.ask = answer_by_name;
         options.data = &own;

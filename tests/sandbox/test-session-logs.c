@@ -16,10 +16,8 @@ TEST_IN_ALL_MODES(a_log_is_read_while_the_command_runs_and_later) {
         expect_status(&o, 0);
         await_log(s, id, "job1", "two\n");
         spawn(&(struct request){.argv = follow, .cwd = s->root}, &running);
-        for (const char *const *line = (const char *const[]){"one\n", "two\n", NULL}; *line; line++) {
-                _cleanup_free_ char *got = read_line(running.out);
-
-                assert_string_equal(got, *line);
+        for (const char *const *line = OPTIONS("one\n", "two\n"); *line; line++) {
+                await_line(running.out, *line);
         }
         assert_false(has_ended(running.pidfd));
         SESSION(s, &o, "logs", id);
@@ -219,14 +217,12 @@ TEST_IN_ALL_MODES(the_sessions_end_is_the_commands_and_the_logs) {
                                     *log = text_of("%s/nsrun/sessions/%s/log-job1", s->runtime, id);
                 const char *const follow[] = {program(), "session", "logs", "--follow", id, "job1", NULL};
                 _cleanup_outcome_ struct outcome o = {0};
-                _cleanup_free_ char *line = NULL;
                 struct running running;
 
                 DETACH(s, id, &o, "--until", "up", script);
                 expect_status(&o, 0);
                 spawn(&(struct request){.argv = follow, .cwd = s->root}, &running);
-                line = read_line(running.out);
-                assert_string_equal(line, "up\n");
+                await_line(running.out, "up\n");
                 assert_int_equal(access(log, F_OK), 0);
                 SESSION(s, &o, how, id);
                 expect_status(&o, 0);

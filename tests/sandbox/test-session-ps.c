@@ -204,7 +204,6 @@ static void await_text(const struct site *s, const char *id, const char *file, c
         _cleanup_outcome_ struct outcome o = {0};
 
         for (int64_t since = 0; keep_waiting(&since);) {
-                outcome_clear(&o);
                 JOIN(s, id, &o, "--", "cat", file);
                 if (streq(o.out, text))
                         return;

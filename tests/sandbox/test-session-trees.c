@@ -15,12 +15,6 @@ static int open_fifo_of(const struct site *s, const char *name) {
         return fd;
 }
 
-static void expect_line(int fd, const char *expected) {
-        _cleanup_free_ char *line = read_line(fd);
-
-        assert_string_equal(line, expected);
-}
-
 static void expect_held(int fd) {
         struct pollfd end = {.fd = fd, .events = POLLIN};
 
@@ -60,7 +54,7 @@ TEST_IN_ALL_MODES(a_background_process_outlives_its_command) {
 
         JOIN_SCRIPT(s, id, &o, "exec 1>fifo 2>&1; " AWAY "echo started");
         expect_status(&o, 0);
-        expect_line(fifo, "started\n");
+        await_line(fifo, "started\n");
         expect_held(fifo);
         /* The next one has to do with it. */
         expect_good_join(s, id, "ls /proc | grep -c '^[0-9]' >count; test $(cat count) -gt 4 && echo seen",
@@ -77,10 +71,7 @@ TEST_IN_ALL_MODES(bash_leaves_background_processes_and_shows_what_it_ran) {
         _cleanup_outcome_ struct outcome o = {0};
         const char *const script = "exec 3>fifo; sleep 1000 >&3 2>&3 & echo started";
 
-        run(&(struct request){.argv = (const char *const[]){program(), "bash", "--session", id, script,
-                                                            NULL},
-                              .cwd = s->root},
-            &o);
+        NSRUN_IN(s->root, &o, "bash", "--session", id, script);
         expect_status(&o, 0);
         expect_out(&o, "$ exec 3>fifo; sleep 1000 >&3 2>&3 & echo started\nstarted\n\n\nexit status: 0");
         expect_held(fifo);
@@ -119,13 +110,13 @@ TEST_IN_ALL_MODES(kill_leftovers_ends_them_and_nobody_elses) {
         SPAWN_JOINED(s, id, &neighbour, "--", "sh", "-c",
                      "exec 2>/dev/null; trap 'exit 4' TERM; (" AWAY "echo others) >others; echo ready; "
                      "while :; do sleep 0.02; done");
-        expect_line(neighbour.out, "ready\n");
+        await_line(neighbour.out, "ready\n");
         JOIN(s, id, &o, "--kill-leftovers", "--", "sh", "-c",
              "exec >own 2>&1; " AWAY COMETS "echo own; exit 5");
         expect_status(&o, 5);
         expect_released(own);
-        expect_line(left, "left\n");
-        expect_line(others, "others\n");
+        await_line(left, "left\n");
+        await_line(others, "others\n");
         expect_held(left);
         expect_held(others);
         assert_false(has_ended(neighbour.pidfd));
@@ -196,10 +187,10 @@ static void expect_killed_whole(const struct site *s, const char *id, const char
         SPAWN_JOINED(s, id, &neighbour, "--", "sh", "-c",
                      "exec 2>/dev/null; trap 'exit 4' TERM; (" AWAY "echo others) >others; echo ready; "
                      "while :; do sleep 0.02; done");
-        expect_line(neighbour.out, "ready\n");
-        expect_line(others, "others\n");
+        await_line(neighbour.out, "ready\n");
+        await_line(others, "others\n");
         SPAWN_JOINED(s, id, &r, "--", "sh", "-c", script);
-        expect_line(own, "ready\n");
+        await_line(own, "ready\n");
         send_signal(r.pidfd, SIGKILL);
         finish(&r, &o);
         expect_status(&o, 1000 + SIGKILL);
@@ -241,12 +232,8 @@ TEST_IN_ALL_MODES(a_deadline_ends_what_its_command_started_and_nobody_elses) {
 
         JOIN_SCRIPT(s, id, &o, "exec >left 2>&1; " AWAY "echo left");
         expect_status(&o, 0);
-        expect_line(left, "left\n");
-        outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){program(), "bash", "--session", id, "--timeout",
-                                                            "1", script, NULL},
-                              .cwd = s->root},
-            &o);
+        await_line(left, "left\n");
+        NSRUN_IN(s->root, &o, "bash", "--session", id, "--timeout", "1", script);
         expect_status(&o, 124);
         expect_released(own);
         expect_held(left);
@@ -263,19 +250,13 @@ static void expect_restarts(const struct site *s, const char *option) {
 
         JOIN_SCRIPT(s, id, &o, "exec >fifo 2>&1; sleep 888 & echo $! >pid; echo started");
         expect_status(&o, 0);
-        expect_line(fifo, "started\n");
+        await_line(fifo, "started\n");
         expect_good_join(
                 s, id,
                 "until [ \"$(cat /proc/$(cat pid)/comm)\" = sleep ]; do :; done; kill $(cat pid) && echo killed",
                 "killed\n");
         expect_released(fifo);
-        outcome_clear(&o);
-        run(&(struct request){.argv =
-                                      (const char *const[]){
-                                              program(), "bash", "--session", id,
-                                              "exec 3>fifo; setsid sleep 888 >/dev/null 2>&1 &", NULL},
-                              .cwd = s->root},
-            &o);
+        NSRUN_IN(s->root, &o, "bash", "--session", id, "exec 3>fifo; setsid sleep 888 >/dev/null 2>&1 &");
         expect_status(&o, 0);
         expect_held(fifo);
         expect_good_join(
@@ -302,14 +283,14 @@ TEST(commands_signal_each_other) {
 
         SPAWN_JOINED(s, id, &neighbour, "--", "sh", "-c",
                      "exec 2>/dev/null; trap 'exit 5' INT; echo ready; while :; do sleep 0.02; done");
-        expect_line(neighbour.out, "ready\n");
+        await_line(neighbour.out, "ready\n");
         JOIN_SCRIPT(s, id, &o, "kill -INT -1");
         expect_status(&o, 0);
         outcome_clear(&o);
         finish(&neighbour, &o);
         expect_status(&o, 5);
         SPAWN_JOINED(s, id, &neighbour, "--", "sh", "-c", "echo ready; exec sleep 1000");
-        expect_line(neighbour.out, "ready\n");
+        await_line(neighbour.out, "ready\n");
         JOIN_SCRIPT(s, id, &o, "kill -KILL -1");
         outcome_clear(&o);
         finish(&neighbour, &o);
@@ -329,7 +310,7 @@ static void expect_no_signals(void **state) {
         SPAWN_JOINED(s, id, &neighbour, "--", "sh", "-c",
                      "exec 2>/dev/null; trap 'exit 4' TERM; trap 'exit 5' INT; echo ready; "
                      "while :; do sleep 0.02; done");
-        expect_line(neighbour.out, "ready\n");
+        await_line(neighbour.out, "ready\n");
         JOIN_SCRIPT(
                 s, id, &o,
                 "n=0; for p in /proc/[0-9]*; do p=${p#/proc/}; [ $p = $$ ] && continue; "

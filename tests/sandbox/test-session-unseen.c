@@ -110,11 +110,9 @@ static char *start_watched(const struct site *s) {
 }
 
 static void start_watching(const struct site *s, const char *id, struct running *ret) {
-        _cleanup_free_ char *line = NULL;
 
         SPAWN_JOINED(s, id, ret, "--", "/watch", "watch", "");
-        line = read_line(ret->out);
-        assert_string_equal(line, "ready\n");
+        await_line(ret->out, "ready\n");
 }
 
 static void expect_nothing_seen(const struct site *s, struct running *watcher) {
@@ -173,7 +171,7 @@ static int join_as_host(const char *id) {
                 if (r >= 0)
                         r = nsrun_policy_set(policy, "session", id, &err);
                 if (r >= 0)
-                        r = nsrun_policy_set_command(policy, (const char *const[]){"true", NULL}, &err);
+                        r = nsrun_policy_set_command(policy, OPTIONS("true"), &err);
                 if (r >= 0)
                         r = nsrun_plan_new(policy, &plan, &err);
                 if (r >= 0)

@@ -10,9 +10,7 @@ static const char until_told[] =
 static const char deaf[] = "trap '' TERM; echo ready; while :; do sleep 0.02; done";
 
 static void expect_ready_line(const struct running *r) {
-        _cleanup_free_ char *line = read_line(r->out);
-
-        assert_string_equal(line, "ready\n");
+        await_line(r->out, "ready\n");
 }
 
 /* A nested command's own pid 1 gets what the session's pid 1 sends to everybody, and passes it on. */
@@ -396,11 +394,6 @@ TEST_OF_SESSIONS(an_idle_session_ends_by_itself) {
         collect_orphans();
 }
 
-static void pause_until_killed(nsrun_unused void *data) {
-        for (;;)
-                (void)pause();
-}
-
 TEST_OF_SESSIONS(a_session_ends_with_its_owner) {
         const struct site *s = *state;
         struct running owner, r;
@@ -408,8 +401,7 @@ TEST_OF_SESSIONS(a_session_ends_with_its_owner) {
         _cleanup_free_ char *option = NULL, *id = NULL;
         _cleanup_close_ int monitor = -EBADF;
 
-        spawn(&(struct request){.argv = (const char *const[]){"true", NULL}, .in_child = pause_until_killed},
-              &owner);
+        spawn(&(struct request){.argv = OPTIONS("true"), .in_child = pause_until_killed}, &owner);
         option = text_of("--owner=%d", (int)owner.pid);
         id = START(s, option);
         monitor = session_pidfd(s, id, "monitor");
@@ -431,7 +423,7 @@ TEST(a_dead_owner_is_refused) {
         _cleanup_free_ char *option = NULL, *line = NULL;
         struct running owner;
 
-        spawn(&(struct request){.argv = (const char *const[]){"true", NULL}}, &owner);
+        spawn(&(struct request){.argv = OPTIONS("true")}, &owner);
         option = text_of("--owner=%d", (int)owner.pid);
         line = text_of(
                 "nsrun: the owner can't be watched: %d: No such process; --owner names a process that "

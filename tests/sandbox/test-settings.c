@@ -10,14 +10,10 @@ static int setup_files(void **state) {
         make_file(s->home, ".npmrc",
                   "registry=https://npm.example.org/\n//npm.example.org/:_authToken=planted\n"
                   "@corp:registry=https://u:planted@corp/\n@own:registry=https://own.example.org/\n");
-        make_folder(s->home, ".config");
-        make_folder(s->home, ".config/pip");
         make_file(s->home, ".config/pip/pip.conf",
                   "[global]\nindex-url = https://pypi.example.org/simple\n"
                   "extra-index-url = https://u:planted@y/simple\nproxy = http://planted/\n");
-        make_folder(s->home, ".cargo");
         make_file(s->home, ".cargo/config.toml", "token = \"planted\"\n");
-        make_folder(s->home, ".m2");
         make_file(s->home, ".m2/settings.xml", "<password>planted</password>\n");
         return r;
 }

@@ -5,8 +5,7 @@
 
 static void run_shell(const struct site *s, struct outcome *o, const char *shell, int input) {
         assert_int_equal(setenv("SHELL", shell, 1), 0);
-        run(&(struct request){.argv = (const char *const[]){program(), "shell", "--project", s->project,
-                                                            NULL},
+        run(&(struct request){.argv = OPTIONS(program(), "shell", "--project", s->project),
                               .cwd = s->root,
                               .standard_input = input},
             o);
@@ -53,9 +52,8 @@ TEST(a_command_that_reads_nothing_leaves_nsrun_asleep) {
         double begun;
         long before;
 
-        spawn(&(struct request){.argv = (const char *const[]){program(), "run", "--project", s->project,
-                                                              "--pty", "--", "sh", "-c",
-                                                              "echo up; exec sleep 1000", NULL},
+        spawn(&(struct request){.argv = OPTIONS(program(), "run", "--project", s->project, "--pty", "--",
+                                                "sh", "-c", "echo up; exec sleep 1000"),
                                 .cwd = s->root},
               &r);
         free(read_line(r.out));

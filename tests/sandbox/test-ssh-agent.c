@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "session.h"
 #include "talk.h"
 
 /* An agent in Python, so that what it answers is the test's: keys "one" and "two" whose blobs are their
@@ -70,12 +71,6 @@ static const char fake_agent[] =
         "    c.sendall(s(b)); return read(c, struct.unpack('>I', read(c, 4))[0])\n" \
         "def sign(k): return b'\\x0d' + s(k) + s(b'data') + b'\\0\\0\\0\\0'\n"
 
-/* Also when a test fails. */
-static void die_with_test(nsrun_unused void *data) {
-        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-                _exit(119);
-}
-
 struct desk {
         const struct site *site;
         struct running agent;
@@ -84,15 +79,13 @@ struct desk {
 
 static void agent_begin(struct desk *d, const struct site *s, const char *mode) {
         const char *argv[] = {"python3", "-c", fake_agent, NULL, mode, NULL};
-        _cleanup_free_ char *line = NULL;
 
         if (!has_program("python3"))
                 skip_because("there is no python3");
         *d = (struct desk){.site = s, .socket = path_of(s->runtime, "agent.sock")};
         argv[3] = d->socket;
         spawn(&(struct request){.argv = argv, .in_child = die_with_test}, &d->agent);
-        line = read_line(d->agent.out);
-        assert_string_equal(line, "ready\n");
+        await_line(d->agent.out, "ready\n");
         assert_int_equal(setenv("SSH_AUTH_SOCK", d->socket, 1), 0);
 }
 
@@ -112,20 +105,10 @@ static char *agent_end(struct desk *d) {
 
 static void python(const struct site *s, const char *const *options, const char *script,
                    struct outcome *ret) {
-        const char *arguments[24];
-        size_t n = 0;
+        _cleanup_free_ const char **words = words_of(options, OPTIONS("--", "python3", "-c", script));
 
-        while (*options)
-                arguments[n++] = *options++;
-        arguments[n++] = "--";
-        arguments[n++] = "python3";
-        arguments[n++] = "-c";
-        arguments[n++] = script;
-        arguments[n] = NULL;
-        outcome_clear(ret);
-        run_nsrun(s, ret, arguments);
+        run_nsrun(s, ret, words);
 }
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 TEST(listed_keys_alone_are_shown_and_sign) {
         static const char script[] = CLIENT "c = new()\n"
@@ -349,7 +332,7 @@ static void talk_answer(struct talk *t, const char *key, const char *with) {
         _cleanup_free_ char *shown =
                 text_of("nsrun: a program wants a signature by the SSH key %s (SHA256:", key);
 
-        talk_await(t, shown);
+        await(t, shown);
         talk_answer_to(t, ").\r\nnsrun: Sign this once? [", with);
 }
 
@@ -368,19 +351,18 @@ TEST(a_person_is_asked_before_each_signature) {
         agent_begin(&d, s, "plain");
         talk_with(&t, s, script);
         talk_answer(&t, "one", NULL);
-        talk_await(&t, "nsrun: signed\r\n");
+        await(&t, "nsrun: signed\r\n");
         talk_answer(&t, "two", "n\n");
-        talk_await(&t, "nsrun: refused\r\n");
+        await(&t, "nsrun: refused\r\n");
         talk_answer(&t, "one", NULL);
         talk_answer(&t, "two", "q\n");
-        talk_await(&t, "nsrun: refused, and so is every other signature\r\n");
-        talk_end(&t, &o);
+        await(&t, "nsrun: refused, and so is every other signature\r\n");
+        end_talk_alone(&t, &o);
         expect_status(&o, 0);
         expect_out(&o, "14\n5\n14\n5\n5\n");
         /* Where nobody is, nothing starts. */
-        run(&(struct request){.argv = (const char *const[]){"setsid", "-w", program(), "run", "--project",
-                                                            s->project, "--ssh-agent", "ask", "--", "echo",
-                                                            "started", NULL}},
+        run(&(struct request){.argv = OPTIONS("setsid", "-w", program(), "run", "--project", s->project,
+                                              "--ssh-agent", "ask", "--", "echo", "started")},
             &nobody);
         expect_refusal(
                 &nobody, 125,
@@ -404,7 +386,7 @@ TEST(a_forged_comment_draws_nothing) {
         agent_begin(&d, s, "forged");
         talk_with(&t, s, script);
         talk_answer(&t, "?[2J?one????", "n\n");
-        talk_end(&t, &o);
+        end_talk_alone(&t, &o);
         assert_null(strchr(t.text, '\x1b'));
         expect_out(&o, "5\n");
         said = agent_end(&d);
@@ -425,13 +407,13 @@ TEST(a_client_that_goes_while_a_person_is_asked) {
         agent_begin(&d, s, "plain");
         talk_with(&t, s, script);
         /* The first is asked about if the filter saw it before its client was gone. */
-        talk_await(&t, "nsrun: a program wants a signature by the SSH key ");
+        await(&t, "nsrun: a program wants a signature by the SSH key ");
         t.seen -= strlen("nsrun: a program wants a signature by the SSH key ");
         if (strstr(t.text + t.seen, "key one")) {
                 talk_answer(&t, "one", NULL);
         }
         talk_answer(&t, "two", NULL);
-        talk_end(&t, &o);
+        end_talk_alone(&t, &o);
         expect_out(&o, "14\n");
         said = agent_end(&d);
 }
@@ -440,38 +422,22 @@ TEST(a_client_that_goes_while_a_person_is_asked) {
 
 TEST(a_session_has_the_filter_for_its_life) {
         const struct site *s = *state;
-        _cleanup_outcome_ struct outcome start = {0}, o = {0}, ask = {0};
+        _cleanup_outcome_ struct outcome stopped = {0}, o = {0}, ask = {0};
         _cleanup_free_ char *id = NULL, *said = NULL;
         struct desk d;
 
         if (in_a_session() || by_the_library())
                 skip_because("this is about the nsrun program itself");
         agent_begin(&d, s, "plain");
-        run(&(struct request){.argv = (const char *const[]){program(), "session", "start", "--project",
-                                                            s->project, "--ssh-agent", "one", NULL},
-                              .cwd = s->root},
-            &start);
-        expect_status(&start, 0);
-        id = strndup(start.out, strcspn(start.out, "\n"));
-        for (int i = 0; i < 2; i++) {
-                outcome_clear(&o);
-                run(&(struct request){.argv = (const char *const[]){program(), "run", "--session", id, "--",
-                                                                    "python3", "-c",
-                                                                    CLIENT
-                                                                    "print(call(new(), sign(b'one'))[0], "
-                                                                    "call(new(), sign(b'two'))[0])",
-                                                                    NULL}},
-                    &o);
-        }
-        outcome_clear(&start);
-        run(&(struct request){.argv = (const char *const[]){program(), "session", "stop", id, NULL}},
-            &start);
+        id = START(s, "--ssh-agent", "one");
+        for (int i = 0; i < 2; i++)
+                JOIN(s, id, &o, "--", "python3", "-c",
+                     CLIENT "print(call(new(), sign(b'one'))[0], "
+                            "call(new(), sign(b'two'))[0])");
+        SESSION(s, &stopped, "stop", id);
         expect_status(&o, 0);
         expect_out(&o, "14 5\n");
-        run(&(struct request){.argv = (const char *const[]){program(), "session", "start", "--project",
-                                                            s->project, "--ssh-agent", "ask", NULL},
-                              .cwd = s->root},
-            &ask);
+        NSRUN_IN(s->root, &ask, "session", "start", "--project", s->project, "--ssh-agent", "ask");
         expect_refusal(
                 &ask, 125,
                 "nsrun: nobody can be asked about signatures; only 'nsrun run' asks (--ssh-agent=ask), at "
@@ -488,7 +454,7 @@ TEST(the_filter_is_confined_and_dies_with_nsrun) {
                 "grep -E '^(Seccomp|NoNewPrivs|CapEff):' $p/status; done; :";
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0}, killed = {0};
-        _cleanup_free_ char *said = NULL, *line = NULL;
+        _cleanup_free_ char *said = NULL;
         const char **argv =
                 nsrun_argv(s, OPTIONS("--ssh-agent", "all", "--", "sh", "-c", "echo in; read x"));
         struct running running;
@@ -500,9 +466,8 @@ TEST(the_filter_is_confined_and_dies_with_nsrun) {
         agent_begin(&d, s, "plain");
         assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
         spawn(&(struct request){.argv = argv, .cwd = s->root, .standard_input = pipe_fds[0]}, &running);
-        line = read_line(running.out);
-        assert_string_equal(line, "in\n");
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", look, NULL}}, &o);
+        await_line(running.out, "in\n");
+        run(&(struct request){.argv = OPTIONS("sh", "-c", look)}, &o);
         expect_in(o.out, "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
         (void)kill(running.pid, SIGKILL);
         finish(&running, &killed);
@@ -538,11 +503,10 @@ FULL_TEST(openssh_lists_and_signs, site_setup, site_teardown) {
 
         if (!has_program("ssh-agent"))
                 skip_because("there is no ssh-agent");
-        spawn(&(struct request){.argv = (const char *const[]){"ssh-agent", "-D", "-a", socket_path, NULL}},
-              &agent);
+        spawn(&(struct request){.argv = OPTIONS("ssh-agent", "-D", "-a", socket_path)}, &agent);
         line = read_line(agent.out);
         assert_int_equal(setenv("SSH_AUTH_SOCK", socket_path, 1), 0);
-        run(&(struct request){.argv = (const char *const[]){"sh", "-c", whole, NULL}, .cwd = s->root}, &o);
+        run(&(struct request){.argv = OPTIONS("sh", "-c", whole), .cwd = s->root}, &o);
         assert_int_equal(unsetenv("SSH_AUTH_SOCK"), 0);
         (void)kill(agent.pid, SIGTERM);
         finish(&agent, &ended);

@@ -25,18 +25,12 @@ static const char make_repository[] =
         "set -e; git init -q -b main .; git config user.name J; git config user.email j@example.org\n"
         "mkdir -p src; echo 1 >src/f; echo all: >Makefile; git add .; git commit -qm first\n";
 
-static void on_host(const struct site *s, struct outcome *o, const char *script) {
-        _cleanup_free_ char *text = text_of("cd '%s'\n%s", s->project, script);
-
-        run_outside(s, o, text);
-}
-
 static int setup(void **state) {
         _cleanup_outcome_ struct outcome o = {0};
 
         if (site_setup(state) != 0)
                 return -1;
-        on_host(*state, &o, make_repository);
+        run_outside(*state, &o, make_repository);
         expect_status(&o, 0);
         return 0;
 }
@@ -48,7 +42,7 @@ static int setup(void **state) {
 static char *names(const struct site *s) {
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, &o, "find . -printf '%p %y\\n' | sort");
+        run_outside(s, &o, "find . -printf '%p %y\\n' | sort");
         return strdup(o.out);
 }
 
@@ -63,7 +57,6 @@ TEST(what_is_not_there_can_not_be_made) {
                 if (way == 0)
                         RUN(s, &o, "--protect=strict", "--", "sh", "-c", plant);
                 if (way == 1) {
-                        outcome_clear(&o);
                         BASH(s, &o, "--protect=strict", "--", plant);
                 }
                 if (way == 2) {
@@ -118,7 +111,8 @@ TEST(git_loses_nothing_that_is_not_there) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, &o,
+        run_outside(
+                s, &o,
                 "set -e; git checkout -qb editor; mkdir .vscode; echo s >.vscode/settings.json; git add .\n"
                 "git commit -qm editor; git checkout -qb both; echo registry=x >.npmrc; git add .\n"
                 "git commit -qm both; rm .npmrc");
@@ -127,14 +121,14 @@ TEST(git_loses_nothing_that_is_not_there) {
                 RUN(s, &o, "--protect=strict", "--", "sh", "-c", scripts[i]);
                 expect_status(&o, i < 2 ? 128 : 1);
                 expect_in(o.err, unreadable);
-                on_host(s, &o, "git show both:.npmrc; git show :.npmrc; git log -1 --format=%s");
+                run_outside(s, &o, "git show both:.npmrc; git show :.npmrc; git log -1 --format=%s");
                 expect_out(&o, "registry=x\nregistry=x\nboth\n");
         }
         /* What is asked for by name is done. */
         RUN(s, &o, "--protect=strict", "--", "sh", "-c",
             "git rm -q --cached .npmrc && git commit -qm gone && git show --format= --name-status");
         expect_out(&o, "D\t.npmrc\n");
-        on_host(s, &o, "git reset -q --hard main");
+        run_outside(s, &o, "git reset -q --hard main");
         RUN(s, &o, "--protect=strict", "--", "git", "checkout", "editor");
         expect_status(&o, 1);
         assert_string_equal(o.err, "error: cannot stat '.vscode/settings.json': Permission denied\n");
@@ -143,10 +137,10 @@ TEST(git_loses_nothing_that_is_not_there) {
             "--name-only");
         expect_out(&o, "Makefile\n");
         expect_in(o.err, "error: unable to create file .vscode/settings.json: Permission denied\n");
-        on_host(s, &o, "git checkout -q -- .; cat .vscode/settings.json");
+        run_outside(s, &o, "git checkout -q -- .; cat .vscode/settings.json");
         expect_out(&o, "s\n");
         /* Without strict it is git's as ever. */
-        on_host(s, &o, "rm -r .vscode");
+        run_outside(s, &o, "rm -r .vscode");
         RUN(s, &o, "--", "sh", "-c", "git commit -qam work && git show --format= --name-status");
         expect_out(&o, "D\t.vscode/settings.json\n");
 }
@@ -166,7 +160,8 @@ TEST(git_works_in_it) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, &o,
+        run_outside(
+                s, &o,
                 "set -e; git init -q -b main ../lib; cd ../lib; git config user.name J\n"
                 "git config user.email j@example.org; echo l >f; git add f; git commit -qm lib; cd -\n"
                 "git -c protocol.file.allow=always submodule --quiet add ../lib sub\n"
@@ -179,7 +174,7 @@ TEST(git_works_in_it) {
         expect_status(&o, 0);
         assert_string_equal(o.err, "");
         expect_out(&o, "4\n1\n6\n");
-        on_host(s, &o, "git fsck --no-dangling; git status --short; git log --oneline | wc -l; ls -A");
+        run_outside(s, &o, "git fsck --no-dangling; git status --short; git log --oneline | wc -l; ls -A");
         expect_out(&o, "6\n.git\n.gitmodules\nMakefile\nf\ng\nsrc\nsub\n");
         /* What brings a protected name can't be had, and git says why. */
         RUN(s, &o, "--protect=strict", "--", "git", "checkout", "-q", "editor");
@@ -208,7 +203,7 @@ TEST(editors_and_mv_work_in_it) {
                        "mv: cannot move 'src' to 'other': Device or resource busy\n"
                        "rmdir: failed to remove 'src': Device or resource busy\n"
                        "rm: cannot remove 'src': Device or resource busy\n");
-        on_host(s, &o, "cat Makefile newer/g; ls -A src");
+        run_outside(s, &o, "cat Makefile newer/g; ls -A src");
         expect_out(&o, "new\n1\n");
         RUN(s, &o, "--", "sh", "-c", "mkdir src; ln Makefile src/link; mv src other");
         expect_status(&o, 0);
@@ -218,13 +213,9 @@ TEST(editors_and_mv_work_in_it) {
 TEST(no_mark_of_an_overlay_stays) {
         static const char name[] = "user.overlay.opaque";
         const struct site *s = *state;
-        const char *const arguments[] = {
-                "--protect=strict",
-                "--",
-                "sh",
-                "-c",
-                "mkdir a; mv a b; mv b/../Makefile b; echo ready; until [ -e src/go ]; do sleep 0.01; done",
-                NULL};
+        const char *const *arguments = OPTIONS(
+                "--protect=strict", "--", "sh", "-c",
+                "mkdir a; mv a b; mv b/../Makefile b; echo ready; until [ -e src/go ]; do sleep 0.01; done");
         _cleanup_free_ char *made = path_of(s->project, "b"), *src = path_of(s->project, "src");
         const char **argv = nsrun_argv(s, arguments);
         _cleanup_outcome_ struct outcome o = {0};
@@ -252,7 +243,7 @@ TEST(a_mark_of_the_users_own_stays) {
         _cleanup_free_ char *layered = path_of(s->project, "layered");
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, &o, "mkdir hidden layered");
+        run_outside(s, &o, "mkdir hidden layered");
         for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
                 _cleanup_free_ char *path = path_of(s->project, folders[i]);
 
@@ -310,9 +301,9 @@ TEST(a_symlink_stays_where_it_is) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, &o,
-                "mkdir etc; echo mine >etc/npmrc; ln -s etc/npmrc .npmrc; ln -s /etc/hostname .envrc\n"
-                "rm -r .git/hooks; mkdir hooks; ln -s ../hooks .git/hooks");
+        run_outside(s, &o,
+                    "mkdir etc; echo mine >etc/npmrc; ln -s etc/npmrc .npmrc; ln -s /etc/hostname .envrc\n"
+                    "rm -r .git/hooks; mkdir hooks; ln -s ../hooks .git/hooks");
         RUN(s, &o, "--protect=strict", "--", "sh", "-c",
             "rm .npmrc; ln -sfT x .npmrc; mv .npmrc x; rm .git/hooks .envrc; mv etc e\n"
             "{ echo evil >etc/npmrc; } 2>/dev/null || echo kept\n"
@@ -324,11 +315,11 @@ TEST(a_symlink_stays_where_it_is) {
                                    "rm: cannot remove '.git/hooks': Device or resource busy\n"
                                    "rm: cannot remove '.envrc': Device or resource busy\n"
                                    "mv: cannot move 'etc' to 'e': Device or resource busy\n");
-        on_host(s, &o, "rm .npmrc");
+        run_outside(s, &o, "rm .npmrc");
         for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
                 _cleanup_free_ char *line = replaced(refused[i].refusal, "%s", s->project);
 
-                on_host(s, &o, refused[i].before);
+                run_outside(s, &o, refused[i].before);
                 RUN(s, &o, "--protect=strict", "--", "true");
                 expect_refusal(&o, 125, line);
         }
@@ -360,7 +351,8 @@ TEST(a_git_dir_elsewhere_is_kept_too) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        on_host(s, &o,
+        run_outside(
+                s, &o,
                 "set -e; git worktree add -q ../wt; git init -q ../lib; cd ../lib\n"
                 "git config user.name J; git config user.email j@example.org; git commit -q --allow-empty -m l\n"
                 "cd -; git -c protocol.file.allow=always submodule --quiet add ../lib sub");
@@ -383,7 +375,8 @@ TEST(a_git_dir_elsewhere_is_kept_too) {
                 expect_out(&o, "done\n");
                 assert_string_equal(o.err, "");
         }
-        on_host(s, &o, "find . -name config.worktree -o -name '*.aside-*'; cat .git/modules/sub/commondir");
+        run_outside(s, &o,
+                    "find . -name config.worktree -o -name '*.aside-*'; cat .git/modules/sub/commondir");
         expect_out(&o, "");
 }
 
@@ -436,20 +429,20 @@ TEST(the_plan_and_a_configuration_know_it) {
         _cleanup_outcome_ struct outcome o = {0};
 
         make_file(s->root, "c.json", "{\"protect\": [\"strict\", \"docs/a\"]}");
-        on_host(s, &o, json);
+        run_outside(s, &o, json);
         expect_status(&o, 0);
         expect_in(o.out, "\"name\": \".envrc\",\n      \"absent\": \"kept free\"");
         expect_in(o.out, "\"name\": \".git\",\n      \"absent\": \"noted\"");
         expect_in(o.out, "\".vscode/\"");
         expect_in(o.out, "\"docs/\"");
         expect_in(o.out, "\"git_dir\": true");
-        on_host(s, &o, strict);
+        run_outside(s, &o, strict);
         expect_in(o.out, " names: read-only where they are, can't be made where they aren't (strict)\n");
         expect_in(o.out, " names in it can't be made\n");
-        on_host(s, &o, usual);
+        run_outside(s, &o, usual);
         expect_in(o.out, "read-only where they are, kept aside where they are made\n");
         expect_not_in(o.out, "can't be made");
-        on_host(s, &o, bwrap);
+        run_outside(s, &o, bwrap);
         expect_refusal(&o, 125,
                        "nsrun: bubblewrap has nothing for --protect=strict: Invalid argument; leave it out");
         make_file(s->root, "c.json", "{\"protect\": \"strict\"}");

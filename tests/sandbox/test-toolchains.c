@@ -117,12 +117,6 @@ static void lay_out(const char *home, const struct layout *l) {
         lay_program(home, l->program, script);
 }
 
-/* `nsrun ARGUMENT…` in the project. */
-#define NSRUN(s, o, ...)                                                                   \
-        run(&(struct request){.argv = (const char *const[]){program(), __VA_ARGS__, NULL}, \
-                              .cwd = (s)->project},                                        \
-            (o))
-
 static int setup(void **state) {
         _cleanup_free_ char *cache = NULL;
         const struct site *s;
@@ -476,8 +470,7 @@ TEST_WITH(the_table_and_the_places_are_printed, setup, site_teardown) {
         expect_in(o.out, "\ncargo              overlay    ~/.cargo/registry  $CARGO_HOME/registry\n");
         expect_in(o.out, "\nvenv               read-only  -  $VIRTUAL_ENV\n");
         /* Where no project can be it tells what a run without one shows. */
-        run(&(struct request){.argv = (const char *const[]){program(), "toolchains", NULL}, .cwd = s->home},
-            &o);
+        NSRUN_IN(s->home, &o, "toolchains");
         expect_status(&o, 0);
         expect_in(o.out, "/.npm\n");
 }

@@ -19,17 +19,6 @@ static int setup(void **state) {
         return setenv("XDG_RUNTIME_DIR", runtime, 1);
 }
 
-static void run_words(const struct site *s, struct outcome *ret, const char *const *words) {
-        const char *argv[10] = {program()};
-
-        for (size_t i = 0; words[i]; i++) {
-                assert_true(i + 2 < ARRAY_SIZE(argv));
-                argv[i + 1] = words[i];
-        }
-        run(&(struct request){.argv = argv, .cwd = s->project}, ret);
-}
-#define NSRUN(site, outcome, ...) run_words(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
-
 /* What a failed test left goes, too.  The monitors are children of ours by now. */
 static int teardown(void **state) {
         static const char *const names[] = {"usage", "empty", "one", "two", "kept"};
@@ -50,7 +39,6 @@ static void start_session(const struct site *s, const char *name) {
         make_file(s->project, "old", "old\n");
         NSRUN(s, &o, "session", "start", "--project", s->project, "--overlay", s->project, "--name", name);
         expect_status(&o, 0);
-        outcome_clear(&o);
         NSRUN(s, &o, "run", "--session", name, "--", "sh", "-c", "echo new >old");
         expect_status(&o, 0);
 }
@@ -101,12 +89,10 @@ TEST_WITH(an_option_of_another_action_is_refused_and_nothing_done, setup, teardo
                        "nsrun: a session's paths are not the host's: its overlays and its /tmp are its own: "
                        "Invalid argument; look inside: nsrun run --session ID -- cat PATH, or nsrun session "
                        "diff ID");
-        outcome_clear(&o);
         NSRUN(s, &o, "session", "diff", "--stat", "usage");
         expect_status(&o, 0);
         expect_out(&o, " old | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)\n");
         expect_old(s, "old\n");
-        outcome_clear(&o);
         NSRUN(s, &o, "session", "commit", "--force", "usage");
         expect_status(&o, 0);
         expect_old(s, "new\n");
@@ -130,7 +116,6 @@ TEST_WITH(an_empty_path_does_not_mean_the_whole_project, setup, teardown) {
         NSRUN(s, &o, "session", "diff", "empty", ".");
         expect_status(&o, 0);
         expect_out(&o, "M  old\n");
-        outcome_clear(&o);
         NSRUN(s, &o, "session", "commit", "empty", ".");
         expect_status(&o, 0);
         expect_old(s, "new\n");
@@ -144,15 +129,12 @@ TEST_WITH(a_path_that_looks_like_an_option_stands_behind_two_hyphens, setup, tea
         start_session(s, "empty");
         NSRUN(s, &o, "run", "--session", "empty", "--", "sh", "-c", "echo x >--force");
         expect_status(&o, 0);
-        outcome_clear(&o);
         NSRUN(s, &o, "session", "diff", "--", "empty", "--stat");
         expect_status(&o, 0);
         expect_out(&o, "");
-        outcome_clear(&o);
         NSRUN(s, &o, "session", "diff", "--", "empty", "--force");
         expect_status(&o, 0);
         expect_out(&o, "A  --force\n");
-        outcome_clear(&o);
         NSRUN(s, &o, "session", "commit", "empty", "--", "--force");
         expect_status(&o, 0);
         expect_out(&o, "committed 1 path\n");
@@ -169,12 +151,10 @@ TEST_WITH(a_session_needs_a_name_that_is_one_and_no_other_session, setup, teardo
                        "nsrun: no name for a session: Invalid argument; 1 to 64 letters, digits, '.', '_' "
                        "and '-', a letter or digit first");
         start_session(s, "one");
-        outcome_clear(&o);
         NSRUN(s, &o, "session", "start", "--name", "two", "--session", "one");
         expect_refusal(&o, 125,
                        "nsrun: a session can't be started in another one: one: Invalid argument; "
                        "leave --session out");
-        outcome_clear(&o);
         NSRUN(s, &o, "session", "start", "--name", "two", "--project", s->project);
         expect_status(&o, 0);
         expect_out(&o, "two\n");
@@ -193,11 +173,9 @@ TEST_WITH(a_sessions_command_never_runs_without_its_sandbox, setup, teardown) {
                        "was decided when it was started: kept; leave it out, or "
                        "start another session with it");
         expect_old(s, "old\n");
-        outcome_clear(&o);
         NSRUN(s, &o, "bash", "--confirm=never", "--session", "kept", "echo inside >old");
         expect_status(&o, 0);
         expect_old(s, "old\n");
-        outcome_clear(&o);
         NSRUN(s, &o, "bash", "--confirm=never", "--no-sandbox", "--project", s->project, "echo host >old");
         expect_status(&o, 0);
         expect_old(s, "host\n");
@@ -237,8 +215,7 @@ TEST_WITH(bash_completes_the_ids_of_sessions, setup, teardown) {
                 "complete_words session start ''\n"
                 "complete_words session st\n";
 
-        expect_completions(*state, (const char *const[]){"bash", "-c", script, NULL},
-                           "one two\ntwo\none two\n\nstart stop\n");
+        expect_completions(*state, OPTIONS("bash", "-c", script), "one two\ntwo\none two\n\nstart stop\n");
 }
 
 FULL_TEST(fish_completes_the_ids_of_sessions, setup, teardown) {
@@ -249,7 +226,7 @@ FULL_TEST(fish_completes_the_ids_of_sessions, setup, teardown) {
                 "end\n"
                 "echo -- (complete -C 'nsrun run --session ' | string replace -r '\\t.*' '')\n";
 
-        expect_completions(*state, (const char *const[]){"fish", "--no-config", "-c", script, NULL},
+        expect_completions(*state, OPTIONS("fish", "--no-config", "-c", script),
                            "one two\ntwo\n\nstart stop\none two\n");
 }
 
@@ -273,7 +250,7 @@ FULL_TEST(zsh_completes_the_ids_of_sessions, setup, teardown) {
                 "complete 'run --session=o' 'run --session=one'\n"
                 "zpty -d z\n";
 
-        expect_completions(*state, (const char *const[]){"zsh", "-f", "-c", script, NULL},
+        expect_completions(*state, OPTIONS("zsh", "-f", "-c", script),
                            "session stop one\nsession diff two\nsession show\nrun --session=one\n");
 }
 

@@ -10,15 +10,6 @@
 #define MANY_ESCAPED "\\u00e4\\u2713\\u6F22\\ud83d\\uDE00"
 #define REPLACED     "\357\277\275"
 
-static void run_at(const struct site *s, struct outcome *ret, const char *const *arguments) {
-        const char *const begin[] = {program(), NULL};
-        _cleanup_free_ const char **argv = words_of(begin, arguments);
-
-        outcome_clear(ret);
-        run(&(struct request){.argv = argv, .cwd = s->project}, ret);
-}
-#define NSRUN(site, outcome, ...) run_at(site, outcome, (const char *const[]){__VA_ARGS__, NULL})
-
 /* ---------------------------------------------------------------------------- mcp */
 
 TEST(a_client_writes_and_is_answered_in_any_characters) {

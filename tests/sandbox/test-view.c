@@ -153,11 +153,7 @@ TEST(an_id_of_ones_own_choice_brings_no_right) {
             "id -u; id -g; cut -d: -f3 /etc/passwd; id -un");
         expect_status(&o, 0);
         expect_in(o.out, "4711\n4712\n0\n4711\n65534\n");
-        outcome_clear(&o);
-        run(&(struct request){.argv = (const char *const[]){program(), "plan", "--uid=4711", "--gid=4712",
-                                                            "--", "true", NULL},
-                              .cwd = s->project},
-            &o);
+        NSRUN(s, &o, "plan", "--uid=4711", "--gid=4712", "--", "true");
         expect_in(o.out, shown);
         /* The control: without it the ids are the host's. */
         RUN(s, &o, "--", "sh", "-c", "id -u");
@@ -204,18 +200,10 @@ TEST(names_of_services_and_of_the_distribution_are_the_hosts) {
 TEST(var_tmp_is_tmp_unless_something_is_shown_there) {
         const struct site *s = *state;
         char home[] = "/tmp/nsrun-view-XXXXXX";
-        const char *const argv[] = {program(),
-                                    "run",
-                                    "--no-project",
-                                    "--",
-                                    "sh",
-                                    "-c",
-                                    "echo kept >/var/tmp/file; readlink /var/tmp; cat /tmp/file",
-                                    NULL};
-        const char *const shown[] = {program(), "run",      "--no-project",
-                                     "--ro",    s->project, "--",
-                                     "sh",      "-c",       "readlink /var/tmp; ls /var/tmp | wc -l",
-                                     NULL};
+        const char *const *argv = OPTIONS(program(), "run", "--no-project", "--", "sh", "-c",
+                                          "echo kept >/var/tmp/file; readlink /var/tmp; cat /tmp/file");
+        const char *const *shown = OPTIONS(program(), "run", "--no-project", "--ro", s->project, "--", "sh",
+                                           "-c", "readlink /var/tmp; ls /var/tmp | wc -l");
         _cleanup_outcome_ struct outcome o = {0};
 
         assert_non_null(mkdtemp(home));
@@ -367,7 +355,7 @@ TEST(a_nested_user_namespace_undoes_nothing) {
 
         PROBE(s, &o, "nested", NULL);
         expect_in(o.out, "unshare: Operation not permitted\ntmpfs: Operation not permitted\n");
-        run_probe(s, &o, (const char *const[]){"--seccomp=nested", NULL}, "nested", NULL);
+        run_probe(s, &o, OPTIONS("--seccomp=nested"), "nested", NULL);
         /* What it makes for itself is its own. */
         expect_in(o.out, "unshare: ok\ntmpfs: ok\n");
         expect_in(o.out, "\nusr: Operation not permitted\nroot: Operation not permitted\n"
@@ -432,8 +420,8 @@ TEST(no_descriptor_above_2_reaches_the_command) {
         const struct site *s = *state;
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
         _cleanup_free_ char *bind = text_of("%s:/probe:ro", self);
-        _cleanup_free_ const char **argv = nsrun_argv(
-                s, (const char *const[]){"--bind", bind, "--", "/probe", "probe", "descriptors", NULL});
+        _cleanup_free_ const char **argv =
+                nsrun_argv(s, OPTIONS("--bind", bind, "--", "/probe", "probe", "descriptors"));
         const char *const control[] = {"/proc/self/exe", "probe", "descriptors", NULL};
         struct request request = {.argv = control, .in_child = leak_descriptors, .data = numbers};
         _cleanup_outcome_ struct outcome o = {0};
@@ -453,8 +441,7 @@ TEST(no_descriptor_above_2_reaches_the_command) {
 TEST(the_standard_streams_are_the_callers) {
         const struct site *s = *state;
         _cleanup_free_ char *path = path_of(s->outside, "input");
-        _cleanup_free_ const char **argv =
-                nsrun_argv(s, (const char *const[]){"--", "sh", "-c", "cat; echo error >&2", NULL});
+        _cleanup_free_ const char **argv = nsrun_argv(s, OPTIONS("--", "sh", "-c", "cat; echo error >&2"));
         _cleanup_outcome_ struct outcome o = {0};
         _cleanup_close_ int fd = -EBADF;
 
@@ -590,11 +577,10 @@ TEST(the_callers_terminal_is_shared_only_when_asked_for) {
         const struct site *s = *state;
         _cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
         _cleanup_free_ char *bind = text_of("%s:/probe:ro", self);
-        _cleanup_free_ const char **own = nsrun_argv(
-                s, (const char *const[]){"--bind", bind, "--", "/probe", "probe", "session", NULL});
-        _cleanup_free_ const char **shared =
-                nsrun_argv(s, (const char *const[]){"--bind", bind, "--no-new-session", "--", "/probe",
-                                                    "probe", "session", NULL});
+        _cleanup_free_ const char **own =
+                nsrun_argv(s, OPTIONS("--bind", bind, "--", "/probe", "probe", "session"));
+        _cleanup_free_ const char **shared = nsrun_argv(
+                s, OPTIONS("--bind", bind, "--no-new-session", "--", "/probe", "probe", "session"));
         _cleanup_close_ int master = -EBADF, slave = -EBADF;
         struct request request = {.argv = own, .in_child = take_terminal, .data = &slave};
         _cleanup_outcome_ struct outcome o = {0};

@@ -37,7 +37,6 @@ TEST(what_a_workspace_hides_its_commands_can_not_read) {
         struct nsrun_error err = {0};
         char *out;
 
-        make_folder(s->project, "sub");
         make_file(s->project, "sub/.env", "secret\n");
         make_file(s->project, "open", "open\n");
         policy = policy_of(w);
@@ -70,8 +69,6 @@ TEST(a_sandbox_sees_the_workspaces_roots_and_no_others) {
 
         make_folder(s->root, "readable");
         make_folder(s->root, "writable");
-        make_folder(s->home, ".cargo");
-        make_folder(s->home, ".cargo/registry");
         make_file(s->project, "there", "");
         make_file(s->outside, "there", "");
         make_file(s->home, ".cargo/registry/there", "");

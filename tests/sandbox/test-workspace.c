@@ -48,13 +48,9 @@ TEST(hidden_names_are_hidden_from_file_tools) {
         int fd = -1;
 
         make_file(s->project, ".env", "secret\n");
-        make_folder(s->project, "sub");
         make_folder(s->project, "deep");
-        make_folder(s->project, "a");
         make_folder(s->project, "a/s");
-        make_folder(s->project, "b");
         make_folder(s->project, "b/c");
-        make_folder(s->project, "secrets");
         make_file(s->project, "sub/a.pem", "secret\n");
         make_file(s->project, "secrets/x", "secret\n");
         make_file(s->project, "open", "open\n");
@@ -207,7 +203,6 @@ TEST(a_root_is_read_or_written_as_it_was_added) {
                 text_of("the root can't be opened: %s: No such file or directory", none);
         struct nsrun_error err = {0};
 
-        make_folder(s->root, "readable");
         make_folder(s->root, "writable");
         make_folder(s->root, "readable/nested");
         make_file(s->root, "file", "");
@@ -246,7 +241,6 @@ TEST(a_path_leads_where_it_really_leads) {
         struct nsrun_error err = {0};
         char *found = NULL;
 
-        make_folder(s->project, "lib");
         make_file(s->project, "lib/file", "text");
         make_link(s->project, "in", "lib");
         make_link(s->project, "out", "../outside");
@@ -395,7 +389,6 @@ TEST(the_dead_are_swept_and_the_living_are_not) {
         struct nsrun_error err = {0};
 
         expect_good(nsrun_workspace_rundir(w, &rundir, &err), &err);
-        make_folder(s->cache, "nsrun/workspace-dead00");
         make_file(s->cache, "nsrun/workspace-dead00/lock", "");
         make_folder(s->cache, "nsrun/workspace-dead00/scratch");
         assert_int_equal(utimensat(AT_FDCWD, rundir, old, 0), 0);

@@ -339,24 +339,6 @@ TEST(a_file_is_bounded) {
         scratch_remove(folder);
 }
 
-TEST(ten_thousand_expose_paths_are_ten_thousand) {
-        _cleanup_strbuf_ struct strbuf b = {0};
-        struct nsrun_policy *p;
-        char *text;
-
-        strbuf_add(&b, "{\"isolation\": {\"expose_paths\": [\n");
-        for (int i = 0; i < 10000; i++)
-                strbuf_addf(&b, "%s {\"source\": \"/s/%d\", \"mode\": \"rw\"}", i > 0 ? ",\n" : "", i);
-        strbuf_add(&b, "]}}");
-        text = strbuf_finish(&b);
-        p = applied(text);
-        assert_int_equal(p->expose.n, 10000);
-        assert_string_equal(p->expose.items[9999].source, "/s/9999");
-        assert_string_equal(p->expose.items[9999].label, "/c:10001:2: expose_paths");
-        free(text);
-        (void)nsrun_policy_free(p);
-}
-
 int main(void) {
         return run_all_tests();
 }
