@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* All of nsrun's programs but nsrun-http and nsrun-keys as one file, which scripts/static ships: which of them
- * it is, is said by the name that it is called by.  It starts itself for what installed programs start a helper for,
- * so that no file that lies beside it is ever trusted. */
+/* All of nsrun's programs but nsrun-http and nsrun-keys as one file, which scripts/static ships: which of
+ * them it is, is said by the name that it is called by.  It starts itself for what installed programs start
+ * a helper for, so that no file that lies beside it is ever trusted. */
 #define main one_cli
 #include "cli/main.c"
 #undef main

@@ -247,7 +247,7 @@ static int add_answer_header(struct exchange *e, char *line) {
 }
 
 /* For the run's report, and before the client hears of it: when that has ended nobody looks any more. */
-static void tell_used(const struct exchange *e, struct net_key_used *used) {
+static void exchange_tell(const struct exchange *e, struct net_key_used *used) {
         used->port = e->port->number;
         (void)send(KEYS_FD_SOCKETS, used, sizeof(*used), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -266,9 +266,9 @@ static void answer_begin(struct exchange *e) {
         (void)curl_easy_getinfo(e->easy, CURLINFO_SIZE_UPLOAD_T, &up);
         (void)curl_easy_getinfo(e->easy, CURLINFO_REQUEST_SIZE, &asked);
         (void)curl_easy_getinfo(e->easy, CURLINFO_HEADER_SIZE, &head);
-        tell_used(e, &(struct net_key_used){.is_begun = true,
-                                            .sent = (uint64_t)up + (uint64_t)asked,
-                                            .received = (uint64_t)head});
+        exchange_tell(e, &(struct net_key_used){.is_begun = true,
+                                                .sent = (uint64_t)up + (uint64_t)asked,
+                                                .received = (uint64_t)head});
         evhttp_send_reply_start(e->request, e->status, NULL);
 }
 
@@ -316,7 +316,7 @@ static int exchange_pass_on(struct exchange *e, const char *bytes, size_t n) {
         char *passed = mask_feed(&e->port->mask, &e->held, bytes, n, &length);
         int r = buffer && passed && evbuffer_add(buffer, passed, length) == 0 ? 0 : -ENOMEM;
 
-        tell_used(e, &(struct net_key_used){.received = n});
+        exchange_tell(e, &(struct net_key_used){.received = n});
         if (r >= 0 && length > 0)
                 evhttp_send_reply_chunk_with_cb(e->request, buffer, client_took, e);
         if (buffer)
@@ -346,7 +346,7 @@ void exchange_finish(void *exchange, CURLcode result) {
         bool is_whole = result == CURLE_OK && e->is_begun && exchange_pass_on(e, NULL, 0) >= 0;
 
         if (!e->is_begun)
-                tell_used(e, &(struct net_key_used){.is_failed = true});
+                exchange_tell(e, &(struct net_key_used){.is_failed = true});
         if (is_whole) {
                 exchange_drop(e);
                 evhttp_send_reply_end(r);
