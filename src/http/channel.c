@@ -116,14 +116,16 @@ static void exchange_free(struct exchange *e) {
         free(e);
 }
 
-/* evhttp frees the request.  A session's server goes on, as its versions have it; one for this request ends,
- * and so does what it does. */
+/* A request that nobody has answered in whole is no longer the connection's.  A session's server goes on, as
+ * its versions have it; one for this request ends, and so does what it does. */
 static void connection_closed(nsrun_unused struct evhttp_connection *connection, void *data) {
         struct exchange *e = data;
         struct channel *c = e->channel;
+        struct evhttp_request *r = TAKE_PTR(e->request);
 
-        e->request = NULL;
         exchange_leave(e);
+        if (!evhttp_request_get_connection(r))
+                evhttp_request_free(r);
         if (!c->session[0] || !e->id)
                 exchange_free(e);
         if (!c->session[0])

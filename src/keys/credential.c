@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How a key is spelled in a request. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -44,14 +45,47 @@ static char *spell_encoded(const char *value) {
         return own;
 }
 
+/* The same with small hexadecimal digits. */
+static char *spell_encoded_small(const char *value) {
+        char *coded = spell_encoded(value);
+
+        for (char *at = coded ? strchr(coded, '%') : NULL; at; at = strchr(at + 1, '%')) {
+                at[1] = (char)tolower((unsigned char)at[1]);
+                at[2] = (char)tolower((unsigned char)at[2]);
+        }
+        return coded;
+}
+
+/* As some write it in JSON. */
+static char *spell_escaped(const char *value) {
+        struct strbuf b = {0};
+
+        for (; *value; value++) {
+                if (*value == '/')
+                        strbuf_add(&b, "\\");
+                strbuf_add_bytes(&b, value, 1);
+        }
+        return strbuf_finish(&b);
+}
+
 int credential_spellings(struct key_port *port) {
         int r = mask_add(&port->mask, strdup(port->value));
 
+        if (r >= 0)
+                r = mask_add(&port->mask, spell_encoded(port->value));
+        if (r >= 0)
+                r = mask_add(&port->mask, spell_encoded_small(port->value));
+        if (r >= 0)
+                r = mask_add(&port->mask, spell_escaped(port->value));
         for (size_t i = 0; i < port->n_uses && r >= 0; i++) {
+                char *basic =
+                        port->uses[i].form == KEY_IN_BASIC ? spell_basic(&port->uses[i], port->value) : NULL;
+
+                /* Its end may be left out. */
+                if (basic)
+                        basic[strcspn(basic, "=")] = '\0';
                 if (port->uses[i].form == KEY_IN_BASIC)
-                        r = mask_add(&port->mask, spell_basic(&port->uses[i], port->value));
-                if (port->uses[i].form == KEY_IN_QUERY)
-                        r = mask_add(&port->mask, spell_encoded(port->value));
+                        r = mask_add(&port->mask, basic);
         }
         return r;
 }
@@ -71,10 +105,22 @@ char *credential_header(const struct key_use *use, const char *value) {
         return line;
 }
 
+/* Whether a part of a query is that field, however its name is spelled. */
+static bool is_query_field(const char *part, size_t n, const char *field) {
+        _cleanup_free_ char *name = strndup(part, strcspn(part, "=&") < n ? strcspn(part, "=&") : n);
+        size_t length = 0;
+        char *plain = name ? evhttp_uridecode(name, 1, &length) : NULL;
+        /* What can't be read is left out. */
+        bool is = !plain || (length == strlen(field) && memcmp(plain, field, length) == 0);
+
+        free(plain);
+        return is;
+}
+
 char *credential_target(const struct key_use *use, const char *value, const char *target) {
         _cleanup_strbuf_ struct strbuf b = {0};
         _cleanup_free_ char *coded = spell_encoded(value);
-        size_t n = strcspn(target, "?"), field = strlen(use->field);
+        size_t n = strcspn(target, "?");
         const char *at = target[n] ? target + n + 1 : target + n;
 
         if (!coded)
@@ -84,8 +130,7 @@ char *credential_target(const struct key_use *use, const char *value, const char
         while (*at) {
                 size_t length = strcspn(at, "&");
 
-                if (length > 0 &&
-                    (strncmp(at, use->field, field) != 0 || (at[field] && !strchr("=&", at[field])))) {
+                if (length > 0 && !is_query_field(at, length, use->field)) {
                         strbuf_add(&b, "&");
                         strbuf_add_bytes(&b, at, length);
                 }

@@ -2,8 +2,11 @@
 /* One request of the sandbox's: made anew for the key's host, with the key, and its answer passed on as it
  * comes, without.  evhttp and libcurl read and frame what passes: no byte of a request's or an answer's
  * head goes through as it came. */
+#include <ctype.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
+#include <event2/http.h>
+#include <event2/http_struct.h>
 #include <event2/keyvalq_struct.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -13,18 +16,20 @@
 #include "server.h"
 #include "wire.h"
 
+#define LOOK_MS      250
 #define UNTAKEN_MOST (1024U * 1024U) /* bytes that the client hasn't taken: then the host's aren't read */
 
 struct exchange {
         struct key_port *port;
         const struct key_use *use;
         struct evhttp_request *request; /* NULL: the client has gone */
-        struct event *gone;             /* the client's end */
+        struct event *looks;            /* at the client */
         CURL *easy;
         struct curl_slist *headers;
         struct mask_held held;
         int status;
         bool is_begun, is_paused;
+        bool is_framed; /* the answer's length isn't its Content-Length */
 };
 
 static struct evkeyvalq *answer_headers(const struct exchange *e) {
@@ -46,8 +51,10 @@ static void answer_text(struct evhttp_request *r, int status, const char *text) 
 static void exchange_drop(struct exchange *e) {
         if (e->request)
                 evhttp_connection_set_closecb(evhttp_request_get_connection(e->request), NULL, NULL);
-        if (e->gone)
-                event_free(e->gone);
+        if (e->looks)
+                event_free(e->looks);
+        if (e->is_paused)
+                (void)curl_easy_pause(e->easy, CURLPAUSE_CONT);
         if (e->easy)
                 upstream_remove(e->port->server, e->easy);
         for (struct curl_slist *i = e->headers; i; i = i->next)
@@ -60,8 +67,17 @@ static void exchange_drop(struct exchange *e) {
 
 /* ------------------------------------------------------------------- the request */
 
-/* What is said of one connection alone, what curl says itself, and what would make a server take the request
- * for one with another method or path. */
+/* Some servers read an underscore as a hyphen. */
+static bool is_same_header(const char *a, const char *b) {
+        for (; *a && *b; a++, b++)
+                if (tolower(*a == '_' ? '-' : (unsigned char)*a) !=
+                    tolower(*b == '_' ? '-' : (unsigned char)*b))
+                        return false;
+        return *a == *b;
+}
+
+/* What is said of one connection alone, what curl says itself, what would make a server take the request for
+ * one with another method or path; and parts of an answer, in which parts of a key could be. */
 static bool is_dropped(const char *name) {
         static const char *const names[] = {
                 "accept-encoding",
@@ -70,9 +86,11 @@ static bool is_dropped(const char *name) {
                 "expect",
                 "host",
                 "http2-settings",
+                "if-range",
                 "keep-alive",
                 "proxy-authorization",
                 "proxy-connection",
+                "range",
                 "te",
                 "trailer",
                 "transfer-encoding",
@@ -80,12 +98,13 @@ static bool is_dropped(const char *name) {
                 "x-http-method",
                 "x-http-method-override",
                 "x-method-override",
+                "x-original-uri",
                 "x-original-url",
                 "x-rewrite-url",
         };
 
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-                if (strcasecmp(name, names[i]) == 0)
+                if (is_same_header(name, names[i]))
                         return true;
         return false;
 }
@@ -127,7 +146,7 @@ static int add_headers(struct exchange *e) {
                 if (!is_field_name(h->key) || !is_field_text(h->value))
                         return -EBADMSG;
                 if (is_dropped(h->key) ||
-                    (e->use->form != KEY_IN_QUERY && strcasecmp(h->key, e->use->field) == 0))
+                    (e->use->form != KEY_IN_QUERY && is_same_header(h->key, e->use->field)))
                         continue;
                 r = exchange_add_line(e, *h->value ? str_concat(h->key, ": ", h->value)
                                                    : str_concat(h->key, ";", ""));
@@ -235,7 +254,9 @@ static int add_answer_header(struct exchange *e, char *line) {
                 return 0;
         *colon = '\0';
         value = colon + 1 + strspn(colon + 1, " \t");
-        if (!is_field_name(line) || !is_field_text(value) || is_dropped_from_answer(line))
+        e->is_framed |= strcasecmp(line, "transfer-encoding") == 0;
+        if (!is_field_name(line) || !is_field_text(value) || is_dropped_from_answer(line) ||
+            mask_finds(&e->port->mask, line))
                 return 0;
         for (size_t i = 0; i < ARRAY_SIZE(leading); i++)
                 leads |= strcasecmp(line, leading[i]) == 0;
@@ -258,10 +279,9 @@ static void answer_begin(struct exchange *e) {
         long asked = 0, head = 0;
 
         /* It was decoded. */
-        if (evhttp_find_header(to, "Content-Encoding")) {
-                (void)evhttp_remove_header(to, "Content-Encoding");
+        e->is_framed |= evhttp_remove_header(to, "Content-Encoding") == 0;
+        if (e->is_framed)
                 (void)evhttp_remove_header(to, "Content-Length");
-        }
         e->is_begun = true;
         (void)curl_easy_getinfo(e->easy, CURLINFO_SIZE_UPLOAD_T, &up);
         (void)curl_easy_getinfo(e->easy, CURLINFO_REQUEST_SIZE, &asked);
@@ -291,6 +311,7 @@ static size_t take_head(char *bytes, size_t size, size_t n, void *data) {
                 const char *code = strchr(line, ' ');
 
                 evhttp_clear_headers(answer_headers(e));
+                e->is_framed = false;
                 e->status = code ? atoi(code + 1) : 0;
                 return all;
         }
@@ -370,29 +391,40 @@ void exchange_finish(void *exchange, CURLcode result) {
 
 /* --------------------------------------------------------------------- its life */
 
-/* evhttp frees the request. */
+/* evhttp has failed to write.  A request that nobody has answered yet is no longer the connection's, then.
+ */
 static void exchange_closed(nsrun_unused struct evhttp_connection *connection, void *data) {
         struct exchange *e = data;
+        struct evhttp_request *r = TAKE_PTR(e->request);
 
-        e->request = NULL;
         exchange_drop(e);
+        if (!evhttp_request_get_connection(r))
+                evhttp_request_free(r);
 }
 
-/* While a request is answered evhttp doesn't read: by this it hears that nobody waits any more. */
-static void client_gone(nsrun_unused evutil_socket_t fd, nsrun_unused short what, void *data) {
+/* While a request is answered evhttp doesn't read, and hears nothing of a client that has gone.  Looked at
+ * by the clock: what waits for its end alone would be woken by a reset for ever. */
+static void look_at_client(evutil_socket_t fd, nsrun_unused short what, void *data) {
         struct exchange *e = data;
+        struct evhttp_connection *connection = evhttp_request_get_connection(e->request);
+        char byte;
+        ssize_t n;
 
-        evhttp_connection_free(evhttp_request_get_connection(e->request));
+        fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
+        n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+        if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+                return;
+        exchange_drop(e);
+        evhttp_connection_free(connection);
 }
 
 static int watch_client(struct exchange *e) {
-        struct evhttp_connection *connection = evhttp_request_get_connection(e->request);
-        evutil_socket_t fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
+        static const struct timeval every = {.tv_usec = LOOK_MS * 1000};
 
-        e->gone = event_new(e->port->server->base, fd, EV_CLOSED, client_gone, e);
-        if (!e->gone || event_add(e->gone, NULL) < 0)
+        e->looks = event_new(e->port->server->base, -1, EV_PERSIST, look_at_client, e);
+        if (!e->looks || event_add(e->looks, &every) < 0)
                 return -ENOMEM;
-        evhttp_connection_set_closecb(connection, exchange_closed, e);
+        evhttp_connection_set_closecb(evhttp_request_get_connection(e->request), exchange_closed, e);
         return 0;
 }
 
@@ -443,6 +475,7 @@ void exchange_take(struct evhttp_request *r, void *data) {
         struct key_port *port = data;
         const char *method = method_of(r), *target = evhttp_request_get_uri(r);
         const struct key_use *use = method && is_target(target) ? find_use(port, method, target) : NULL;
+        bool is_old = r->major == 1 && r->minor == 0;
         struct exchange *e;
         int begun;
 
@@ -459,8 +492,9 @@ void exchange_take(struct evhttp_request *r, void *data) {
                 answer_text(r, HTTP_SERVUNAVAIL, "too much is asked for at once");
                 return;
         }
-        /* The end of such an answer, where its length isn't known, is the connection's. */
-        (void)evhttp_remove_header(evhttp_request_get_input_headers(r), "Connection");
+        /* The end of an answer whose length isn't known is the connection's, for HTTP/1.0. */
+        if (is_old)
+                (void)evhttp_remove_header(evhttp_request_get_input_headers(r), "Connection");
         *e = (struct exchange){.port = port, .use = use, .request = r};
         port->server->n_exchanges++;
         begun = exchange_ask(e, method, target);

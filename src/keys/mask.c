@@ -8,9 +8,16 @@
 
 #include "base/macro.h"
 
+#define BEGUN_SHOWN 8U /* bytes of a key that an answer's end may show fewer of */
+
 int mask_add(struct mask *m, char *needle) {
         if (!needle)
                 return -ENOMEM;
+        for (size_t i = 0; i < m->n; i++)
+                if (streq(m->needles[i], needle)) {
+                        free(needle);
+                        return 0;
+                }
         if (m->n == MASK_NEEDLES) {
                 free(needle);
                 return -E2BIG;
@@ -61,7 +68,12 @@ char *mask_feed(const struct mask *m, struct mask_held *held, const char *bytes,
         if (n > 0)
                 memcpy(whole + held->n, bytes, n);
         cover(m, whole, all);
-        kept = n > 0 ? count_begun(m, whole, all) : 0;
+        kept = count_begun(m, whole, all);
+        if (n == 0) {
+                if (kept >= BEGUN_SHOWN)
+                        memset(whole + all - kept, '*', kept);
+                kept = 0;
+        }
         if (kept > 0 && !(rest = malloc(kept))) {
                 free(whole);
                 return NULL;
@@ -81,4 +93,11 @@ void mask_held_clear(struct mask_held *held) {
 
 void mask_text(const struct mask *m, char *text) {
         cover(m, text, strlen(text));
+}
+
+bool mask_finds(const struct mask *m, const char *text) {
+        for (size_t i = 0; i < m->n; i++)
+                if (strstr(text, m->needles[i]))
+                        return true;
+        return false;
 }

@@ -3,9 +3,10 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
-#define MASK_NEEDLES 8U
+#define MASK_NEEDLES 64U
 
 struct mask {
         char *needles[MASK_NEEDLES]; /* the key, as it stands and as it is spelled in requests */
@@ -19,12 +20,15 @@ struct mask_held {
         size_t n;
 };
 
-/* Takes over an allocated text.  -ENOMEM: it is NULL; -E2BIG: there are too many. */
+/* Takes over an allocated text.  -ENOMEM: it is NULL; -E2BIG: there are too many.  One that is there is
+ * enough. */
 int mask_add(struct mask *m, char *needle);
 void mask_clear(struct mask *m);
 /* Takes n more bytes of a stream, and returns what can be passed on: *ret_n bytes that the caller frees.
- * NULL for want of memory. */
+ * NULL for want of memory.  With n 0 the stream has ended, and a needle's beginning that is long gets stars,
+ * too. */
 char *mask_feed(const struct mask *m, struct mask_held *held, const char *bytes, size_t n, size_t *ret_n);
 void mask_held_clear(struct mask_held *held);
-/* The same of a whole text, in place. */
+/* The same of a whole text, in place; and whether it has one. */
 void mask_text(const struct mask *m, char *text);
+bool mask_finds(const struct mask *m, const char *text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* nsrun-keys: has the keys of --key on the host's side.  A sandbox's programs speak plain HTTP to a port of
  * their loopback; nsrun-keys asks the key's host the same by TLS, with the key in it. */
+#include <event2/listener.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -140,9 +141,23 @@ static int prepare_port(struct key_port *port) {
         return 0;
 }
 
+static void accept_again(nsrun_unused evutil_socket_t fd, nsrun_unused short what, void *listener) {
+        (void)evconnlistener_enable(listener);
+}
+
+/* There are too many connections. */
+static void accept_later(struct evconnlistener *listener, nsrun_unused void *evhttps_own) {
+        static const struct timeval pause = {.tv_usec = 100 * 1000};
+
+        (void)evconnlistener_disable(listener);
+        (void)event_base_once(evconnlistener_get_base(listener), -1, EV_TIMEOUT, accept_again, listener,
+                              &pause);
+}
+
 /* A socket of the sandbox's. */
 static void socket_came(nsrun_unused evutil_socket_t fd, nsrun_unused short what, void *data) {
         struct key_server *s = data;
+        struct evhttp_bound_socket *bound = NULL;
         struct key_port *port;
         uint16_t number = 0;
         int listening = -EBADF;
@@ -156,8 +171,11 @@ static void socket_came(nsrun_unused evutil_socket_t fd, nsrun_unused short what
         port = server_find_port(s, number);
         if (n == 0)
                 return;
-        if (!port || evutil_make_socket_nonblocking(listening) < 0 ||
-            evhttp_accept_socket(port->http, listening) < 0)
+        if (port && evutil_make_socket_nonblocking(listening) == 0)
+                bound = evhttp_accept_socket_with_handle(port->http, listening);
+        if (bound)
+                evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(bound), accept_later);
+        else
                 (void)close(listening);
 }
 

@@ -75,7 +75,7 @@ int upstream_start(struct key_server *s) {
         (void)curl_multi_setopt(s->multi, CURLMOPT_SOCKETDATA, s);
         (void)curl_multi_setopt(s->multi, CURLMOPT_TIMERFUNCTION, watch_time);
         (void)curl_multi_setopt(s->multi, CURLMOPT_TIMERDATA, s);
-        (void)curl_multi_setopt(s->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, 256L);
+        (void)curl_multi_setopt(s->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)EXCHANGES_MOST);
         return 0;
 }
 
@@ -105,7 +105,13 @@ CURL *upstream_handle(const struct key_port *port) {
         r |= curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
         r |= curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
         r |= curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-        r |= curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
+        /* HTTP/2 of libcurl 7.88 (Debian 12) leaves what it has buffered of streams that are given up,
+         * without a bound. */
+        r |= curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+#if LIBCURL_VERSION_NUM >= 0x075700
+        /* Nobody waits for the resolver of who has gone. */
+        r |= curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#endif
         /* Decoded here, since a key could be in it. */
         r |= curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
         if (r != CURLE_OK) {

@@ -40,25 +40,42 @@ static const char *const beginnings[][2] = {
 #define WORD     SMALL CAPITALS DIGITS "_"
 #define TOKEN    WORD "-"
 
-/* Whether every server reads it as the same path: no segment is one of dots, however it is spelled, and none
- * has a slash, a backslash or a percent sign encoded. */
+/* One byte of a path's segment, decoded; *at moves behind it.  -1: what some read another way: half an
+ * escape, a control, a slash, backslash or percent sign that is encoded, what is no UTF-8. */
+static int path_byte(const char **at) {
+        int high, low, byte;
+
+        if (**at != '%')
+                return **at == '\\' ? -1 : (unsigned char)*(*at)++;
+        high = str_hex_digit((*at)[1]);
+        low = high < 0 ? -1 : str_hex_digit((*at)[2]);
+        if (low < 0)
+                return -1;
+        *at += 3;
+        byte = high << 4 | low;
+        return byte < ' ' || strchr("/\\%", byte) || byte == 0x7f || byte == 0xc0 || byte == 0xc1 ||
+                               byte >= 0xf5
+                       ? -1
+                       : byte;
+}
+
+/* Whether every server reads it as the same path: no segment is of dots and blanks alone, up to a semicolon.
+ */
 static bool path_is_plain(const char *path) {
         while (*path == '/') {
-                size_t n = strcspn(++path, "/?#"), dots = 0, at = 0;
+                bool has_dots = false, has_other = false, is_over = false;
 
-                while (at < n && (path[at] == '.' || strncasecmp(path + at, "%2e", 3) == 0)) {
-                        at += path[at] == '.' ? 1 : 3;
-                        dots++;
-                }
-                if ((dots == 1 || dots == 2) && (at >= n || path[at] == ';' || path[at] == '%'))
-                        return false;
-                for (size_t i = 0; i < n; i++)
-                        if (path[i] == '\\' ||
-                            (path[i] == '%' &&
-                             (strncasecmp(path + i, "%2f", 3) == 0 || strncasecmp(path + i, "%5c", 3) == 0 ||
-                              strncasecmp(path + i, "%25", 3) == 0 || strncasecmp(path + i, "%00", 3) == 0)))
+                for (path++; *path && !strchr("/?#", *path);) {
+                        int byte = path_byte(&path);
+
+                        if (byte < 0)
                                 return false;
-                path += n;
+                        is_over |= byte == ';';
+                        has_dots |= byte == '.' && !is_over;
+                        has_other |= byte != '.' && byte != ' ' && !is_over;
+                }
+                if (has_dots && !has_other)
+                        return false;
         }
         return true;
 }
@@ -304,6 +321,18 @@ const char *key_value_judge(const char *value) {
         return n < KEY_VALUE_LEAST  ? "is too short to be told from other text"
                : n > KEY_VALUE_MOST ? "is too long"
                                     : NULL;
+}
+
+bool key_value_is_in(const char *lines, const char *text) {
+        size_t n = text ? strlen(text) : 0;
+
+        for (const char *at = lines; at && *at; at += strcspn(at, "\n"), at += *at == '\n') {
+                const char *value = at + strcspn(at, " ") + 1;
+
+                if (memmem(text, n, value, strcspn(value, "\n")))
+                        return true;
+        }
+        return false;
 }
 
 char *key_placeholder(const char *name) {

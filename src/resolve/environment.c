@@ -3,6 +3,7 @@
  * and a grant set. */
 #include "environment.h"
 
+#include "keys/use.h"
 #include "policy/agents.h"
 #include "policy/withheld.h"
 
@@ -36,7 +37,7 @@ static int inherit(const struct resolved *s, struct resolved_environment *e, con
         if (policy_unsets(p, name) || environment_get(s->grants.variables, name) ||
             environment_get(s->net.key_variables, name))
                 return 0;
-        if (strv_contains(s->net.key_sources, name))
+        if (strv_contains(s->net.key_sources, name) || key_value_is_in(s->net.key_values, equals + 1))
                 return leave_out(e, name, true);
         if (!policy_sets(p, name) && !(key && streq(name, key)))
                 why = environment_withholds(p, !s->plain, name, equals + 1);
@@ -86,6 +87,25 @@ static int add_entries(const struct nsrun_policy *p, const char *const *entries,
 
 int environment_add_usual(const struct resolved *s, struct variables *env) {
         return add_entries(s->policy, s->usual, GIVES_WAY_TO_OPTIONS, env);
+}
+
+/* A proxy that the caller's programs use isn't asked for what is inside. */
+static int except_keys(struct variables *to) {
+        static const char *const proxies[] = {"http_proxy",  "HTTP_PROXY", "https_proxy",
+                                              "HTTPS_PROXY", "all_proxy",  "ALL_PROXY"},
+                                 *const names[] = {"no_proxy", "NO_PROXY"};
+        bool has_proxy = false;
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(proxies); i++)
+                has_proxy |= variables_value(to, proxies[i]) != NULL;
+        for (size_t i = 0; i < ARRAY_SIZE(names) && has_proxy && r >= 0; i++) {
+                const char *said = variables_value(to, names[i]);
+
+                r = variables_set(to, str_format("%s=%s%s127.0.0.1", names[i], said ? said : "",
+                                                 said && *said ? "," : ""));
+        }
+        return r;
 }
 
 /* Behind what the caller's git is told so. */
@@ -149,6 +169,8 @@ static int make_environment(const struct resolved *s, struct resolved_environmen
                 r = add_entries(p, (const char *const *)s->grants.variables, GIVES_WAY_TO_NOTHING, passed);
         if (r >= 0)
                 r = add_entries(p, (const char *const *)s->net.key_variables, GIVES_WAY_TO_NOTHING, passed);
+        if (r >= 0 && s->net.keys)
+                r = except_keys(passed);
         if (r >= 0)
                 r = lead_git(s->net.git_addresses, passed);
         if (r < 0)

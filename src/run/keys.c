@@ -2,9 +2,11 @@
 /* nsrun-keys' start, with the keys, and its end.  A key is read here and nowhere before, but for one that
  * the caller's environment has; a sandbox with keys has no memory of this process (run.c). */
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/programs.h"
 #include "base/str.h"
 #include "base/sys.h"
@@ -15,6 +17,7 @@
 
 _Static_assert(KEYS_FD_SOCKETS == SPAWN_FIRST_FD, "the first that is given");
 #define FIRST_FREE (KEYS_FD_NSRUN + 1)
+#define LOOK_MS    100
 
 static int keys_fail(int r, struct nsrun_error *err) {
         return error_set(err, NSRUN_STAGE_NETWORK, r, NULL, "nsrun-keys can't be told the keys", NULL);
@@ -25,8 +28,18 @@ static int key_refuse(const char *name, const char *what, const char *why, int r
                           "--key %s: %s%s%s", name, what, *why ? " " : "", why);
 }
 
-static int key_open_file(const char *name, const char *path, struct nsrun_error *err) {
-        _cleanup_free_ char *home = NULL, *below = NULL;
+/* Whether the sandbox has the file, by what the plan shows of the host. */
+static bool is_shown(const struct nsrun_plan *plan, const char *path) {
+        for (size_t i = 0; i < plan->n_ops; i++)
+                if ((plan->ops[i].kind == PLAN_BIND || plan->ops[i].kind == PLAN_OVERLAY) &&
+                    plan->ops[i].source && path_is_beneath(path, plan->ops[i].source))
+                        return true;
+        return false;
+}
+
+static int key_open_file(const struct nsrun_plan *plan, const char *name, const char *path,
+                         struct nsrun_error *err) {
+        _cleanup_free_ char *home = NULL, *below = NULL, *canonical = NULL;
         int fd;
 
         if (path[0] == '~') {
@@ -34,24 +47,60 @@ static int key_open_file(const char *name, const char *path, struct nsrun_error 
                         return error_oom(err);
                 path = below;
         }
+        if (path_canonical(path, &canonical, NULL) >= 0 && is_shown(plan, canonical))
+                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), canonical,
+                                  "have it where the command sees nothing",
+                                  "--key %s: its file lies in what the command sees", name);
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
         return fd < 0 ? key_refuse(name, "its file can't be opened", "", -errno, err) : fd;
 }
 
-/* The command has the caller's environment and standard error, and nothing to read. */
-static int key_read_command(const char *name, const char *command, char *to, size_t size, size_t *ret,
-                            struct nsrun_error *err) {
+/* Whether one of the signals that end nsrun waits, which whoever starts it may have blocked. */
+static bool is_interrupted(void) {
+        static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+        bool is = false;
+        sigset_t waiting;
+
+        (void)sigemptyset(&waiting);
+        (void)sigpending(&waiting);
+        for (size_t i = 0; i < ARRAY_SIZE(ending); i++)
+                is |= sigismember(&waiting, ending[i]) == 1;
+        return is;
+}
+
+/* What the command says until it ends; what it leaves behind may have its output for longer. */
+static int hear_command(int pidfd, int fd, char *to, size_t size, size_t *ret) {
+        bool has_ended = false;
+
+        for (*ret = 0;;) {
+                /* More than a key has is none. */
+                struct pollfd fds[] = {{*ret < size ? fd : -1, POLLIN, 0}, {pidfd, POLLIN, 0}};
+                int r = sys_poll(fds, 2, has_ended ? 0 : LOOK_MS);
+                ssize_t n = r > 0 && fds[0].revents ? sys_read(fd, to + *ret, size - *ret) : -EAGAIN;
+
+                if (is_interrupted())
+                        return -EINTR;
+                if (r < 0 && r != -EINTR)
+                        return r;
+                if (n > 0)
+                        *ret += (size_t)n;
+                else if (has_ended)
+                        return 0;
+                if (n == 0)
+                        fd = -1;
+                has_ended |= r > 0 && fds[1].revents;
+        }
+}
+
+static int start_command(const char *command, int *ret_fd, pid_t *ret_pid) {
         char *const argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c", (char *)(uintptr_t)command,
                               NULL};
         _cleanup_close_ int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC), reading = -EBADF,
                             writing = -EBADF;
-        siginfo_t end = {.si_status = 0};
         int ends[2], r = null_fd < 0 ? -errno : sys_pipe(ends);
-        char status[32];
-        pid_t pid = 0;
 
         if (r < 0)
-                return keys_fail(r, err);
+                return r;
         reading = ends[0];
         writing = ends[1];
         {
@@ -60,17 +109,36 @@ static int key_read_command(const char *name, const char *command, char *to, siz
                 r = spawn_apart(&(struct spawn){.program = "/bin/sh",
                                                 .argv = argv,
                                                 .env = environ,
+                                                .folder = "/",
                                                 .null_fd = null_fd,
                                                 .streams = streams},
-                                &pid);
+                                ret_pid);
         }
-        close_fdp(&writing);
+        *ret_fd = r < 0 ? -EBADF : TAKE_FD(reading);
+        return r;
+}
+
+/* The command has the caller's environment and standard error, and nothing to read; it starts in "/", where
+ * no other command writes. */
+static int key_read_command(const char *name, const char *command, char *to, size_t size, size_t *ret,
+                            struct nsrun_error *err) {
+        _cleanup_close_ int reading = -EBADF, pidfd = -EBADF;
+        siginfo_t end = {.si_status = 0};
+        char status[32];
+        pid_t pid = 0;
+        int r = start_command(command, &reading, &pid);
+
         if (r < 0)
                 return key_refuse(name, "its command can't be started", "", r, err);
-        r = read_full(reading, to, size, ret);
+        pidfd = sys_pidfd_open(pid);
+        r = pidfd < 0 ? pidfd : hear_command(pidfd, reading, to, size, ret);
+        if (r < 0)
+                (void)sys_kill(-pid, SIGKILL);
         close_fdp(&reading);
-        if (sys_waitid(P_PID, (id_t)pid, &end, WEXITED) < 0 || r < 0)
+        if (sys_waitid(P_PID, (id_t)pid, &end, WEXITED) < 0 || (r < 0 && r != -EINTR))
                 return keys_fail(r < 0 ? r : -ECHILD, err);
+        if (r < 0)
+                return key_refuse(name, "its command was interrupted", "", r, err);
         if (end.si_code == CLD_EXITED && end.si_status == 0)
                 return 0;
         (void)snprintf(status, sizeof(status), end.si_code == CLD_EXITED ? "status %d" : "signal %d",
@@ -79,7 +147,8 @@ static int key_read_command(const char *name, const char *command, char *to, siz
 }
 
 /* Reads a key's line; it ends at the first newline. */
-static int key_read(const char *source, struct strbuf *lines, struct nsrun_error *err) {
+static int key_read(const struct nsrun_plan *plan, const char *source, struct strbuf *lines,
+                    struct nsrun_error *err) {
         char name[KEY_NAME_MOST + 1], value[KEY_VALUE_MOST + 3] = "";
         _cleanup_close_ int fd = -EBADF;
         enum key_source_kind kind;
@@ -92,7 +161,7 @@ static int key_read(const char *source, struct strbuf *lines, struct nsrun_error
         if (kind == KEY_OF_VARIABLE)
                 return 0;
         if (kind == KEY_OF_FILE) {
-                fd = key_open_file(name, what, err);
+                fd = key_open_file(plan, name, what, err);
                 r = fd < 0 ? fd : read_full(fd, value, sizeof(value) - 1, &n);
                 if (fd >= 0 && r < 0)
                         r = key_refuse(name, "its file can't be read", "", r, err);
@@ -131,7 +200,7 @@ static int write_lines(const struct nsrun_plan *plan, struct strbuf *b, struct n
                 strbuf_addf(b, KEYS_VALUE "%s\n", line);
         STRV_FOREACH (source, plan->keys)
                 if (r >= 0)
-                        r = key_read(*source, b, err);
+                        r = key_read(plan, *source, b, err);
         if (values)
                 explicit_bzero(values, strlen(values));
         return r < 0 ? r : b->has_failed ? error_oom(err) : 0;

@@ -15,11 +15,16 @@ What it is asked for it says back, so that a test sees what has come: by PATH's 
   cut       half of an answer
   raw       the bytes of ?hex=, and nothing else
   early     103 before the answer
+  silent    nothing; when the client has gone a line "gone" is written
+  endless   bytes until the client has gone, which is written likewise
+  part      the part of the credential that Range names, with 206, as a file's
+  spelled   the credential in ?how=escaped|encoded|small|basic|cut|name
 """
 import gzip
 import http.server
 import json
 import os
+import re
 import ssl
 import sys
 import time
@@ -107,6 +112,36 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif what == "raw":
             self.wfile.write(bytes.fromhex(query["hex"]))
             self.close_connection = True
+        elif what in ("silent", "endless"):
+            try:
+                if what == "endless":
+                    self.send_response(200)
+                    self.end_headers()
+                    while True:
+                        self.wfile.write(b"x" * 65536)
+                self.rfile.read(1)
+            except OSError:
+                pass
+            with open(folder + "/seen", "a", encoding="utf-8") as seen:
+                seen.write("gone\n")
+            self.close_connection = True
+        elif what == "part":
+            begin, end = (self.headers.get("Range") or "bytes=0-999").split("=")[1].split("-")
+            self.answer(self.credential()[int(begin):int(end) + 1].encode(), 206 if "Range" in self.headers else 200)
+        elif what == "spelled":
+            key = self.credential()
+            how = query["how"]
+            if how == "name":
+                self.send_response(200)
+                self.send_header("X-" + key, "1")
+                self.send_header("X-Other", "1")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
+            self.answer({"escaped": key.replace("/", "\\/"), "encoded": urllib.parse.quote(key, ""),
+                         "small": urllib.parse.quote(key, "").lower() if key.islower() else
+                         re.sub("%..", lambda m: m[0].lower(), urllib.parse.quote(key, "")),
+                         "basic": key.split()[-1].rstrip("="), "cut": key[:-1]}[how].encode())
         elif what == "early":
             self.wfile.write(b"HTTP/1.1 103 Early Hints\r\nX-Early: %s\r\n\r\n" % self.credential().encode())
             self.answer(said)
