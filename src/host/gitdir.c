@@ -329,6 +329,11 @@ static int gitwalk_folder(struct walked *in, int parent, const char *name, bool 
         _cleanup_close_ int fd = responds_open(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
         int r;
 
+        /* One that can be read may be closed all the same: nothing in it can be looked at. */
+        if (fd >= 0 && w->closed && faccessat(fd, ".", X_OK, AT_EACCESS) < 0 && errno == EACCES) {
+                close_fdp(&fd);
+                fd = -EACCES;
+        }
         if (fd == -EACCES && w->closed)
                 fd = w->closed(w->data, parent, name);
         if (fd == -ETIMEDOUT)

@@ -244,6 +244,14 @@ static int find_entry(struct search *s, int fd, const char *folder, const char *
         }
         if (is_meant)
                 r = stat_entry(s, fd, name, (unsigned)(*match - '0'), &st);
+        /* The folder may be read, and not entered. */
+        if (r == -EACCES && s->asked->closed) {
+                int opened = s->asked->closed(s->asked->data, folder);
+
+                r = opened > 0   ? stat_entry(s, fd, name, (unsigned)(*match - '0'), &st)
+                    : opened < 0 ? opened
+                                 : r;
+        }
         if (r < 0)
                 return r == -ENOENT ? 0 : r;
         if (is_meant)

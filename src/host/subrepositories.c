@@ -96,7 +96,8 @@ static int take_top_entry(void *data, int folder, const struct dirent *entry) {
                 r = s->places->crosses(s->places->data, path);
         if (r < 0)
                 return r;
-        if (fd >= 0 || (fd != -ENOENT && nested_has(folder, path)))
+        if (fd >= 0 || (fd == -EACCES && s->places->takes_closed) ||
+            (fd != -ENOENT && nested_has(folder, path)))
                 return strv_add(&s->found, entry->d_name);
         (void)snprintf(path, sizeof(path), "%s/HEAD", entry->d_name);
         return nested_has(folder, path) ? take_path(s, entry->d_name, true) : 0;

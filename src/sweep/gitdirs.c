@@ -79,16 +79,24 @@ static bool is_new(const struct sweep *s, const struct stat *st) {
         return !time_is_before(&st->st_ctim, &s->dirs->since);
 }
 
-/* A folder whose mode keeps nsrun from reading it gets 0700: git, which opens files in it by name, needs the
- * right to search alone, so that the folder must be looked through. */
+/* A folder whose mode keeps nsrun from reading or entering it is opened to its owner: git, which opens files
+ * in it by name, needs the right to search alone, and who owns it can give himself that, so that the folder
+ * must be looked through. */
 static int open_closed(nsrun_unused void *data, int parent, const char *name) {
         _cleanup_close_ int fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         int r;
 
+        if (fd < 0 && errno == EACCES) {
+                r = folder_open_to_owner(parent);
+                if (r < 0)
+                        return r;
+                fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        }
         if (fd < 0)
                 return -errno;
-        if (chmod(fd_link(fd).path, 0700) < 0)
-                return -errno;
+        r = folder_open_to_owner(fd);
+        if (r < 0)
+                return r;
         r = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         return r < 0 ? -errno : r;
 }

@@ -343,6 +343,9 @@ static int look_below(struct looking *l, int folder, const char *path, const cha
         /* One whose own names are protected has its turn. */
         if (fd < 0 || r->is_looked_at(r->data, below))
                 return 0;
+        /* The command has closed it, which any owner can open. */
+        if (is_since(&r->since, fd, ""))
+                (void)folder_open_to_owner(fd);
         result = look_at_one(&(struct candidate){
                 .all = r,
                 .folder = fd,
@@ -359,6 +362,7 @@ static int look_in(struct looking *l, int folder, const char *path, unsigned dep
         bool is_index_young = git_dir >= 0 && is_since(&l->all->since, git_dir, "index");
         const struct nested_places places = {.folder = folder,
                                              .git_dir = git_dir,
+                                             .takes_closed = true,
                                              .index_limit = is_index_young ? YOUNG_INDEX_MAX : INDEX_MAX};
         _cleanup_strv_ char **names = NULL;
         int result;

@@ -425,6 +425,11 @@ TEST(what_a_name_leads_to_is_protected) {
                 {"true", "echo evil >.envrc; chmod 000 .", "/.envrc; "},
                 {"true", "mkdir -p .git/info; echo evil >.git/info/attributes; chmod 000 .git/info",
                  "/.git/info/attributes; "},
+                /* To be read, and not entered. */
+                {"true", "echo evil >.envrc; chmod 444 .git", "/.envrc; "},
+                {"true", "echo evil >.envrc; chmod 444 .", "/.envrc; "},
+                {"true", "mkdir -p .git/info; echo evil >.git/info/attributes; chmod 444 .git/info .git",
+                 "/.git/info/attributes; "},
         };
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
