@@ -456,7 +456,9 @@ TEST(a_repository_in_a_closed_folder_is_found) {
                 RUN(s, &o, "--", "sh", "-c", script);
                 expect_in(o.err, "a git repository with hooks");
                 expect_in(o.err, ", which is moved aside there: ");
-                with_git(s, "chmod -f 755 n n/.git; ls -d n/.git/hooks; stat -c %a own; rmdir own", &o);
+                with_git(s,
+                         "chmod -f 755 n n/.git || true; ! [ -e n/.git/hooks ]; stat -c %a own; rmdir own",
+                         &o);
                 expect_out(&o, "0\n");
         }
 }
