@@ -92,7 +92,7 @@ static int hear_command(int pidfd, int fd, char *to, size_t size, size_t *ret) {
         }
 }
 
-static int start_command(const char *command, int *ret_fd, pid_t *ret_pid) {
+static int key_start_command(const char *command, int *ret_fd, pid_t *ret_pid) {
         char *const argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c", (char *)(uintptr_t)command,
                               NULL};
         _cleanup_close_ int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC), reading = -EBADF,
@@ -126,7 +126,7 @@ static int key_read_command(const char *name, const char *command, char *to, siz
         siginfo_t end = {.si_status = 0};
         char status[32];
         pid_t pid = 0;
-        int r = start_command(command, &reading, &pid);
+        int r = key_start_command(command, &reading, &pid);
 
         if (r < 0)
                 return key_refuse(name, "its command can't be started", "", r, err);

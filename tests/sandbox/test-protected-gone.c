@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Protected names that are gone when a command has ended, and the host's that were taken for the command's.
- */
+/* Protected names that are gone when a command has ended, the host's that were taken for the command's, and
+ * what lies in closed folders. */
 #include "bash.h"
 #include "repository.h"
 #include "session.h"
@@ -107,6 +107,28 @@ TEST(what_another_run_makes_of_a_link_is_not_put_back) {
                 expect_status(&o, 0);
                 if (!streq(o.out, "real\nreal\n"))
                         fail_msg("%s, then %s, in a %s: %s%s", what, then, way, o.out, o.err);
+        }
+}
+
+/* What the command closes to its owner is looked into; what the user has closed stays so. */
+TEST(a_repository_in_a_closed_folder_is_found) {
+        static const char *const closed[] = {"chmod 000 n", "chmod 444 n", "chmod 300 n/.git",
+                                             "chmod 444 n/.git"};
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        for (size_t i = 0; i < ARRAY_SIZE(closed); i++) {
+                _cleanup_free_ char *script =
+                        text_of("git init -q n; echo x >n/.git/hooks/pre-commit; %s", closed[i]);
+
+                with_git(s, "chmod -Rf u+rwX .; rm -rf n .git; git init -q .; mkdir -m 000 own", &o);
+                RUN(s, &o, "--", "sh", "-c", script);
+                expect_in(o.err, "a git repository with hooks");
+                expect_in(o.err, ", which is moved aside there: ");
+                with_git(s,
+                         "chmod -f 755 n n/.git || true; ! [ -e n/.git/hooks ]; stat -c %a own; rmdir own",
+                         &o);
+                expect_out(&o, "0\n");
         }
 }
 

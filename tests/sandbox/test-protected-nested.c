@@ -441,28 +441,6 @@ TEST(strict_is_not_kept_from_moving_aside) {
         expect_out(&o, "x\n");
 }
 
-/* One that is closed, which its owner can open, is looked into; as the user closed it it stays. */
-TEST(a_repository_in_a_closed_folder_is_found) {
-        static const char *const closed[] = {"chmod 000 n", "chmod 444 n", "chmod 300 n/.git",
-                                             "chmod 444 n/.git"};
-        const struct site *s = *state;
-        _cleanup_outcome_ struct outcome o = {0};
-
-        for (size_t i = 0; i < ARRAY_SIZE(closed); i++) {
-                _cleanup_free_ char *script =
-                        text_of("git init -q n; echo x >n/.git/hooks/pre-commit; %s", closed[i]);
-
-                with_git(s, "chmod -Rf u+rwX .; rm -rf n .git; git init -q .; mkdir -m 000 own", &o);
-                RUN(s, &o, "--", "sh", "-c", script);
-                expect_in(o.err, "a git repository with hooks");
-                expect_in(o.err, ", which is moved aside there: ");
-                with_git(s,
-                         "chmod -f 755 n n/.git || true; ! [ -e n/.git/hooks ]; stat -c %a own; rmdir own",
-                         &o);
-                expect_out(&o, "0\n");
-        }
-}
-
 TEST(strict_leaves_the_users_own_alone) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
