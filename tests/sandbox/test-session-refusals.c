@@ -24,6 +24,8 @@ static const char *value_of(const struct option_spec *spec, const struct site *s
                 {"allow", "example.org"},
                 {"deny", "example.org"},
                 {"publish", "8080"},
+                {"key", "A"},
+                {"key-use", "A=https://example.org"},
                 {"hostname", "h"},
                 {"uid", "0"},
                 {"gid", "0"},
