@@ -97,10 +97,28 @@ static int join_read(const char *id, struct plan_record *record, struct nsrun_er
         return 0;
 }
 
+/* A session's key that stays outside isn't given to one of its commands. */
+static int refuse_keys(const struct nsrun_plan *plan, const struct nsrun_policy *p,
+                       struct nsrun_error *err) {
+        STRV_FOREACH (entry, p->env.entries)
+                STRV_FOREACH (key, plan->keys) {
+                        size_t n = strcspn(*entry, "=");
+
+                        if (n == strcspn(*key, "=") && strncmp(*entry, *key, n) == 0)
+                                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                                  "leave it out",
+                                                  "--env %.*s: the session has that key outside (--key)",
+                                                  (int)n, *entry);
+                }
+        return 0;
+}
+
 int plan_build_join(const struct resolved *s, struct nsrun_plan **ret, struct nsrun_error *err) {
         _cleanup_record_ struct plan_record record = {0};
         int r = join_read(s->policy->session, &record, err);
 
+        if (r >= 0)
+                r = refuse_keys(record.plan, s->policy, err);
         if (r < 0)
                 return r;
         record.plan->join->kills_leftovers = s->policy->kills_leftovers;
