@@ -309,10 +309,10 @@ bool gitwalk_is_reference(int folder, const char *name) {
         return startswith(text, "refs/") && !strstr(text, "..");
 }
 
-/* Whether a folder at the top of a git dir is left out: in objects and lfs git names files by their
+/* Whether a folder at the top of a git dir is left out: in lfs, as in objects, git names files by their
  * content; modules holds git dirs of their own, and hooks is read-only inside. */
 static bool is_left_out(const char *name, unsigned depth) {
-        static const char *const names[] = {"objects", "lfs", "modules", "hooks"};
+        static const char *const names[] = {"lfs", "modules", "hooks"};
 
         for (size_t i = 0; depth == 0 && i < ARRAY_SIZE(names); i++)
                 if (streq(name, names[i]))
@@ -346,6 +346,17 @@ static int gitwalk_folder(struct walked *in, int parent, const char *name, bool 
         return r < 0 ? r : 0;
 }
 
+/* Of objects what has a name of its own. */
+static int walk_objects(const struct walked *in, int folder) {
+        _cleanup_close_ int fd = openat(folder, "objects", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        _cleanup_free_ char *path = str_concat(in->path, "/objects/info", "");
+
+        if (!path)
+                return -ENOMEM;
+        return fd < 0 ? 0
+                      : gitwalk_folder(&(struct walked){in->walk, path, in->depth + 2}, fd, "info", false);
+}
+
 static int walk_entry(void *data, int folder, const struct dirent *entry) {
         const struct walked *in = data;
         struct gitwalk *w = in->walk;
@@ -357,6 +368,8 @@ static int walk_entry(void *data, int folder, const struct dirent *entry) {
                 return 1;
         }
         type = folder_type(folder, entry);
+        if (type == DT_DIR && in->depth == 0 && streq(entry->d_name, "objects"))
+                return walk_objects(in, folder);
         if (type != DT_LNK && (type != DT_DIR || is_left_out(entry->d_name, in->depth)))
                 return 0;
         path = str_concat(in->path, "/", entry->d_name);

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A model's server on loopback that asks an agent to run a command and to write a file: model.py FOLDER COMMAND.
-It speaks as OpenAI, Anthropic and Google do.  FOLDER/port gets its port, FOLDER/seen what was asked of it."""
+It speaks as OpenAI, Anthropic and Google do.  FOLDER/port gets its port, FOLDER/seen what was asked of it, FOLDER/keys by
+which key.  With MODEL_TLS=FOLDER it speaks TLS by cert.pem and key.pem there."""
 import http.server
 import json
 import os
+import ssl
 import sys
 
 folder = sys.argv[1]
@@ -82,6 +84,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             body = {}
         with open(os.path.join(folder, "seen"), "a") as seen:
             seen.write(f"{self.path} {sorted(set(tools_of(body)))}\n")
+        with open(os.path.join(folder, "keys"), "a") as keys:
+            keys.write(f"{[self.headers.get(name) for name in ('Authorization', 'X-Api-Key', 'X-Goog-Api-Key')]}\n")
         with open(os.path.join(folder, "results"), "ab") as results:
             results.write(raw + b"\n")
         path = self.path.split("?")[0]
@@ -168,6 +172,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+if os.environ.get("MODEL_TLS"):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(os.environ["MODEL_TLS"] + "/cert.pem", os.environ["MODEL_TLS"] + "/key.pem")
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
 with open(os.path.join(folder, "port.new"), "w") as port:
     port.write(str(server.server_address[1]))
 os.rename(os.path.join(folder, "port.new"), os.path.join(folder, "port"))

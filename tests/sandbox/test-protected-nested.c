@@ -335,6 +335,8 @@ static const struct {
          "git init -q n; mkdir n/.git/rebase-merge; echo 'exec x' >n/.git/rebase-merge/git-rebase-todo"},
         {"symlinks in its git dir", "true", "symlinks in its git dir, which is moved aside there: ",
          "git init -q n; ln -s ../../../precious n/.git/COMMIT_EDITMSG"},
+        {"a symlink for its objects", "true", "symlinks in its git dir, which is moved aside there: ",
+         "git init -q n; ln -s /precious n/.git/objects/info/alternates"},
         {"one outside of what a command can write", "true",
          "a git dir elsewhere, which is moved aside there: ",
          "mkdir n; echo 'gitdir: /usr/share/e' >n/.git"},
