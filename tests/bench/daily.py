@@ -71,7 +71,7 @@ def fill_project(folder, n_files):
 
 
 MAKEFILE = """objects = $(patsubst %.c,%.o,$(wildcard src/base/*.c src/disk/*.c src/changes/*.c))
-defined = -D_GNU_SOURCE -DPACKAGE_VERSION='"0"' $(patsubst %,-DNSRUN_%_PATH='"/"',INIT NET HTTP MONITOR BWRAP)
+defined = -D_GNU_SOURCE -DPACKAGE_VERSION='"0"' $(patsubst %,-DNSRUN_%_PATH='"/"',INIT NET HTTP KEYS MONITOR BWRAP)
 all: $(objects)
 %.o: %.c
 \tgcc -std=gnu11 -O1 $(defined) -Isrc -I. -c -o $@ $<
