@@ -56,6 +56,14 @@ const struct command commands[] = {
          .run = grant_main},
         {"revoke", "ID [PATH...]", "take back what was granted: these paths, or all", .tables = COMMON,
          .run = revoke_main},
+        {"home",
+         "list [--json]\n"
+         "diff [--json] NAME [PATH...]\n"
+         "commit [--force] NAME PATH...\n"
+         "rename NAME NEW\n"
+         "remove NAME",
+         "look after the homes of --home name:NAME: what each has otherwise than yours, put in yours by a commit",
+         .words = "list|diff|commit|rename|remove", .tables = OWN(home), .run = home_main},
         {"session",
          "start [OPTIONS]\n"
          "enter ID\n"
@@ -96,7 +104,7 @@ const struct command commands[] = {
          .tables = COMMON, .run = completion_main},
         {"help", "[SUBCOMMAND|TOPIC]", "show help: a subcommand's, or some of the sandbox's options",
          .words =
-                 "run|shell|plan|learn|bash|resolve|toolchains|agents|net|seccomp|ps|inspect|stop|grant|revoke|session|mcp|config|review|log|doctor|completion|project|filesystem|protection|"
+                 "run|shell|plan|learn|bash|resolve|toolchains|agents|net|seccomp|ps|inspect|stop|grant|revoke|home|session|mcp|config|review|log|doctor|completion|project|filesystem|protection|"
                  "environment|network|desktop|limits|isolation|sessions|options",
          .tables = COMMON, .run = help_main},
 };

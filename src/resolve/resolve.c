@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/programs.h"
 #include "base/responds.h"
+#include "disk/homes.h"
 #include "environment.h"
 #include "grants/grants.h"
 #include "hardening.h"
@@ -155,16 +156,9 @@ static int add_home_rule(struct resolved *s, struct nsrun_error *err) {
                         err, NULL, "leave it out",
                         s->home ? "an instance has a home of its own (--home)"
                                 : "the user has no home that a folder could stand for (--home)");
-        if (name && (*name == '.' || !*name || strchr(name, '/')))
+        if (name && !home_is_name(name))
                 return policy_refuse(err, name, "choose letters and digits", "not a home's name (--home)");
-        if (name) {
-                bool has_data = data && path_is_absolute(data);
-
-                own = str_concat(has_data ? data : s->home,
-                                 has_data ? "/nsrun/homes/" : "/.local/share/nsrun/homes/", name);
-        } else {
-                own = s->cwd ? resolve_spelling(s, asked) : strdup(asked);
-        }
+        own = name ? home_path(s->home, data, name) : s->cwd ? resolve_spelling(s, asked) : strdup(asked);
         if (!own)
                 return error_oom(err);
         request.source = own;

@@ -121,6 +121,116 @@ TEST(a_session_has_it) {
         assert_int_equal(access(kept, F_OK), 0);
 }
 
+/* `nsrun home WORDS`, which succeeds and prints that. */
+#define HOME_SAYS(site, says, ...)                        \
+        do {                                              \
+                _cleanup_outcome_ struct outcome o = {0}; \
+                NSRUN(site, &o, "home", __VA_ARGS__);     \
+                assert_string_equal(o.err, "");           \
+                expect_out(&o, says);                     \
+                expect_status(&o, 0);                     \
+        } while (0)
+#define HOME_REFUSES(site, line, ...)                     \
+        do {                                              \
+                _cleanup_outcome_ struct outcome o = {0}; \
+                NSRUN(site, &o, "home", __VA_ARGS__);     \
+                expect_refusal(&o, 125, line);            \
+        } while (0)
+
+/* What a person puts in his own home of what a command wrote in a named one. */
+TEST(a_homes_changes_are_shown_and_taken_over_by_name) {
+        static const char *const made[] = {"docs/a", "out/x/f"}, *const obeyed[] = {".tool", "bin/ls",
+                                                                                    "docs/.x/y"};
+        const struct site *s = *state;
+        _cleanup_free_ char *notes = path_of(s->home, "notes"), *link = path_of(s->home, "out/link"),
+                            *changed = text_of(
+                                    "nsrun: you have something else here: %s; --force replaces it", notes),
+                            *symlinked = text_of(
+                                    "nsrun: a symlink, which leads where a command chose: %s; look at it "
+                                    "first; --force puts it there all the same",
+                                    link),
+                            *text = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->home, "docs");
+        make_file(s->home, "notes", "mine\n");
+        RUN(s, &o, "--home=name:work", "--", "sh", "-c",
+            "cd; mkdir -p docs/.x out/x bin; echo theirs >notes; echo a >docs/a; echo f >out/x/f; echo t >.tool; "
+            "echo l >bin/ls; echo y >docs/.x/y; ln -s /etc/passwd out/link");
+        expect_status(&o, 0);
+        HOME_SAYS(
+                s,
+                "A  .tool\nA  bin/\nA  bin/ls\nA  docs/.x/\nA  docs/.x/y\nA  docs/a\nM  notes\nA  out/\nA  "
+                "out/link\nA  out/x/\nA  out/x/f\n",
+                "diff", "work");
+        HOME_SAYS(s, "M  notes\n", "diff", "work", notes);
+        HOME_SAYS(s, "committed 1 path\n", "commit", "work", "docs/a");
+        HOME_SAYS(s, "committed 1 path\n", "commit", "work", "out/x/f");
+        for (size_t i = 0; i < ARRAY_SIZE(made); i++) {
+                _cleanup_free_ char *path = path_of(s->home, made[i]);
+
+                assert_int_equal(access(path, F_OK), 0);
+        }
+        /* Neither over what the user has, nor where his programs obey it, unless he says so. */
+        HOME_REFUSES(s, changed, "commit", "work", "notes");
+        HOME_REFUSES(s, symlinked, "commit", "work", "out/link");
+        for (size_t i = 0; i < ARRAY_SIZE(obeyed); i++) {
+                _cleanup_free_ char
+                        *path = path_of(s->home, obeyed[i]),
+                        *line = text_of("nsrun: your programs obey what lies here: %s; look at it first; "
+                                        "--force puts it there all the same",
+                                        path);
+
+                HOME_REFUSES(s, line, "commit", "work", path);
+                assert_int_not_equal(access(path, F_OK), 0);
+                HOME_SAYS(s, "committed 1 path\n", "commit", "--force", "work", path);
+                assert_int_equal(access(path, F_OK), 0);
+        }
+        text = file_text(notes);
+        assert_string_equal(text, "mine\n");
+        HOME_SAYS(s, "committed 1 path\n", "commit", "--force", "work", "notes");
+        free(text);
+        text = file_text(notes);
+        assert_string_equal(text, "theirs\n");
+        HOME_SAYS(s, "A  out/link\n", "diff", "work");
+        HOME_REFUSES(
+                s,
+                "nsrun: the home has nothing else than yours there: notes; 'nsrun home diff' shows what it has",
+                "commit", "work", "notes");
+        HOME_REFUSES(s,
+                     "nsrun: this isn't below the home: /etc/x; name it as ~/PATH, or relative to the home",
+                     "commit", "work", "/etc/x");
+}
+
+TEST(a_home_is_renamed_and_removed_when_nobody_has_it) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START(s, "--home=name:work", NULL),
+                            *used = text_of(
+                                    "nsrun: a sandbox runs with this home: work; end it: nsrun stop %s", id),
+                            *first = path_of(s->home, ".local/share/nsrun/homes/work"),
+                            *second = path_of(s->home, ".local/share/nsrun/homes/other/kept");
+        _cleanup_outcome_ struct outcome o = {0};
+
+        JOIN_SCRIPT(s, id, &o, "echo x >~/kept");
+        expect_status(&o, 0);
+        HOME_REFUSES(s, used, "rename", "work", "other");
+        HOME_REFUSES(s, used, "remove", "work");
+        NSRUN(s, &o, "home", "list");
+        expect_in(o.out, id);
+        end_session(s, id, "stop");
+        HOME_REFUSES(s, "nsrun: not a home's name: ../x; choose letters and digits", "rename", "work",
+                     "../x");
+        HOME_SAYS(s, "", "rename", "work", "other");
+        assert_int_not_equal(access(first, F_OK), 0);
+        assert_int_equal(access(second, F_OK), 0);
+        HOME_REFUSES(s,
+                     "nsrun: there is no home of that name: work; 'nsrun home list' shows those there are",
+                     "remove", "work");
+        HOME_SAYS(s, "", "remove", "other");
+        assert_int_not_equal(access(second, F_OK), 0);
+        HOME_SAYS(s, "{\"homes\":[]}\n", "list", "--json");
+}
+
 int main(void) {
         return run_all_tests();
 }

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Homes of commands by name (--home name:NAME): folders of $XDG_DATA_HOME/nsrun/homes, which last. */
+#pragma once
+
+#include "base/macro.h"
+
+/* Whether a home can have that name: "." begins what nsrun itself has beside the homes. */
+bool home_is_name(const char *name);
+/* The path of the home, or with NULL of the folder of all, for the caller to free; NULL: no memory.
+ * `user_home` is absolute, `data` what XDG_DATA_HOME says, or NULL. */
+char *home_path(const char *user_home, const char *data, const char *name);
