@@ -121,21 +121,21 @@ TEST(a_session_has_it) {
         assert_int_equal(access(kept, F_OK), 0);
 }
 
-/* `nsrun home WORDS`, which succeeds and prints that. */
-#define HOME_SAYS(site, says, ...)                        \
-        do {                                              \
-                _cleanup_outcome_ struct outcome o = {0}; \
-                NSRUN(site, &o, "home", __VA_ARGS__);     \
-                assert_string_equal(o.err, "");           \
-                expect_out(&o, says);                     \
-                expect_status(&o, 0);                     \
-        } while (0)
-#define HOME_REFUSES(site, line, ...)                     \
-        do {                                              \
-                _cleanup_outcome_ struct outcome o = {0}; \
-                NSRUN(site, &o, "home", __VA_ARGS__);     \
-                expect_refusal(&o, 125, line);            \
-        } while (0)
+/* `nsrun home WORDS` prints that, or is refused with that line. */
+static void home_says(const struct site *s, bool is_refusal, const char *says, const char *const *words) {
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run_words(s->project, &o, words);
+        if (is_refusal) {
+                expect_refusal(&o, 125, says);
+        } else {
+                assert_string_equal(o.err, "");
+                expect_out(&o, says);
+                expect_status(&o, 0);
+        }
+}
+#define HOME_SAYS(site, says, ...)    home_says(site, false, says, OPTIONS("home", __VA_ARGS__))
+#define HOME_REFUSES(site, line, ...) home_says(site, true, line, OPTIONS("home", __VA_ARGS__))
 
 /* What a person puts in his own home of what a command wrote in a named one. */
 TEST(a_homes_changes_are_shown_and_taken_over_by_name) {
