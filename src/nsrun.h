@@ -337,7 +337,6 @@ int nsrun_toolchains_add(struct nsrun_workspace *workspace, struct nsrun_policy 
 
 /* -------- nsrun_plan: what will be done -------- */
 
-/* What will be done: an ordered list. */
 struct nsrun_plan;
 
 enum nsrun_format {
@@ -359,7 +358,6 @@ int nsrun_plan_format(const struct nsrun_plan *plan, enum nsrun_format format, c
 
 /* -------- nsrun_sandbox: a running command -------- */
 
-/* A running command and its sandbox. */
 struct nsrun_sandbox;
 
 struct nsrun_exit {
@@ -422,13 +420,19 @@ const char *const *nsrun_sandbox_degraded(const struct nsrun_sandbox *sandbox);
 /* Such an entry in words: "no overlay can be had for this cache: it is read-only: /home/u/.npm".  The caller
  * frees it; NULL for want of memory, or for another release's name. */
 char *nsrun_degraded_format(const char *entry);
-/* 1; or 0: there is none, since the policy has "no-sandbox" or the isolation isn't enabled, which the first
- * note says, too. */
+/* 1; or 0: there is none ("no-sandbox", or the isolation isn't enabled), as the first note says, too. */
 int nsrun_sandbox_is_confined(const struct nsrun_sandbox *sandbox);
 /* Readable (poll) when the sandbox has ended.  Owned by the sandbox. */
 int nsrun_sandbox_pidfd(const struct nsrun_sandbox *sandbox);
 /* Sends a signal to the command; SIGKILL ends the whole sandbox.  -ESRCH: it has ended. */
 int nsrun_sandbox_kill(const struct nsrun_sandbox *sandbox, int signal);
+/* Shows the running sandbox one more path, as "ro", "overlay" or, of a file, "rw" does at a start; until it is
+ * revoked (`path` NULL: all that was granted), but for what is open there.  What else there is to say is a
+ * note of the sandbox's.  -EPERM, stage POLICY: it can't be shown any more, or wouldn't be at a start;
+ * -ENOENT: nothing of that was granted; -EINVAL, stage USAGE: another option, or no sandbox of its own. */
+int nsrun_grant(struct nsrun_sandbox *sandbox, const char *option, const char *path,
+                struct nsrun_error *error);
+int nsrun_revoke(struct nsrun_sandbox *sandbox, const char *path, struct nsrun_error *error);
 /* Waits until the command and everything it started are gone.  -EIO: the sandbox was killed from outside. */
 int nsrun_sandbox_wait(struct nsrun_sandbox *sandbox, struct nsrun_exit *ret, struct nsrun_error *error);
 /* Kills what still runs, waits, removes what was on disk.  Returns NULL; NULL is fine. */
@@ -436,13 +440,12 @@ struct nsrun_sandbox *nsrun_sandbox_free(struct nsrun_sandbox *sandbox);
 
 /* -------- nsrun_bash: an agent's bash command -------- */
 
-/* An agent's bash command, from the question to the text that goes to its model.
+/* An agent's bash command, from the question to the text that goes to its model:
  *
  *     nsrun_policy_set_workspace(policy, workspace, &error);
  *     r = nsrun_bash(policy, "make test", NULL, &result, &error);
  *     nsrun_bash_format(r ? NULL : &result, r ? &error : NULL, NSRUN_FORMAT_TEXT, &text, NULL, NULL);
- *
- * The behaviour is that of Code::Bash in pikuri, a Ruby toolkit for agents. */
+ */
 #define NSRUN_BASH_TIMEOUT      120
 #define NSRUN_BASH_TIMEOUT_MOST 600
 
@@ -532,8 +535,7 @@ int nsrun_bash(const struct nsrun_policy *policy, const char *command,
  * sandbox of it, in which bash does nothing, and removes it again.  Executes nothing of the project's.  The
  * error is the first thing that is in the way, with what to do about it: those of nsrun_plan_new() and
  * nsrun_start(); -EACCES, stage POLICY: commands couldn't read the project; -EIO, stage EXEC: that bash ends
- * with another status than 0.  nsrun_bash(), sessions and nsrun_isolation_preflight() tell the same causes
- * in the same words. */
+ * with another status than 0.  nsrun_bash(), sessions and nsrun_isolation_preflight() use the same words. */
 int nsrun_probe(const struct nsrun_policy *policy, struct nsrun_error *error);
 /* What a model has to know of the tool, as TEXT without a final newline, or as JSON: one object with the
  * tool's name, its description and the JSON schema of its parameters (command, description, timeout).  It is
@@ -543,8 +545,7 @@ int nsrun_probe(const struct nsrun_policy *policy, struct nsrun_error *error);
  * caller's to free.  -EINVAL: another format, or a policy with "chdir"; else as nsrun_plan_new(). */
 int nsrun_bash_describe(const struct nsrun_policy *policy, const struct nsrun_bash_options *options,
                         enum nsrun_format format, char **ret, struct nsrun_error *error);
-/* Frees what is in it and zeroes it but for its size: it can be filled again.  One that is zeroed or
- * fresh is fine. */
+/* Frees what is in it and zeroes it but for its size: it can be filled again. */
 void nsrun_bash_result_clear(struct nsrun_bash_result *result);
 /* What `nsrun bash` prints, as TEXT or JSON, without a final newline: of a result; or, where `failure` isn't
  * NULL, of that ("Error: …").  *ret is the caller's to free, and may hold NULs: *ret_size (which may
@@ -612,8 +613,7 @@ struct nsrun_session_info {
         char **degraded; /* as nsrun_sandbox_degraded(); NULL: nothing */
 };
 
-/* *ret is the caller's to free with nsrun_session_info_free().  -ENOENT, stage SUPERVISE: no such
- * session. */
+/* *ret is for nsrun_session_info_free().  -ENOENT, stage SUPERVISE: no such session. */
 int nsrun_session_show(const char *id, struct nsrun_session_info **ret, struct nsrun_error *error);
 /* Returns NULL; NULL is fine. */
 struct nsrun_session_info *nsrun_session_info_free(struct nsrun_session_info *info);

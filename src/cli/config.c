@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/programs.h"
 #include "base/sys.h"
+#include "config_section.h"
 #include "confirm.h"
 #include "learned_file.h"
 #include "option.h"

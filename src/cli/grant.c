@@ -2,6 +2,7 @@
 /* `nsrun grant` and `nsrun revoke`: what a running sandbox is shown besides. */
 #include "base/path.h"
 #include "base/str.h"
+#include "config_section.h"
 #include "history/history.h"
 #include "option.h"
 #include "ps_row.h"
@@ -9,7 +10,10 @@
 struct grant_cli {
         const char *option, *path;
         unsigned n;
+        bool saves;
 };
+
+OPTION_FLAG(apply_save, struct grant_cli, saves);
 
 static int grant_apply(void *target, const struct option_spec *spec, const char *value,
                        nsrun_unused struct nsrun_error *err) {
@@ -23,8 +27,11 @@ static int grant_apply(void *target, const struct option_spec *spec, const char 
 
 const struct option_spec grant_options[] = {
         {"ro", 0, "PATH", OPTION_COMPLETES_PATH, "Paths", "to be read", grant_apply},
+        {"rw", 0, "FILE", OPTION_COMPLETES_PATH, "Paths", "to be written", grant_apply},
         {"overlay", 0, "DIR", OPTION_COMPLETES_FOLDER, "Paths", "to be written, and thrown away",
          grant_apply},
+        {"save", 0, NULL, OPTION_COMPLETES_NOTHING, "Paths",
+         "put it into your configuration, too, for the sandbox's project", apply_save},
 };
 const size_t n_grant_options = ARRAY_SIZE(grant_options);
 
@@ -64,6 +71,51 @@ static int tell_granted(const char *id, const struct grant_cli *cli) {
         return 0;
 }
 
+/* In the section of the sandbox's project, where it is a person's. */
+static int save_granted(const struct nsrun_plan *plan, const struct grant_cli *cli,
+                        struct nsrun_error *err) {
+        const char *key = streq(cli->option, "ro")   ? "readable"
+                          : streq(cli->option, "rw") ? "writable"
+                                                     : "overlay";
+        _cleanup_free_ char *config = NULL, *canonical = NULL, *project = NULL, *path = NULL;
+        _cleanup_json_ struct json_document d = {0};
+        struct json_value *section, *list;
+        struct nsrun_policy *policy = NULL;
+        int r;
+
+        if (!plan->project)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), NULL,
+                                 "it is granted, but not saved: the sandbox has no project", NULL);
+        r = nsrun_policy_new(&policy) < 0 ? error_oom(err) : config_edit_find(policy, NULL, &config, err);
+        (void)nsrun_policy_free(policy);
+        if (r >= 0)
+                r = config_section_open(config, &d, err);
+        if (r < 0)
+                return r;
+        if (path_canonical(cli->path, &canonical, NULL) < 0 ||
+            !(project = config_section_name(plan->project)) || !(path = config_section_name(canonical)))
+                return error_oom(err);
+        section = config_section_find(&d, plan->project, project);
+        if (section && json_has(section, CONFIG_SECTION_PROPOSAL))
+                return error_set(
+                        err, NSRUN_STAGE_USAGE, UNSAID(-EEXIST), config,
+                        "it is granted, but not saved: the project's section is what it proposed itself",
+                        "add it by 'nsrun config edit'");
+        if (!section)
+                section = json_add_object(&d, config_section_all(&d), project);
+        list = json_get(section, key);
+        if (!list)
+                list = json_add_array(&d, section, key);
+        for (size_t k = 0; k < json_length(list); k++)
+                if (json_text(json_at(list, k)) && streq(json_text(json_at(list, k)), path))
+                        return 0;
+        json_add_string(&d, list, NULL, path);
+        r = config_section_write(&d, config, err);
+        if (r >= 0)
+                (void)printf("%s: \"%s\" has %s for %s\n", config, key, path, project);
+        return r;
+}
+
 static int run_grant(struct invocation *i, struct nsrun_error *err) {
         const struct grant_cli *cli = i->options;
         _cleanup_widened_ struct widened w = WIDENED_INIT;
@@ -75,51 +127,19 @@ static int run_grant(struct invocation *i, struct nsrun_error *err) {
         if (i->words[1])
                 return option_usage_error(i->command, i->words[1], "an argument too many", err);
         if (cli->n != 1)
-                return option_usage_error(i->command, NULL, "one of --ro and --overlay, once", err);
+                return option_usage_error(i->command, NULL, "one of --ro, --rw and --overlay, once", err);
         r = ps_open(i->words[0], &w, err);
         if (r >= 0)
                 r = widen_grant(&w, cli->option, cli->path, NULL, &notes, err);
         if (r >= 0)
                 r = tell_granted(i->words[0], cli);
+        if (r >= 0 && cli->saves)
+                r = save_granted(w.plan, cli, err);
         print_notes(notes);
         return r;
 }
 
 COMMAND_MAIN(grant, &(struct grant_cli){0}, .is_mixed = true, .run = run_grant);
-
-/* Whether something was granted at that very path. */
-static bool is_granted(const struct widened *w, const char *path) {
-        bool is = false;
-
-        for (size_t k = 0; k < w->granted.n; k++)
-                is |= streq(w->granted.items[k].path, path) &&
-                      (w->granted.items[k].is_repaired || !w->granted.items[k].has_ended);
-        return is;
-}
-
-/* Takes back what was granted at the path; all, if that is NULL. */
-static int revoke_path(struct widened *w, const char *path, char ***notes, struct nsrun_error *err) {
-        _cleanup_free_ char *canonical = NULL;
-        size_t taken = 0;
-        int r = 0;
-
-        /* What lies there now may lead elsewhere. */
-        if (path && !is_granted(w, path) && path_canonical(path, &canonical, NULL) >= 0)
-                path = canonical;
-        /* What was granted later may lie over what was before. */
-        for (size_t k = w->granted.n; k-- > 0 && r >= 0;) {
-                struct granted *g = &w->granted.items[k];
-
-                if (path && !streq(g->path, path))
-                        continue;
-                taken += g->is_live || g->is_repaired;
-                if (g->is_live)
-                        r = widen_revoke(w, g, notes, err);
-        }
-        return r < 0 || taken > 0 ? r
-                                  : error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ENOENT), path,
-                                              "nothing of that was granted", "'nsrun inspect' lists it");
-}
 
 static int run_revoke(struct invocation *i, struct nsrun_error *err) {
         _cleanup_widened_ struct widened w = WIDENED_INIT;
@@ -131,7 +151,7 @@ static int run_revoke(struct invocation *i, struct nsrun_error *err) {
                 return option_usage_error(i->command, NULL, "the id of a sandbox is missing", err);
         r = ps_open(i->words[0], &w, err);
         if (r >= 0 && !i->words[1]) {
-                r = revoke_path(&w, NULL, &notes, err);
+                r = widen_revoke_path(&w, NULL, &notes, err);
                 n += r >= 0;
                 if (r >= 0)
                         log_grant("revoked", i->words[0], NULL, NULL);
@@ -139,7 +159,7 @@ static int run_revoke(struct invocation *i, struct nsrun_error *err) {
         /* The others are taken back all the same; the first that can't be is told of. */
         for (char *const *path = i->words + 1; i->words[1] && *path && w.file >= 0; path++) {
                 struct nsrun_error other = {0};
-                int q = revoke_path(&w, *path, &notes, r < 0 ? &other : err);
+                int q = widen_revoke_path(&w, *path, &notes, r < 0 ? &other : err);
 
                 r = r < 0 ? r : q;
                 n += q >= 0;

@@ -11,17 +11,14 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "changes/digest.h"
+#include "config_section.h"
 #include "confirm.h"
 #include "host/project.h"
 #include "host/user.h"
-#include "learned_file.h"
 #include "policy/config.h"
 #include "rules/home_secrets.h"
 
-#define MOST_BYTES        ((size_t)64 << 10)
-#define MOST_CONFIG_BYTES ((size_t)1 << 20)
-/* The key of a section that says which proposal it was. */
-#define DIGEST_KEY  "// proposal"
+#define MOST_BYTES  ((size_t)64 << 10)
 #define REFUSED_KEY "// refused proposal"
 
 struct proposal {
@@ -69,50 +66,16 @@ static int proposal_read(const char *project, struct proposal *ret, struct nsrun
 
 /* ------------------------------------------------------------- what was taken over */
 
-/* The section of exactly this project in a configuration that was read; NULL: there is none. */
-static struct json_value *find_section(const struct json_document *d, const char *project,
-                                       const char *home_path) {
-        struct json_value *projects = json_get(d->root, "projects"), *section = json_get(projects, project);
-
-        return section || !home_path ? section : json_get(projects, home_path);
-}
-
-/* "~/x" for a project in the home, as a person writes it. */
-static char *in_home(const char *project) {
-        const char *home = getenv("HOME"), *below = home ? path_below(project, home) : NULL;
-
-        return below && *below ? str_concat("~/", below, "") : strdup(project);
-}
-
-/* The configuration's text as a document; an empty one where there is no file. */
-static int open_configuration(const char *file, struct json_document *d, struct nsrun_error *err) {
-        _cleanup_free_ char *text = NULL;
-        const char *why = NULL;
-        size_t line = 0;
-        int r = read_small_file(AT_FDCWD, file, 0, MOST_CONFIG_BYTES, &text);
-
-        if (r == -ENOENT) {
-                *d = json_begin();
-                json_add_number(d, d->root, "version", 1);
-                return 0;
-        }
-        if (r >= 0)
-                r = json_parse(d, text, strlen(text), &line, &why);
-        return r < 0 ? error_set(err, NSRUN_STAGE_USAGE, r, file, "the configuration can't be read",
-                                 "'nsrun config check' says why")
-                     : 0;
-}
-
-/* Which proposal of the project was taken over (DIGEST_KEY), or refused (REFUSED_KEY), by the configuration:
- * its digest, for the caller to free; or NULL. */
+/* Which proposal of the project was taken over (CONFIG_SECTION_PROPOSAL), or refused (REFUSED_KEY), by the
+ * configuration: its digest, for the caller to free; or NULL. */
 static char *decided_digest(const char *config, const char *project, const char *key) {
         _cleanup_json_ struct json_document d = {0};
-        _cleanup_free_ char *home_path = in_home(project);
+        _cleanup_free_ char *home_path = config_section_name(project);
         const char *digest;
 
-        if (!config || open_configuration(config, &d, NULL) < 0)
+        if (!config || config_section_open(config, &d, NULL) < 0)
                 return NULL;
-        digest = json_text(json_get(find_section(&d, project, home_path), key));
+        digest = json_text(json_get(config_section_find(&d, project, home_path), key));
         return digest ? strdup(digest) : NULL;
 }
 
@@ -122,7 +85,7 @@ void proposal_note(const struct nsrun_policy *policy, const char *project) {
 
         if (!project || proposal_read(project, &p, NULL) <= 0)
                 return;
-        had = decided_digest(policy->config, project, DIGEST_KEY);
+        had = decided_digest(policy->config, project, CONFIG_SECTION_PROPOSAL);
         refused = decided_digest(policy->config, project, REFUSED_KEY);
         if (!had || !streq(had, p.digest))
                 (void)fprintf(stderr,
@@ -210,39 +173,17 @@ static int print_difference(const struct nsrun_policy *policy, const struct prop
 
 /* -------------------------------------------------------------------- taking over */
 
-/* The configuration as it is now in the document, if it is one. */
-static int write_configuration(struct json_document *d, const char *config, struct nsrun_error *err) {
-        _cleanup_free_ char *laid_out = NULL;
-        struct nsrun_policy *checked = NULL;
-        int r;
-
-        /* The section would be another project's. */
-        if (d->is_other)
-                return error_set(
-                        err, NSRUN_STAGE_USAGE, UNSAID(-EILSEQ), config,
-                        "the project's path has bytes that are no UTF-8, by which no section can be named",
-                        NULL);
-        r = json_lay_out(d, &laid_out, err);
-        if (r >= 0 && nsrun_policy_new(&checked) < 0)
-                r = error_oom(err);
-        if (r >= 0) {
-                checked->checks_sections = true;
-                r = config_apply(checked, config, laid_out, err);
-        }
-        (void)nsrun_policy_free(checked);
-        return r < 0 ? r : learned_file_write(config, laid_out, err);
-}
-
 /* Whether nobody has written the section but this program. */
 static bool is_own_section(const struct json_value *section) {
         static const char *const refused[] = {REFUSED_KEY};
 
-        return !section || json_has(section, DIGEST_KEY) || !json_unknown_key(section, refused, 1);
+        return !section || json_has(section, CONFIG_SECTION_PROPOSAL) ||
+               !json_unknown_key(section, refused, 1);
 }
 
 static int write_section(const struct proposal *p, const char *config, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0}, section = {0};
-        _cleanup_free_ char *key = in_home(p->project), *text = NULL;
+        _cleanup_free_ char *key = config_section_name(p->project), *text = NULL;
         struct json_value *projects, *had;
         const char *why = NULL;
         size_t line = 0;
@@ -250,46 +191,41 @@ static int write_section(const struct proposal *p, const char *config, struct ns
 
         if (!key)
                 return error_oom(err);
-        r = open_configuration(config, &d, err);
+        r = config_section_open(config, &d, err);
         if (r < 0)
                 return r;
-        had = find_section(&d, p->project, key);
+        had = config_section_find(&d, p->project, key);
         if (!is_own_section(had))
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EEXIST), config,
                                  "the configuration has a section of yours for this project",
                                  "take over by 'nsrun config edit' what you want of the proposal");
         if (json_parse(&section, p->text, strlen(p->text), &line, &why) < 0)
                 return error_oom(err); /* it was read before */
-        json_add_string(&section, section.root, DIGEST_KEY, p->digest);
+        json_add_string(&section, section.root, CONFIG_SECTION_PROPOSAL, p->digest);
         if (json_finish(&section, false, &text, err) < 0)
                 return -ENOMEM;
-        projects = json_get(d.root, "projects");
-        if (!projects)
-                projects = json_add_object(&d, d.root, "projects");
+        projects = config_section_all(&d);
         json_add_json(&d, projects, had && json_has(projects, p->project) ? p->project : key, text);
-        return write_configuration(&d, config, err);
+        return config_section_write(&d, config, err);
 }
 
 /* A refusal changes nothing but this note, which is a comment to the configuration. */
 static int write_refusal(const struct proposal *p, const char *config, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
-        _cleanup_free_ char *key = in_home(p->project);
-        struct json_value *projects, *section;
+        _cleanup_free_ char *key = config_section_name(p->project);
+        struct json_value *section;
         int r;
 
         if (!key)
                 return error_oom(err);
-        r = open_configuration(config, &d, err);
+        r = config_section_open(config, &d, err);
         if (r < 0)
                 return r;
-        section = find_section(&d, p->project, key);
-        projects = json_get(d.root, "projects");
-        if (!projects)
-                projects = json_add_object(&d, d.root, "projects");
+        section = config_section_find(&d, p->project, key);
         if (!section)
-                section = json_add_object(&d, projects, key);
+                section = json_add_object(&d, config_section_all(&d), key);
         json_add_string(&d, section, REFUSED_KEY, p->digest);
-        return write_configuration(&d, config, err);
+        return config_section_write(&d, config, err);
 }
 
 static int ask_person(const struct proposal *p, const char *config, size_t n, struct nsrun_error *err) {
@@ -305,22 +241,6 @@ static int ask_person(const struct proposal *p, const char *config, size_t n, st
                                   visible)))
                 return error_oom(err);
         return confirm_ask(fd, prompt, answer) > 0 && (streq(answer, "y") || streq(answer, "yes"));
-}
-
-int config_edit_find(const struct nsrun_policy *policy, const char *file, char **ret,
-                     struct nsrun_error *err) {
-        _cleanup_free_ char *found = file ? strdup(file) : NULL;
-
-        if (!file && config_find_user_file(policy, &found) < 0)
-                return error_oom(err);
-        if (!found)
-                return file ? error_oom(err)
-                            : error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), NULL,
-                                        "nobody knows your home folder", "set HOME");
-        if (path_canonical(found, ret, NULL) >= 0)
-                return 0;
-        *ret = TAKE_PTR(found);
-        return 0;
 }
 
 /* Reads what it says.  A mistake is told with its place. */
@@ -343,7 +263,7 @@ static int proposal_offer(const struct nsrun_policy *policy, struct proposal *p,
         r = config_edit_find(policy, NULL, &config, err);
         if (r < 0)
                 return r;
-        had = decided_digest(config, p->project, DIGEST_KEY);
+        had = decided_digest(config, p->project, CONFIG_SECTION_PROPOSAL);
         refused = decided_digest(config, p->project, REFUSED_KEY);
         if (had && streq(had, p->digest)) {
                 (void)printf("%s: taken over already\n", visible);

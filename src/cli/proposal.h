@@ -12,8 +12,3 @@
 int proposal_show(struct nsrun_policy *policy, struct nsrun_error *err);
 /* Says on standard error that there is a proposal which isn't in force, or not as it is now. */
 void proposal_note(const struct nsrun_policy *policy, const char *project);
-
-/* The file itself where `file` (NULL: the user's configuration) is a link to it, so that the link stays what
- * it is.  -ENOENT: nobody knows the home. */
-int config_edit_find(const struct nsrun_policy *policy, const char *file, char **ret,
-                     struct nsrun_error *err);

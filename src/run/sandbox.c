@@ -6,9 +6,11 @@
 
 #include "base/loop.h"
 #include "base/programs.h"
+#include "base/sys.h"
 #include "run.h"
 #include "start_options.h"
 #include "terminal/asking.h"
+#include "widen/widen.h"
 #include "widen/widen_ask.h"
 
 struct nsrun_sandbox {
@@ -150,6 +152,36 @@ nsrun_public int nsrun_sandbox_pidfd(const struct nsrun_sandbox *sandbox) {
 
 nsrun_public int nsrun_sandbox_kill(const struct nsrun_sandbox *sandbox, int signal) {
         return sandbox->run.is_gone ? -ESRCH : launch_signal(&sandbox->run.launch, signal);
+}
+
+static int grant_usage(const char *word, const char *what, struct nsrun_error *err) {
+        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), word, what, NULL);
+}
+
+static int own_open(const struct nsrun_sandbox *s, struct widened *ret, struct nsrun_error *err) {
+        if (s->init || s->run.is_plain)
+                return grant_usage(NULL, "grants are for a sandbox of the command's own", err);
+        if (s->run.is_gone)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, -ESRCH, NULL, "the sandbox has ended", NULL);
+        return widen_open(getpid(), s->run.launch.pid, sys_pidfd_open(s->run.launch.pid), true, ret, err);
+}
+
+nsrun_public int nsrun_grant(struct nsrun_sandbox *sandbox, const char *option, const char *path,
+                             struct nsrun_error *error) {
+        _cleanup_widened_ struct widened w = WIDENED_INIT;
+        int r;
+
+        if (!streq(option, "ro") && !streq(option, "rw") && !streq(option, "overlay"))
+                return grant_usage(option, "not one of ro, rw and overlay", error);
+        r = own_open(sandbox, &w, error);
+        return r < 0 ? r : widen_grant(&w, option, path, NULL, &sandbox->run.notes, error);
+}
+
+nsrun_public int nsrun_revoke(struct nsrun_sandbox *sandbox, const char *path, struct nsrun_error *error) {
+        _cleanup_widened_ struct widened w = WIDENED_INIT;
+        int r = own_open(sandbox, &w, error);
+
+        return r < 0 ? r : widen_revoke_path(&w, path, &sandbox->run.notes, error);
 }
 
 /* Waits until the command has ended, and all that it started.  run->has_exited says whether the

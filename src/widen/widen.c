@@ -13,6 +13,7 @@
 #include "base/responds.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "disk/exposed.h"
 #include "launch/launch.h"
 #include "running/plan_shown.h"
 #include "widen_mount.h"
@@ -264,6 +265,9 @@ static int widen_show(struct widened *w, const struct nsrun_plan *plan, const st
         }
         if (tree < 0)
                 return r;
+        /* As before a start. */
+        if (r >= 0 && exposed_add(plan->exposes, err) < 0)
+                return -EIO;
         if (r >= 0)
                 r = granted_ask(w->file, g);
         if (r < 0)
@@ -345,7 +349,7 @@ int widen_grant(struct widened *w, const char *option, const char *path, const s
         return r < 0 ? r : widen_show(w, j.plan, &j.st, j.place.folder, &g, notes, err);
 }
 
-int widen_revoke(struct widened *w, struct granted *g, char ***notes, struct nsrun_error *err) {
+static int widen_revoke(struct widened *w, struct granted *g, char ***notes, struct nsrun_error *err) {
         int r;
 
         (void)granted_say(w->file, GRANTED_ENDING, g);
@@ -354,4 +358,37 @@ int widen_revoke(struct widened *w, struct granted *g, char ***notes, struct nsr
                 (void)strv_consume(notes,
                                    str_format("it is taken back, but that isn't written down: %s", g->path));
         return r < 0 ? r : 0;
+}
+
+/* Whether something was granted at that very path. */
+static bool is_granted(const struct widened *w, const char *path) {
+        bool is = false;
+
+        for (size_t k = 0; k < w->granted.n; k++)
+                is |= streq(w->granted.items[k].path, path) &&
+                      (w->granted.items[k].is_repaired || !w->granted.items[k].has_ended);
+        return is;
+}
+
+int widen_revoke_path(struct widened *w, const char *path, char ***notes, struct nsrun_error *err) {
+        _cleanup_free_ char *canonical = NULL;
+        size_t taken = 0;
+        int r = 0;
+
+        /* What lies there now may lead elsewhere. */
+        if (path && !is_granted(w, path) && path_canonical(path, &canonical, NULL) >= 0)
+                path = canonical;
+        /* What was granted later may lie over what was before. */
+        for (size_t k = w->granted.n; k-- > 0 && r >= 0;) {
+                struct granted *g = &w->granted.items[k];
+
+                if (path && !streq(g->path, path))
+                        continue;
+                taken += g->is_live || g->is_repaired;
+                if (g->is_live)
+                        r = widen_revoke(w, g, notes, err);
+        }
+        return r < 0 || taken > 0 ? r
+                                  : widen_fail(err, UNSAID(-ENOENT), path, "nothing of that was granted",
+                                               "'nsrun inspect' lists it");
 }

@@ -23,12 +23,13 @@ int widen_open(pid_t waiter, pid_t init, int pidfd, bool waits, struct widened *
 void widen_close(struct widened *w);
 #define _cleanup_widened_ _cleanup_(widen_close)
 
-/* What the option shows at a start, "ro" or "overlay", is shown.  `is` may be NULL: else the path is
+/* What the option shows at a start, "ro", "overlay" or, of a file, "rw", is shown.  `is` may be NULL: else the path is
  * canonical, and what stat(2) says this of lies there, or it is refused.  *notes gets lines. */
 int widen_grant(struct widened *w, const char *option, const char *path, const struct stat *is,
                 char ***notes, struct nsrun_error *err);
 /* What that would refuse is refused, and nothing is done. */
 int widen_judge(struct widened *w, const char *option, const char *path, const struct stat *is,
                 struct nsrun_error *err);
-/* Takes one of w->granted back, also where that can't be written down, of which *notes gets a line. */
-int widen_revoke(struct widened *w, struct granted *granted, char ***notes, struct nsrun_error *err);
+/* Takes back what was granted at the path, or with NULL all; also where that can't be written down, of which
+ * *notes gets a line.  -ENOENT: nothing was. */
+int widen_revoke_path(struct widened *w, const char *path, char ***notes, struct nsrun_error *err);

@@ -22,12 +22,15 @@ bool widen_has_namespaces(const struct nsrun_plan *plan) {
 }
 
 /* The operation that shows what was asked for. */
-static const struct plan_op *find_shown(const struct nsrun_plan *plan, const char *path) {
+static const struct plan_op *find_shown(const struct nsrun_plan *plan, const char *option,
+                                        const char *path) {
+        enum plan_origin origin = streq(option, "rw") ? PLAN_BY_WRITABLE : PLAN_BY_READABLE;
+
         for (size_t i = 0; i < plan->n_ops; i++) {
                 const struct plan_op *op = &plan->ops[i];
 
                 if (streq(op->target, path) && (op->kind == PLAN_BIND || op->kind == PLAN_OVERLAY) &&
-                    op->origin == PLAN_BY_READABLE)
+                    op->origin == origin)
                         return op;
         }
         return NULL;
@@ -38,7 +41,8 @@ static bool has_already(const struct plan_op *cover, const struct plan_op *op) {
         const char *below = path_below(op->target, cover->target);
         _cleanup_free_ char *source = cover->source && below ? path_join(cover->source, below) : NULL;
 
-        return cover->kind == PLAN_BIND && source && streq(source, op->source) && op->kind == PLAN_BIND;
+        return cover->kind == PLAN_BIND && source && streq(source, op->source) && op->kind == PLAN_BIND &&
+               (op->is_read_only || !cover->is_read_only);
 }
 
 /* Whether the sandbox leaves room for it. */
@@ -199,11 +203,17 @@ int widen_plan(const struct nsrun_plan *running, const struct granted_list *gran
         r = path_canonical(path, &canonical, NULL);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, r, path, "it can't be found", NULL);
-        op = find_shown(plan, canonical);
+        op = find_shown(plan, option, canonical);
         if (!op)
                 return widen_refuse(canonical, "every sandbox has it, or it is the sandbox's own", NULL,
                                     err);
-        r = judge_room(running, op, err);
+        r = streq(option, "rw") && !S_ISREG(st->st_mode)
+                    ? widen_refuse(
+                              canonical,
+                              "what a command makes in a folder is looked after from the start, or it isn't "
+                              "shown writable",
+                              "name a file, or start the sandbox with --rw", err)
+                    : judge_room(running, op, err);
         if (r >= 0)
                 r = judge_parts(plan, canonical, err);
         if (r >= 0)

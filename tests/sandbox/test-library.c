@@ -200,6 +200,36 @@ TEST(a_host_is_asked_about_files_that_are_not_exposed) {
         assert_null(nsrun_policy_free(policy));
 }
 
+TEST(a_running_sandbox_is_shown_more_and_less_again) {
+        const struct site *s = *state;
+        _cleanup_free_ char *beside = path_of(s->home, "beside"), *file = path_of(s->home, "beside/f"),
+                            *go = path_of(s->project, "go"),
+                            *script = text_of("until [ -e go ]; do sleep .01; done; ls %s; mv go gone; "
+                                              "until [ -e go ]; do sleep .01; done; ! ls %s && echo x >>%s",
+                                              file, beside, file);
+        struct nsrun_sandbox *sandbox = NULL;
+        struct nsrun_error err = {0};
+
+        make_folder(s->home, "beside");
+        make_file(s->home, "beside/f", "text\n");
+        sandbox = start(s, script);
+        expect_good(nsrun_grant(sandbox, "ro", beside, &err), &err);
+        make_file(s->project, "go", "");
+        while (access(go, F_OK) == 0)
+                usleep(1000);
+        expect_good(nsrun_revoke(sandbox, beside, &err), &err);
+        expect_error(nsrun_revoke(sandbox, NULL, &err), -ENOENT, NSRUN_STAGE_SUPERVISE, &err,
+                     "nothing of that was granted; 'nsrun inspect' lists it");
+        expect_error(nsrun_grant(sandbox, "bind", beside, &err), -EINVAL, NSRUN_STAGE_USAGE, &err,
+                     "not one of ro, rw and overlay: bind");
+        expect_good(nsrun_grant(sandbox, "rw", file, &err), &err);
+        make_file(s->project, "go", "");
+        expect_end(sandbox, 0, 0);
+        expect_error(nsrun_grant(sandbox, "ro", beside, &err), -ESRCH, NSRUN_STAGE_SUPERVISE, &err,
+                     "the sandbox has ended");
+        assert_null(nsrun_sandbox_free(sandbox));
+}
+
 /* ------------------------------------------------------------------------ threads */
 
 struct starter {

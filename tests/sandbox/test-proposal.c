@@ -187,7 +187,7 @@ TEST(a_project_that_no_section_can_name_gets_none) {
         said = answered(&other, "y\n", &status);
         assert_int_equal(status, 125);
         line = text_of(
-                "nsrun: the project's path has bytes that are no UTF-8, by which no section can be named: "
+                "nsrun: a path has bytes that are no UTF-8, which no configuration can name: "
                 "%s\n",
                 file);
         expect_in(said, line);

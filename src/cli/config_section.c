@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* See config_section.h. */
+#include "config_section.h"
+
+#include <fcntl.h>
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "learned_file.h"
+#include "policy/config.h"
+
+#define MOST_CONFIG_BYTES ((size_t)1 << 20)
+
+int config_edit_find(const struct nsrun_policy *policy, const char *file, char **ret,
+                     struct nsrun_error *err) {
+        _cleanup_free_ char *found = file ? strdup(file) : NULL;
+
+        if (!file && config_find_user_file(policy, &found) < 0)
+                return error_oom(err);
+        if (!found)
+                return file ? error_oom(err)
+                            : error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), NULL,
+                                        "nobody knows your home folder", "set HOME");
+        if (path_canonical(found, ret, NULL) >= 0)
+                return 0;
+        *ret = TAKE_PTR(found);
+        return 0;
+}
+
+int config_section_open(const char *file, struct json_document *d, struct nsrun_error *err) {
+        _cleanup_free_ char *text = NULL;
+        const char *why = NULL;
+        size_t line = 0;
+        int r = read_small_file(AT_FDCWD, file, 0, MOST_CONFIG_BYTES, &text);
+
+        if (r == -ENOENT) {
+                *d = json_begin();
+                json_add_number(d, d->root, "version", 1);
+                return 0;
+        }
+        if (r >= 0)
+                r = json_parse(d, text, strlen(text), &line, &why);
+        return r < 0 ? error_set(err, NSRUN_STAGE_USAGE, r, file, "the configuration can't be read",
+                                 "'nsrun config check' says why")
+                     : 0;
+}
+
+struct json_value *config_section_all(struct json_document *d) {
+        struct json_value *projects = json_get(d->root, "projects");
+
+        return projects ? projects : json_add_object(d, d->root, "projects");
+}
+
+char *config_section_name(const char *path) {
+        const char *home = getenv("HOME"), *below = home ? path_below(path, home) : NULL;
+
+        return below && *below ? str_concat("~/", below, "") : strdup(path);
+}
+
+struct json_value *config_section_find(const struct json_document *d, const char *project,
+                                       const char *name) {
+        struct json_value *projects = json_get(d->root, "projects"), *section = json_get(projects, project);
+
+        return section || !name ? section : json_get(projects, name);
+}
+
+int config_section_write(struct json_document *d, const char *config, struct nsrun_error *err) {
+        _cleanup_free_ char *laid_out = NULL;
+        struct nsrun_policy *checked = NULL;
+        int r;
+
+        /* The section would be another project's. */
+        if (d->is_other)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EILSEQ), config,
+                                 "a path has bytes that are no UTF-8, which no configuration can name",
+                                 NULL);
+        r = json_lay_out(d, &laid_out, err);
+        if (r >= 0 && nsrun_policy_new(&checked) < 0)
+                r = error_oom(err);
+        if (r >= 0) {
+                checked->checks_sections = true;
+                r = config_apply(checked, config, laid_out, err);
+        }
+        (void)nsrun_policy_free(checked);
+        return r < 0 ? r : learned_file_write(config, laid_out, err);
+}
