@@ -101,7 +101,7 @@ TEST(a_grant_is_saved_for_the_project) {
         expect_status(&o, 0);
         text = file_text(config);
         free(line);
-        line = text_of("{\"%s\": {\"readable\": [\"~/beside\"], \"overlay\": [\"~/other\"]}}", s->project);
+        line = text_of("\"%s\": {\"readable\": [\"~/beside\"], \"overlay\": [\"~/other\"]}\n", s->project);
         expect_in(text, line);
         /* The next run has both, and one of another project neither. */
         RUN(s, &o, "--", "sh", "-c", "cat ~/beside/f; echo x >~/other/made && ls ~/other");

@@ -204,14 +204,16 @@ TEST(a_running_sandbox_is_shown_more_and_less_again) {
         const struct site *s = *state;
         _cleanup_free_ char *beside = path_of(s->home, "beside"), *file = path_of(s->home, "beside/f"),
                             *go = path_of(s->project, "go"),
-                            *script = text_of("until [ -e go ]; do sleep .01; done; ls %s; mv go gone; "
-                                              "until [ -e go ]; do sleep .01; done; ! ls %s && echo x >>%s",
-                                              file, beside, file);
+                            *script = text_of(
+                                    "until [ -e go ]; do sleep .01; done; ls %s; mv go gone; "
+                                    "until [ -e go ]; do sleep .01; done; ! ls %s/other && echo x >>%s",
+                                    file, beside, file);
         struct nsrun_sandbox *sandbox = NULL;
         struct nsrun_error err = {0};
 
         make_folder(s->home, "beside");
         make_file(s->home, "beside/f", "text\n");
+        make_file(s->home, "beside/other", "text\n");
         sandbox = start(s, script);
         expect_good(nsrun_grant(sandbox, "ro", beside, &err), &err);
         make_file(s->project, "go", "");
