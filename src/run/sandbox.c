@@ -162,7 +162,8 @@ static int own_open(const struct nsrun_sandbox *s, struct widened *ret, struct n
         if (s->init || s->run.is_plain)
                 return grant_usage(NULL, "grants are for a sandbox of the command's own", err);
         if (s->run.is_gone)
-                return error_set(err, NSRUN_STAGE_SUPERVISE, -ESRCH, NULL, "the sandbox has ended", NULL);
+                return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ESRCH), NULL, "the sandbox has ended",
+                                 NULL);
         return widen_open(getpid(), s->run.launch.pid, sys_pidfd_open(s->run.launch.pid), true, ret, err);
 }
 

@@ -107,7 +107,7 @@ TEST(a_grant_is_saved_for_the_project) {
         RUN(s, &o, "--", "sh", "-c", "cat ~/beside/f; echo x >~/other/made && ls ~/other");
         expect_out(&o, "text\nmade\n");
         NSRUN(s, &o, "run", "--project", s->outside, "--", "ls", beside);
-        expect_status(&o, 1);
+        expect_status(&o, 2);
         /* Twice is once. */
         NSRUN(s, &o, "revoke", id);
         NSRUN(s, &o, "grant", id, "--ro", beside, "--save");
