@@ -62,7 +62,7 @@ static int homes_open(struct homes *h) {
                 return error_oom(h->err);
         if (!h->own)
                 return home_fail(h, UNSAID(-ENOENT), NULL, "the user has no home", NULL);
-        h->folder = home_path(h->own, getenv("XDG_DATA_HOME"), NULL);
+        h->folder = named_home_path(h->own, getenv("XDG_DATA_HOME"), NULL);
         if (!h->folder)
                 return error_oom(h->err);
         h->fd = sys_open(AT_FDCWD, h->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
@@ -125,7 +125,7 @@ struct listing_homes {
         size_t n;
 };
 
-static int list_one(void *data, int folder, const struct dirent *entry) {
+static int home_list_one(void *data, int folder, const struct dirent *entry) {
         struct listing_homes *l = data;
         _cleanup_free_ char *path = path_join(l->h->folder, entry->d_name), *user = NULL, *visible = NULL;
         struct occupied size = {0};
@@ -162,7 +162,7 @@ static int list_homes(struct homes *h, nsrun_unused char **words) {
 
         if (h->cli->wants_json)
                 l.array = json_add_array(&d, d.root, "homes");
-        r = h->fd < 0 ? 0 : folder_each(h->fd, list_one, &l);
+        r = h->fd < 0 ? 0 : folder_each(h->fd, home_list_one, &l);
         if (r < 0)
                 return home_fail(h, r, h->folder, "the folder of the homes can't be read", NULL);
         if (l.array)

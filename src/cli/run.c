@@ -145,17 +145,6 @@ static int run_with_terminal(const struct nsrun_policy *policy, const struct run
         _cleanup_plan_ struct nsrun_plan *plan = NULL;
         int r;
 
-        if ((options->explains || options->asks) &&
-            (policy->session || policy->no_sandbox || request.is_plain))
-                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL,
-                                 options->explains ? "--explain is for a sandbox of the command's own"
-                                                   : "--ask is for a sandbox of the command's own",
-                                 !policy->session ? NULL
-                                 : options->explains
-                                         ? "what a session's command leaves behind would have nobody "
-                                           "to answer it: 'nsrun bash --session' gives reasons, too"
-                                         : "what a session's command leaves behind would have nobody "
-                                           "to answer it: 'nsrun grant' shows a path");
         /* A configuration that a command of an earlier run could have written must not switch the isolation
          * off. */
         r = request.is_plain ? refuse_plain_config(policy, err) : 0;

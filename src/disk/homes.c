@@ -9,7 +9,7 @@ bool home_is_name(const char *name) {
         return *name && *name != '.' && !strchr(name, '/');
 }
 
-char *home_path(const char *user_home, const char *data, const char *name) {
+char *named_home_path(const char *user_home, const char *data, const char *name) {
         bool has_data = data && path_is_absolute(data);
 
         return str_format("%s/%s%s%s", has_data ? data : user_home,

@@ -8,4 +8,4 @@
 bool home_is_name(const char *name);
 /* The path of the home, or with NULL of the folder of all, for the caller to free; NULL: no memory.
  * `user_home` is absolute, `data` what XDG_DATA_HOME says, or NULL. */
-char *home_path(const char *user_home, const char *data, const char *name);
+char *named_home_path(const char *user_home, const char *data, const char *name);

@@ -27,10 +27,32 @@ struct seen {
         bool is_told; /* why it isn't there */
 };
 
-bool watch_can_end(const struct nsrun_plan *plan) {
+/* A look at a file system of the command's own would end when it likes. */
+static bool watch_can_end(const struct nsrun_plan *plan) {
         const struct plan_op *op = explain_covering(plan, "/dev/fuse");
 
         return !op || op->kind != PLAN_BIND || access("/dev/fuse", F_OK) < 0;
+}
+
+int watch_judge(const struct nsrun_plan *plan, struct nsrun_error *err) {
+        if (plan->plain)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL,
+                                 "a command without a sandbox isn't watched", NULL);
+        if (plan->join && !plan->join->kills_leftovers)
+                return error_set(
+                        err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL,
+                        "what a watched command leaves behind in a session would have nobody to answer it",
+                        "--kill-leftovers ends that with the command");
+        /* A joining plan's are read when they are needed. */
+        if (plan->join && plan_load_operations((struct nsrun_plan *)(uintptr_t)plan, err) < 0)
+                return -EIO;
+        return watch_can_end(plan)
+                       ? 0
+                       : error_set(
+                                 err, NSRUN_STAGE_POLICY, UNSAID(-EOPNOTSUPP), NULL,
+                                 "a command that has /dev/fuse can't be watched: a look at a file system of its "
+                                 "own would end when it likes, or never",
+                                 "leave out --fuse; 'nsrun bash' gives reasons without watching");
 }
 
 int watch_new(const struct nsrun_plan *plan, bool is_learning, struct watch **ret) {

@@ -29,9 +29,9 @@ struct watch {
         void *data;
 };
 
-/* Whether a look at what the command names and maps ends, whatever it does: not where it can be the one who
- * answers for a file system. */
-bool watch_can_end(const struct nsrun_plan *plan);
+/* Refuses a plan whose command can't be watched: what names and maps files is looked at, whatever the command
+ * does, and each call has somebody to answer it. */
+int watch_judge(const struct nsrun_plan *plan, struct nsrun_error *err);
 
 /* `plan` decides what is of interest, and must outlive the watch.  -ENOMEM. */
 int watch_new(const struct nsrun_plan *plan, bool is_learning, struct watch **ret);

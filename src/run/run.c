@@ -262,12 +262,11 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
         /* No process of a sandbox keeps this one's memory, where keys are or were. */
         if (plan->keys)
                 launch_params.init_path = program_init();
-        if (launch_params.watches && !watch_can_end(plan))
-                return error_set(
-                        err, NSRUN_STAGE_POLICY, UNSAID(-EOPNOTSUPP), NULL,
-                        "a command that has /dev/fuse can't be watched: a look at a file system of its "
-                        "own would end when it likes, or never",
-                        "leave out --fuse; 'nsrun bash' gives reasons without watching");
+        r = launch_params.watches ? watch_judge(plan, err) : 0;
+        if (r >= 0 && params->asks_files)
+                r = file_questions_judge(plan, err);
+        if (r < 0)
+                return r;
         if (plan_asks(plan) && !params->can_ask && !plan->is_session && !plan->join)
                 return error_set(
                         err, NSRUN_STAGE_NETWORK, UNSAID(-EOPNOTSUPP), NULL,
@@ -286,16 +285,6 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
                         "nobody can be asked about links",
                         "only 'nsrun run' and 'nsrun shell' ask (--browser), at their terminal: leave it "
                         "out");
-        if (params->asks_files && (plan->join || plan->plain))
-                return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
-                                 "questions about files are for a sandbox of the command's own", NULL);
-        r = params->asks_files ? widen_allows(plan, err) : 0;
-        if (r < 0) {
-                if (err)
-                        (void)snprintf(err->hint, sizeof(err->hint), "%s",
-                                       "leave out the questions about files (--ask), and name them");
-                return r;
-        }
         run.note = params->note;
         run.ends = params->ends;
         if (plan->join && !(run.joined = strdup(plan->join->folder.id)))
@@ -341,7 +330,7 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
                 return r;
         }
         if (params->asks_files)
-                r = file_questions_new(plan, run.launch.pid, &run.files);
+                r = file_questions_new(plan, plan->join ? plan->join->init.pid : run.launch.pid, &run.files);
         if (r < 0) {
                 run_end(&run);
                 return error_oom(err);

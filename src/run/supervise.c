@@ -483,7 +483,7 @@ static int take_over_signals(struct supervised *s) {
 static int begin_asking(struct supervised *s, bool *ret_can_ask) {
         int r;
 
-        if (!s->plan->join)
+        if (!s->plan->join || s->params->asks)
                 return question_begin(&s->asking,
                                       s->params->asks              ? ASKED_FILE
                                       : plan_asks(s->plan)         ? ASKED_NAME

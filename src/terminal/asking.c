@@ -292,14 +292,15 @@ static void file_word(const struct asking *a, char *to, size_t size) {
         (void)snprintf(
                 to, size,
                 "\nnsrun: %s %s %s, which isn't exposed.\n"
-                "nsrun: Show it, read-only, until the run ends? [type y%s for %s%s%s%s%s, n for no, q to "
+                "nsrun: Show it, read-only, until the %s ends? [type y%s for %s%s%s%s%s, n for no, q to "
                 "be asked no more] ",
                 a->file.program,
                 a->file.how == WATCHED_EXEC   ? "wants to execute"
                 : a->file.how == WATCHED_READ ? "wants to read"
                                               : "looks for",
-                path ? path : "?", a->code, folder ? "this file" : "yes", folder ? ", f" : "",
-                folder ? a->code : "", folder ? " for all of " : "", folder ? folder : "");
+                path ? path : "?", a->is_session ? "session" : "run", a->code, folder ? "this file" : "yes",
+                folder ? ", f" : "", folder ? a->code : "", folder ? " for all of " : "",
+                folder ? folder : "");
 }
 
 /* The question's lines. */

@@ -17,6 +17,7 @@
 #include "base/sys.h"
 #include "explain/never.h"
 #include "protect/learn_view.h"
+#include "running/process_files.h"
 #include "widen_plan.h"
 #include "widen_whole.h"
 
@@ -54,7 +55,7 @@ struct held_call {
 
 struct file_questions {
         const struct nsrun_plan *plan;
-        pid_t init;
+        pid_t init, waiter;
         int root_fd; /* the watch's */
         struct file_entry entries[FILE_QUESTIONS_MOST];
         size_t n;
@@ -67,13 +68,28 @@ struct file_questions {
 
 int file_questions_new(const struct nsrun_plan *plan, pid_t init, struct file_questions **ret) {
         struct file_questions *q = calloc(1, sizeof(*q));
+        struct process_stat stat = {0};
+        char path[32];
 
         if (!q)
                 return -ENOMEM;
+        (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)init);
+        /* Where that can't be read nothing is granted. */
+        (void)process_stat_read(AT_FDCWD, path, &stat);
         q->plan = plan;
         q->init = init;
+        q->waiter = stat.parent;
         *ret = q;
         return 0;
+}
+
+int file_questions_judge(const struct nsrun_plan *plan, struct nsrun_error *err) {
+        int r = widen_allows(plan, err);
+
+        if (r < 0 && err)
+                (void)snprintf(err->hint, sizeof(err->hint), "%s",
+                               "leave out the questions about files (--ask), and name them");
+        return r;
 }
 
 static void let_go(struct file_entry *e) {
@@ -226,7 +242,7 @@ static bool find_askable(const struct file_questions *q, const char *path, struc
 }
 
 static int open_sandbox(const struct file_questions *q, struct widened *ret, struct nsrun_error *err) {
-        return widen_open(getpid(), q->init, sys_pidfd_open(q->init), true, ret, err);
+        return widen_open(q->waiter, q->init, sys_pidfd_open(q->init), true, ret, err);
 }
 
 static bool may_be_shown(const struct file_questions *q, struct widened *w, const char *path, int fd,

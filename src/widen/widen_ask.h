@@ -31,7 +31,9 @@ struct file_question {
 
 struct file_questions;
 
-/* Of this process's sandbox with that plan, which must outlive *ret, and pid 1.  -ENOMEM. */
+/* Whether anything could be shown for an answer. */
+int file_questions_judge(const struct nsrun_plan *plan, struct nsrun_error *err);
+/* Of the sandbox with that pid 1, for a command of that plan, which must outlive *ret.  -ENOMEM. */
 int file_questions_new(const struct nsrun_plan *plan, pid_t init, struct file_questions **ret);
 /* Returns NULL. */
 struct file_questions *file_questions_free(struct file_questions *q);

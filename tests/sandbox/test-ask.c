@@ -408,6 +408,44 @@ TEST(a_signal_ends_the_question) {
         expect_status(&o, 0);
 }
 
+/* What is shown is the session's; what the command leaves behind has nobody to ask, and ends with it. */
+TEST(a_sessions_command_is_asked_about_and_leaves_nothing_behind) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s), *session = text_of("--session=%s", id),
+                            *f = path_of(s->home, "beside/f"),
+                            *shown = text_of("nsrun: %s is shown; in later runs by --ro %s\r\n", f, f),
+                            *code = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct talk t = {0};
+
+        make_beside(s);
+        NSRUN_IN(s->project, &o, "run", session, "--ask", "--", "true");
+        expect_refusal(
+                &o, 125,
+                "nsrun: what a watched command leaves behind in a session would have nobody to answer it; "
+                "--kill-leftovers ends that with the command");
+        start_talk(&t, s->root,
+                   OPTIONS(program(), "run", session, "--kill-leftovers", "--ask", "--", "sh", "-c",
+                           "cat ~/beside/f; (while cat ~/beside/f; do sleep .1; done) >/dev/null 2>&1 & :"));
+        await(&t, "until the session ends? [type y");
+        await(&t, " for this file");
+        code = strndup(t.text + t.seen - strlen("12 for this file"), 2);
+        answer(&t, "y", code);
+        await(&t, shown);
+        end_talk(&t, &o);
+        expect_out(&o, "text\n");
+        expect_status(&o, 0);
+        NSRUN_IN(s->project, &o, "run", session, "--", "sh", "-c",
+                 "cat ~/beside/f; ls /proc | grep -c '^[0-9]'");
+        expect_status(&o, 0);
+        expect_in(o.out, "text\n");
+        NSRUN_IN(s->root, &o, "inspect", id);
+        expect_in(o.out, "beside/f");
+        NSRUN_IN(s->root, &o, "session", "ps", "--json", id);
+        expect_in(o.out, "\"processes\":[]");
+        end_session(s, id, "stop");
+}
+
 /* Where nothing can be granted nothing is asked; and somebody must be there. */
 TEST(what_cannot_be_asked_is_refused) {
         static const struct {
@@ -420,10 +458,7 @@ TEST(what_cannot_be_asked_is_refused) {
                 {{"--seccomp=nested"},
                  "nsrun: with this filter, which may let the command make namespaces, a sandbox is shown nothing "
                  "more: nested; leave out the questions about files (--ask), and name them"},
-                {{"--no-sandbox"}, "nsrun: --ask is for a sandbox of the command's own"},
-                {{"--session=x"},
-                 "nsrun: --ask is for a sandbox of the command's own; what a session's command leaves behind would "
-                 "have nobody to answer it: 'nsrun grant' shows a path"},
+                {{"--no-sandbox"}, "nsrun: a command without a sandbox isn't watched"},
         };
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};

@@ -2,6 +2,7 @@
 /* `nsrun run --explain`: a failure that the sandbox caused is told with the option that allows it, any other
  * isn't. */
 #include "explain.h"
+#include "session.h"
 
 #define EXPOSE(path) path " is on the host and isn't exposed: --ro " path " exposes it, --rw writable"
 #define WRITE(path)  path " is on the host and isn't exposed: --rw " path " exposes it, writable"
@@ -516,6 +517,25 @@ TEST(what_the_command_leaves_behind_ends_with_it) {
 
 /* ------------------------------------------------------------------- refusals */
 
+TEST(a_sessions_command_is_watched_if_it_leaves_nothing_behind) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s), *session = text_of("--session=%s", id),
+                            *beside = path_of(s->home, "beside"),
+                            *reason = text_of("nsrun: reason: %s is on the host and isn't exposed", beside);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->home, "beside/f", "text\n");
+        NSRUN(s, &o, "run", session, "--explain", "--kill-leftovers", "--", "sh", "-c", "cat ~/beside/f");
+        expect_status(&o, 1);
+        expect_in(o.err, reason);
+        NSRUN(s, &o, "run", session, "--explain", "--", "true");
+        expect_refusal(
+                &o, 125,
+                "nsrun: what a watched command leaves behind in a session would have nobody to answer it; "
+                "--kill-leftovers ends that with the command");
+        end_session(s, id, "stop");
+}
+
 TEST(what_can_not_be_watched_is_refused) {
         const struct site *s = *state;
         _cleanup_free_ char *policy = NULL;
@@ -528,7 +548,7 @@ TEST(what_can_not_be_watched_is_refused) {
         RUN(s, &session, "--explain", "--session=none", "--", "true");
         expect_status(&session, 125);
         RUN(s, &plain, "--explain", "--no-sandbox", "--", "true");
-        expect_refusal(&plain, 125, "nsrun: --explain is for a sandbox of the command's own");
+        expect_refusal(&plain, 125, "nsrun: a command without a sandbox isn't watched");
         RUN(s, &filter, "--explain", policy, "--", "true");
         expect_status(&filter, 125);
         expect_in(filter.err, "the filter denies sendmsg(2), without which the command can't be watched");
