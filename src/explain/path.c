@@ -45,8 +45,11 @@ static bool is_on_the_way(const struct nsrun_plan *plan, const char *path) {
         return false;
 }
 
-static bool shows_the_host(const struct plan_op *op) {
-        return op && (op->kind == PLAN_BIND || op->kind == PLAN_OVERLAY);
+static bool shows_the_host(const struct nsrun_plan *plan, const struct plan_op *op) {
+        /* --home's folder has nothing of what lies in the user's own. */
+        bool is_home = op && plan->own_home && op->source && streq(op->source, plan->own_home);
+
+        return op && !is_home && (op->kind == PLAN_BIND || op->kind == PLAN_OVERLAY);
 }
 
 /* What of a path may be looked for on the host: *ret_all of it, or only its part of that many bytes; 0:
@@ -162,7 +165,7 @@ static bool leads_to_the_host(const struct nsrun_plan *plan, const struct plan_o
                             *led = said ? str_concat(said, path + strlen(link->target), "") : NULL,
                             *normal = led ? path_normalise(led) : NULL;
 
-        return normal && shows_the_host(explain_covering(plan, normal));
+        return normal && shows_the_host(plan, explain_covering(plan, normal));
 }
 
 /* Where symlinks in what is exposed lead on the host; NULL: there are none, or that is exposed, too.
@@ -175,7 +178,7 @@ static int find_led_out(const struct nsrun_plan *plan, const struct plan_op *op,
                             *led = NULL;
         int r = !op->source ? -ENOENT : hosts ? path_canonical_to_be(hosts, &led) : -ENOMEM;
 
-        if (r >= 0 && !streq(led, hosts) && !shows_the_host(explain_covering(plan, led)))
+        if (r >= 0 && !streq(led, hosts) && !shows_the_host(plan, explain_covering(plan, led)))
                 *ret = TAKE_PTR(led);
         return r == -ENOMEM ? r : 0;
 }
@@ -189,7 +192,7 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, bool 
 
         if (op && op->kind == PLAN_SYMLINK && leads_to_the_host(plan, op, path))
                 return 0;
-        if (shows_the_host(op)) {
+        if (shows_the_host(plan, op)) {
                 _cleanup_free_ char *led = NULL;
 
                 r = find_led_out(plan, op, path, &led);
@@ -230,7 +233,7 @@ static int explain_absent(const struct nsrun_plan *plan, const char *path, bool 
                 return -ENOMEM;
         /* Of a path that is missing on the host, too, the folder may be what isn't exposed. */
         while (part && *part && !is_on_the_way(plan, part) &&
-               !shows_the_host(explain_covering(plan, part))) {
+               !shows_the_host(plan, explain_covering(plan, part))) {
                 r = explain_never(plan, part, to_write, ret);
                 if (r < 0 || *ret)
                         return r;
@@ -276,7 +279,7 @@ static const struct plan_op *writable_around(const struct nsrun_plan *plan, cons
 
                 op = parent ? explain_covering(plan, parent) : NULL;
                 /* A worktree may lie in its repository. */
-                if (!shows_the_host(op) || op->is_read_only ||
+                if (!shows_the_host(plan, op) || op->is_read_only ||
                     (op->origin == PLAN_BY_GIT && found && path_is_beneath(found->target, plan->project)))
                         break;
                 found = op;

@@ -80,7 +80,7 @@ static int own_describe(struct child *c, nsrun_unused struct launch *l,
                 f->cgroup_inode = params->cgroup->inode;
                 c->b.cgroup_path = params->cgroup->path;
         }
-        c->b.home = plan->home;
+        c->b.home = plan->home_files > 0 ? plan->home : NULL;
         c->b.rundir = plan->rundir;
         own_describe_network(c);
         return 0;

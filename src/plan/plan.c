@@ -303,19 +303,19 @@ static bool makes_file(const struct plan_op *op) {
         return op->kind == PLAN_DIR || op->kind == PLAN_FILE || op->kind == PLAN_SYMLINK || op->makes_target;
 }
 
-/* Finds the home, and counts what is made on its tmpfs itself.  Operations come parents first. */
+/* Counts what is made on the home's tmpfs itself.  Operations come parents first. */
 static int summarise_home(struct nsrun_plan *plan, const char *home) {
         const char *covered = NULL; /* the last mount in it */
 
+        plan->home = home ? strdup(home) : NULL;
+        if (home && !plan->home)
+                return -ENOMEM;
         for (size_t i = 0; i < plan->n_ops && home; i++) {
                 const struct plan_op *op = &plan->ops[i];
 
                 if (op->kind == PLAN_TMPFS && streq(op->target, home)) {
-                        plan->home = strdup(home);
                         plan->home_files = 1;
-                        if (!plan->home)
-                                return -ENOMEM;
-                } else if (plan->home && path_is_beneath(op->target, home) &&
+                } else if (plan->home_files > 0 && path_is_beneath(op->target, home) &&
                            !(covered && path_is_beneath(op->target, covered))) {
                         plan->home_files += makes_file(op);
                         if (op->kind != PLAN_DIR && op->kind != PLAN_FILE && op->kind != PLAN_SYMLINK)

@@ -110,13 +110,14 @@ struct nsrun_plan {
         gid_t gid;
         uid_t host_uid; /* what those stand for on the host */
         gid_t host_gid;
-        char *instance;      /* the instance profile's root folder, or NULL */
-        char *workspace;     /* the instance's workspace, where it is not in its usual place; or NULL */
-        char *own_home;      /* the host's folder that --home shows as the home, or NULL */
-        char *home;          /* the tmpfs that is the home; NULL: there is none */
-        uint64_t home_files; /* files and folders that the operations make on that tmpfs, its root counted */
-        char *project;       /* the project's folder, for messages; NULL: no project */
-        char *git_dir;       /* the project's git dir, where the command may write to it; or NULL */
+        char *instance;       /* the instance profile's root folder, or NULL */
+        char *workspace;      /* the instance's workspace, where it is not in its usual place; or NULL */
+        char *own_home;       /* the host's folder that --home shows as the home, or NULL */
+        char *home;           /* the user's, and where it is inside; NULL: there is none */
+        uint64_t home_files;  /* files and folders that the operations make there, on a tmpfs, its root
+                                 counted; 0:  it is none */
+        char *project;        /* the project's folder, for messages; NULL: no project */
+        char *git_dir;        /* the project's git dir, where the command may write to it; or NULL */
         char *git_common_dir; /* the common git dir of a worktree; or NULL */
         char **git_dirs;      /* git dirs that are swept when the command has ended: as in struct resolved */
         char **git_links;     /* the symlinks in them: as in struct resolved */
@@ -193,7 +194,7 @@ struct nsrun_plan {
         M(TEXT, instance)          \
         M(TEXT, workspace)         \
         M(TEXT, own_home)          \
-        M(UNSTORED_TEXT, home)     \
+        M(TEXT, home)              \
         M(NOTHING, home_files)     \
         M(TEXT, project)           \
         M(TEXT, git_dir)           \

@@ -10,7 +10,7 @@
 #define MOST_TOLD 4
 
 int dropped_begin(const struct nsrun_plan *plan, struct dropped *d) {
-        if (!plan->home || plan->is_session || plan->join)
+        if (plan->home_files == 0 || plan->is_session || plan->join)
                 return 0;
         d->home = strdup(plan->home);
         if (!d->home)

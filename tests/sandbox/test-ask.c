@@ -419,11 +419,6 @@ TEST(a_sessions_command_is_asked_about_and_leaves_nothing_behind) {
         struct talk t = {0};
 
         make_beside(s);
-        NSRUN_IN(s->project, &o, "run", session, "--ask", "--", "true");
-        expect_refusal(
-                &o, 125,
-                "nsrun: what a watched command leaves behind in a session would have nobody to answer it; "
-                "--kill-leftovers ends that with the command");
         start_talk(&t, s->root,
                    OPTIONS(program(), "run", session, "--kill-leftovers", "--ask", "--", "sh", "-c",
                            "cat ~/beside/f; (while cat ~/beside/f; do sleep .1; done) >/dev/null 2>&1 & :"));

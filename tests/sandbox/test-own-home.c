@@ -54,6 +54,27 @@ TEST(a_name_is_a_folder_of_nsruns) {
         expect_refusal(&o, 125, "nsrun: not a home's name (--home): ../x; choose letters and digits");
 }
 
+/* What the user's own home has is told of as without it, keys among that. */
+TEST(reasons_know_the_users_own_home) {
+        const struct site *s = *state;
+        _cleanup_free_ char *jail = path_of(s->root, "jail"), *beside = path_of(s->home, "beside"),
+                            *exposes = text_of(
+                                    "nsrun: reason: %s is on the host and isn't exposed: --ro %s exposes it",
+                                    beside, beside),
+                            *never = text_of("nsrun: reason: %s/.netrc is not exposed by policy", s->home);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->home, "beside/f", "text\n");
+        make_file(s->home, ".netrc", "text\n");
+        RUN(s, &o, "--home", jail, "--explain", "--", "sh", "-c", "cat ~/beside/f");
+        expect_in(o.err, exposes);
+        RUN(s, &o, "--home", jail, "--explain", "--", "sh", "-c", "cat ~/.netrc");
+        expect_in(o.err, never);
+        RUN(s, &o, "--home", jail, "--explain", "--", "sh", "-c", "echo x >~/made; cat ~/made ~/none");
+        expect_out(&o, "x\n");
+        expect_not_in(o.err, "reason");
+}
+
 TEST(it_may_be_named_from_here_before_it_is_there) {
         static const char *const names[] = {"jail-a", "./jail-b", "outside/../jail-c"};
         const struct site *s = *state;
