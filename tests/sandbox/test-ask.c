@@ -427,7 +427,7 @@ TEST(a_sessions_command_is_asked_about_and_leaves_nothing_behind) {
         code = strndup(t.text + t.seen - strlen("12 for this file"), 2);
         answer(&t, "y", code);
         await(&t, shown);
-        end_talk(&t, &o);
+        end_talk_alone(&t, &o);
         expect_out(&o, "text\n");
         expect_status(&o, 0);
         NSRUN_IN(s->project, &o, "run", session, "--", "sh", "-c",
