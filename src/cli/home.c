@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "changes/changes.h"
+#include "disk/exposed.h"
 #include "disk/homes.h"
 #include "disk/occupied.h"
 #include "disk/remove_tree.h"
@@ -68,6 +69,15 @@ static int homes_open(struct homes *h) {
         h->fd = sys_open(AT_FDCWD, h->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
         if (h->fd < 0 && h->fd != -ENOENT)
                 return home_fail(h, h->fd, h->folder, "the folder of the homes can't be opened", NULL);
+        if (h->fd >= 0) {
+                /* As plans have it. */
+                _cleanup_free_ char *canonical = NULL;
+
+                if (path_canonical(h->folder, &canonical, NULL) < 0)
+                        return error_oom(h->err);
+                free(h->folder);
+                h->folder = TAKE_PTR(canonical);
+        }
         return sandboxes_list(&h->running, &h->n_running, h->err);
 }
 
@@ -111,9 +121,30 @@ static int refuse_used(const struct homes *h, const char *name) {
         return id ? home_fail(h, UNSAID(-EBUSY), name, "a sandbox runs with this home", hint) : 0;
 }
 
-/* What nsrun knows of commits of it lies beside it. */
-static char *home_record(const char *name) {
-        return str_concat(".", name, "");
+/* What nsrun knows of commits lies where no command can write. */
+#define RECORDS "homes"
+
+static int home_records_open(void) {
+        _cleanup_close_ int base = exposed_make_base() < 0 ? -EBADF : exposed_open_base();
+
+        if (base >= 0 && mkdirat(base, RECORDS, 0700) < 0 && errno != EEXIST)
+                return -errno;
+        return base < 0 ? base : beneath_open(base, RECORDS, O_RDONLY | O_DIRECTORY, 0);
+}
+
+static int home_record_open(const char *name) {
+        _cleanup_close_ int records = home_records_open();
+
+        if (records >= 0 && mkdirat(records, name, 0700) < 0 && errno != EEXIST)
+                return -errno;
+        return records < 0 ? records : beneath_open(records, name, O_RDONLY | O_DIRECTORY, 0);
+}
+
+static void home_record_remove(const char *name) {
+        _cleanup_close_ int records = home_records_open();
+
+        if (records >= 0)
+                (void)remove_tree(records, name);
 }
 
 /* ------------------------------------------------------------------------ the list */
@@ -214,7 +245,6 @@ static int take_paths(const struct homes *h, struct home_layer *l, char *const *
 }
 
 static int layer_begin(const struct homes *h, char **words, struct home_layer *l) {
-        _cleanup_free_ char *record = home_record(words[0]);
         struct timespec now;
         int r = l->home = home_open(h, words[0]);
 
@@ -225,15 +255,11 @@ static int layer_begin(const struct homes *h, char **words, struct home_layer *l
         l->own = sys_open(AT_FDCWD, h->own, O_RDONLY | O_DIRECTORY, 0);
         if (l->own < 0)
                 return home_fail(h, l->own, h->own, "the user's home can't be opened", NULL);
-        if (!record)
-                return error_oom(h->err);
-        r = mkdirat(h->fd, record, 0700) < 0 && errno != EEXIST ? -errno : 0;
-        if (r >= 0)
-                r = l->record = beneath_open(h->fd, record, O_RDONLY | O_DIRECTORY, 0);
+        r = l->record = home_record_open(words[0]);
         if (r >= 0)
                 r = clock_gettime(CLOCK_REALTIME, &now) < 0 ? -errno : changes_moment(now, &l->layer.since);
         if (r < 0)
-                return home_fail(h, r, record, "what is known of the home's commits can't be opened", NULL);
+                return home_fail(h, r, NULL, "what is known of the home's commits can't be opened", NULL);
         l->layer.upper_fd = l->layer.merged_fd = l->home;
         l->layer.base_fd = l->own;
         l->layer.record_fd = l->record;
@@ -348,14 +374,11 @@ static int home_commit(struct homes *h, char **words) {
 /* ------------------------------------------------------------------- names of it */
 
 static int home_rename(struct homes *h, char **words) {
-        _cleanup_free_ char *from = home_record(words[0]), *to = home_record(words[1]);
         _cleanup_close_ int fd = home_open(h, words[0]);
         int r;
 
         if (fd < 0)
                 return fd;
-        if (!from || !to)
-                return error_oom(h->err);
         if (!home_is_name(words[1]))
                 return home_fail(h, UNSAID(-EINVAL), words[1], "not a home's name",
                                  "choose letters and digits");
@@ -365,25 +388,21 @@ static int home_rename(struct homes *h, char **words) {
         r = renameat2(h->fd, words[0], h->fd, words[1], RENAME_NOREPLACE) < 0 ? -errno : 0;
         if (r < 0)
                 return home_fail(h, r, words[1], "the home can't be renamed", NULL);
-        /* What another one of that name left goes. */
-        (void)remove_tree(h->fd, to);
-        (void)renameat2(h->fd, from, h->fd, to, RENAME_NOREPLACE);
+        home_record_remove(words[0]);
+        home_record_remove(words[1]);
         return 0;
 }
 
 static int home_remove(struct homes *h, char **words) {
-        _cleanup_free_ char *record = home_record(words[0]);
         _cleanup_close_ int fd = home_open(h, words[0]);
         int r = fd < 0 ? fd : refuse_used(h, words[0]);
 
         if (r < 0)
                 return r;
-        if (!record)
-                return error_oom(h->err);
         r = remove_tree(h->fd, words[0]);
         if (r < 0)
                 return home_fail(h, r, words[0], "the home can't be removed whole", NULL);
-        (void)remove_tree(h->fd, record);
+        home_record_remove(words[0]);
         return 0;
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/macro.h"
 
-/* Whether a home can have that name: "." begins what nsrun itself has beside the homes. */
+/* Whether a home can have that name. */
 bool home_is_name(const char *name);
 /* The path of the home, or with NULL of the folder of all, for the caller to free; NULL: no memory.
  * `user_home` is absolute, `data` what XDG_DATA_HOME says, or NULL. */
