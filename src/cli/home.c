@@ -310,24 +310,27 @@ static bool has_dot_name(const char *path) {
         return *path == '.' || strstr(path, "/.");
 }
 
-/* Without --force nothing that a program of the host's obeys comes there, and nothing goes. */
-static int judge_taken(const struct homes *h, const struct home_layer *l) {
-        for (size_t i = 0; i < l->changes.n; i++) {
-                const struct change *c = &l->changes.list[i];
-                _cleanup_free_ char *path = path_join(h->own, c->path);
+/* Without --force nothing that a program of the host's obeys comes there, and nothing goes; `data` is a
+ * struct homes. */
+static int judge_taken(void *data, const struct changes *c, bool *is_chosen) {
+        const struct homes *h = data;
 
-                if (!changes_selects(l->paths, c) || !is_of_note(c))
-                        continue;
+        for (size_t i = 0; i < c->n && !h->cli->is_forced; i++) {
+                const struct change *one = &c->list[i];
+                _cleanup_free_ char *path = path_join(h->own, one->path);
+
                 if (!path)
-                        return error_oom(h->err);
-                if (has_dot_name(c->path) || protect_home_is_obeyed(h->own, path))
+                        return -ENOMEM;
+                if (!is_chosen[i] || !is_of_note(one))
+                        continue;
+                if (has_dot_name(one->path) || protect_home_is_obeyed(h->own, path))
                         return home_fail(h, UNSAID(-EPERM), path, "your programs obey what lies here",
                                          "look at it first; --force puts it there all the same");
-                if (S_ISLNK(c->new_mode))
+                if (S_ISLNK(one->new_mode))
                         return home_fail(h, UNSAID(-EPERM), path,
                                          "a symlink, which leads where a command chose",
                                          "look at it first; --force puts it there all the same");
-                if (c->kind != CHANGE_ADDED)
+                if (one->kind != CHANGE_ADDED)
                         return home_fail(h, UNSAID(-EEXIST), path, "you have something else here",
                                          "--force replaces it");
         }
@@ -352,15 +355,14 @@ static int refuse_unchanged(const struct homes *h, const struct home_layer *l, c
 static int home_commit(struct homes *h, char **words) {
         _cleanup_home_layer_ struct home_layer l = HOME_LAYER_INIT;
         _cleanup_changes_report_ struct changes_report report = {0};
+        const struct changes_filter filter = {.leave_out = judge_taken, .data = h};
         struct changes_commit *k = NULL;
         int r = layer_begin(h, words, &l);
 
         if (r >= 0)
                 r = refuse_unchanged(h, &l, words + 1);
-        if (r >= 0 && !h->cli->is_forced)
-                r = judge_taken(h, &l);
         if (r >= 0)
-                r = changes_prepare(&l.layer, l.paths, 0, NULL, &report, &k, h->err);
+                r = changes_prepare(&l.layer, l.paths, 0, &filter, &report, &k, h->err);
         if (r >= 0)
                 r = changes_finish(k);
         (void)changes_commit_free(k);
