@@ -315,13 +315,17 @@ static bool has_dot_name(const char *path) {
 static int judge_taken(void *data, const struct changes *c, bool *is_chosen) {
         const struct homes *h = data;
 
-        for (size_t i = 0; i < c->n && !h->cli->is_forced; i++) {
+        bool has_left = false;
+
+        for (size_t i = 0; i < c->n; i++) {
                 const struct change *one = &c->list[i];
                 _cleanup_free_ char *path = path_join(h->own, one->path);
 
                 if (!path)
                         return -ENOMEM;
-                if (!is_chosen[i] || !is_of_note(one))
+                has_left |= is_chosen[i] && !is_of_note(one);
+                is_chosen[i] &= is_of_note(one);
+                if (!is_chosen[i] || h->cli->is_forced)
                         continue;
                 if (has_dot_name(one->path) || protect_home_is_obeyed(h->own, path))
                         return home_fail(h, UNSAID(-EPERM), path, "your programs obey what lies here",
@@ -334,7 +338,7 @@ static int judge_taken(void *data, const struct changes *c, bool *is_chosen) {
                         return home_fail(h, UNSAID(-EEXIST), path, "you have something else here",
                                          "--force replaces it");
         }
-        return 0;
+        return has_left;
 }
 
 static int refuse_unchanged(const struct homes *h, const struct home_layer *l, char *const *words) {

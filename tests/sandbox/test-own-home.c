@@ -163,7 +163,8 @@ TEST(a_homes_changes_are_shown_and_taken_over_by_name) {
         static const char *const made[] = {"docs/a", "out/x/f"}, *const obeyed[] = {".tool", "bin/ls",
                                                                                     "docs/.x/y"};
         const struct site *s = *state;
-        _cleanup_free_ char *notes = path_of(s->home, "notes"), *link = path_of(s->home, "out/link"),
+        _cleanup_free_ char *notes = path_of(s->home, "notes"), *docs = path_of(s->home, "docs"),
+                            *link = path_of(s->home, "out/link"),
                             *changed = text_of(
                                     "nsrun: you have something else here: %s; --force replaces it", notes),
                             *symlinked = text_of(
@@ -172,6 +173,7 @@ TEST(a_homes_changes_are_shown_and_taken_over_by_name) {
                                     link),
                             *text = NULL;
         _cleanup_outcome_ struct outcome o = {0};
+        struct stat st;
 
         make_folder(s->home, "docs");
         make_file(s->home, "notes", "mine\n");
@@ -185,7 +187,11 @@ TEST(a_homes_changes_are_shown_and_taken_over_by_name) {
                 "out/link\nA  out/x/\nA  out/x/f\n",
                 "diff", "work");
         HOME_SAYS(s, "M  notes\n", "diff", "work", notes);
+        /* A folder that is there keeps its mode. */
+        RUN(s, &o, "--home=name:work", "--", "sh", "-c", "chmod 777 ~/docs");
         HOME_SAYS(s, "committed 1 path\n", "commit", "work", "docs/a");
+        assert_int_equal(stat(docs, &st), 0);
+        assert_int_equal(st.st_mode & 07777, 0755);
         HOME_SAYS(s, "committed 1 path\n", "commit", "work", "out/x/f");
         for (size_t i = 0; i < ARRAY_SIZE(made); i++) {
                 _cleanup_free_ char *path = path_of(s->home, made[i]);
