@@ -163,7 +163,7 @@ TEST(a_homes_changes_are_shown_and_taken_over_by_name) {
         static const char *const made[] = {"docs/a", "out/x/f"}, *const obeyed[] = {".tool", "bin/ls",
                                                                                     "docs/.x/y"};
         const struct site *s = *state;
-        _cleanup_free_ char *notes = path_of(s->home, "notes"), *docs = path_of(s->home, "docs"),
+        _cleanup_free_ char *notes = path_of(s->home, "notes"), *plain = path_of(s->home, "plain"),
                             *link = path_of(s->home, "out/link"),
                             *changed = text_of(
                                     "nsrun: you have something else here: %s; --force replaces it", notes),
@@ -176,6 +176,7 @@ TEST(a_homes_changes_are_shown_and_taken_over_by_name) {
         struct stat st;
 
         make_folder(s->home, "docs");
+        make_folder(s->home, "plain");
         make_file(s->home, "notes", "mine\n");
         RUN(s, &o, "--home=name:work", "--", "sh", "-c",
             "cd; mkdir -p docs/.x out/x bin; echo theirs >notes; echo a >docs/a; echo f >out/x/f; echo t >.tool; "
@@ -188,9 +189,10 @@ TEST(a_homes_changes_are_shown_and_taken_over_by_name) {
                 "diff", "work");
         HOME_SAYS(s, "M  notes\n", "diff", "work", notes);
         /* A folder that is there keeps its mode. */
-        RUN(s, &o, "--home=name:work", "--", "sh", "-c", "chmod 777 ~/docs");
+        RUN(s, &o, "--home=name:work", "--", "sh", "-c", "mkdir -m 777 ~/plain && echo p >~/plain/p");
+        HOME_SAYS(s, "committed 1 path\n", "commit", "work", "plain");
         HOME_SAYS(s, "committed 1 path\n", "commit", "work", "docs/a");
-        assert_int_equal(stat(docs, &st), 0);
+        assert_int_equal(stat(plain, &st), 0);
         assert_int_equal(st.st_mode & 07777, 0755);
         HOME_SAYS(s, "committed 1 path\n", "commit", "work", "out/x/f");
         for (size_t i = 0; i < ARRAY_SIZE(made); i++) {
