@@ -153,7 +153,7 @@ static int keys_add_value(struct keys_resolving *k, const char *name, const char
                 return error_setf(k->err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL, NULL,
                                   "--key %s: the variable %s %s", name, variable, why);
         longer = str_format("%s%s %s\n", k->net->key_values ? k->net->key_values : "", name, value);
-        net_proxy_forget(&k->net->key_values);
+        secret_forget(&k->net->key_values);
         k->net->key_values = longer;
         return longer && (streq(name, variable) || strv_add(&k->net->key_sources, variable) >= 0)
                        ? 0
