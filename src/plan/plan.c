@@ -423,6 +423,9 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
         for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
                 if (strv_copy(lists[i].from, lists[i].to) < 0)
                         return -ENOMEM;
+        STRV_FOREACH (line, s->net.lacks)
+                if (strv_add(&plan->lacks, *line) < 0)
+                        return -ENOMEM;
         r = plan_identify_hidden(plan, s);
         if (r >= 0)
                 r = plan_fill_environment(plan, s);

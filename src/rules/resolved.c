@@ -69,7 +69,8 @@ void resolved_clear(struct resolved *s) {
         strv_free(s->net.keys);
         strv_free(s->net.key_uses);
         secret_forget(&s->net.key_values);
-        strv_free(s->net.key_sources);
+        strv_free(s->net.key_copies);
+        strv_free(s->net.lacks);
         strv_free(s->net.key_variables);
         strv_free(s->net.git_addresses);
         free(s->seccomp);
