@@ -175,7 +175,7 @@ static int refuse_copies(const struct nsrun_plan *plan, const char *name, const 
 
                 if (strstr(*entry + n, value))
                         return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
-                                          "leave the variable out with --unsetenv",
+                                          "leave the variable out (--unsetenv)",
                                           "--key %s: the command's variable %.*s has it", name, (int)n,
                                           *entry);
         }
