@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "base/str.h"
+#include "base/sys.h"
 #include "net/layout.h"
 #include "server.h"
 #include "wire.h"
@@ -407,15 +408,13 @@ static void exchange_closed(nsrun_unused struct evhttp_connection *connection, v
 
 /* While a request is answered evhttp doesn't read, and hears nothing of a client that has gone.  Looked at
  * by the clock: what waits for its end alone would be woken by a reset for ever. */
-static void look_at_client(evutil_socket_t fd, nsrun_unused short what, void *data) {
+static void look_at_client(nsrun_unused evutil_socket_t fd, nsrun_unused short what, void *data) {
         struct exchange *e = data;
         struct evhttp_connection *connection = evhttp_request_get_connection(e->request);
-        char byte;
-        ssize_t n;
+        struct pollfd client = {.fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection)),
+                                .events = POLLRDHUP};
 
-        fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
-        n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-        if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+        if (sys_poll(&client, 1, 0) <= 0)
                 return;
         exchange_drop(e);
         evhttp_connection_free(connection);
