@@ -32,7 +32,7 @@ static int find_socket(int fd, ino_t *ret) {
         return fd;
 }
 
-static void hold(int fd, size_t n) {
+static void hold_bytes(int fd, size_t n) {
         all_held += n - held[fd].n;
         held[fd].n = n;
 }
@@ -43,7 +43,7 @@ static void release_ended(void) {
 
         for (int fd = 0; fd < DESCRIPTORS_MOST; fd++)
                 if (held[fd].n > 0 && (find_socket(fd, &socket) < 0 || socket != held[fd].socket))
-                        hold(fd, 0);
+                        hold_bytes(fd, 0);
 }
 
 /* evhttp answers nothing while it reads.  What comes yet is read, or the client could lose the answer. */
@@ -65,12 +65,12 @@ static void count_coming(struct evbuffer *in, const struct evbuffer_cb_info *inf
         if (fd < 0)
                 return;
         if (held[fd].socket != socket) {
-                hold(fd, 0);
+                hold_bytes(fd, 0);
                 held[fd].socket = socket;
                 held[fd].is_refused = false;
         }
         if (!held[fd].is_refused)
-                hold(fd, held[fd].n + info->n_added);
+                hold_bytes(fd, held[fd].n + info->n_added);
         if (!held[fd].is_refused && all_held > BODIES_MOST) {
                 release_ended();
                 if (all_held > BODIES_MOST && held[fd].n > BODY_SMALL)
@@ -103,5 +103,5 @@ void body_drop(struct evhttp_request *r) {
 
         (void)evbuffer_drain(body, evbuffer_get_length(body));
         if (fd >= 0 && held[fd].socket == socket)
-                hold(fd, 0);
+                hold_bytes(fd, 0);
 }
