@@ -75,6 +75,12 @@ void strbuf_clear(struct strbuf *b) {
         *b = (struct strbuf){0};
 }
 
+void secret_forget(char **text) {
+        if (*text)
+                explicit_bzero(*text, strlen(*text));
+        free(TAKE_PTR(*text));
+}
+
 bool str_is_any(const char *s, const char *const *all, size_t n) {
         for (size_t i = 0; i < n; i++)
                 if (streq(s, all[i]))

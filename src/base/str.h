@@ -27,6 +27,10 @@ void strbuf_clear(struct strbuf *b);
 char *str_concat(const char *a, const char *b, const char *c);
 char *str_format(const char *format, ...) nsrun_printf(1, 2);
 
+/* Frees a text that is or has a secret, and leaves nothing of it. */
+void secret_forget(char **text);
+#define _cleanup_secret_ _cleanup_(secret_forget)
+
 /* Whether `s` is one of n. */
 bool str_is_any(const char *s, const char *const *all, size_t n);
 #define STR_IS_ANY(s, all) str_is_any((s), (all), ARRAY_SIZE(all))

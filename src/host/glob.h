@@ -17,8 +17,9 @@ char *glob_join(const char *folder, const char *name);
 struct glob_search {
         /* An entry that is there, with its path relative to the folder. */
         int (*found)(void *data, const char *name, const struct stat *st);
-        /* An entry that can't be opened for want of rights: 1 has it tried again, 0 goes on without it.
-         * NULL: -EACCES ends the search. */
+        /* An entry that can't be opened for want of rights: 1 has it tried again, 0 goes on without it.  Or
+         * a folder that can be read and not entered, and has a name that is asked for: 1 has that tried
+         * again, 0 ends the search.  NULL: -EACCES ends it. */
         int (*closed)(void *data, const char *name);
         /* Before a mount below the folder is entered: below 0 ends the search.  NULL: none is asked. */
         int (*crosses)(void *data, const char *name);

@@ -11,9 +11,9 @@
 
 enum {
         STREAM_MOST = 1024 * 1024, /* bytes that a client hasn't taken, before notifications are left out */
-        PROBE_MS = 250,            /* between comments to a client that will send no more */
-        PRIME_MS = 1000,           /* then a stream begins, so that its client can come back to it */
-        KEPT_MOST = 1024 * 1024,   /* bytes of a session's streams, for clients that come back */
+        PROBE_MS = 250,          /* between looks at a client, and comments to one that will send no more */
+        PRIME_MS = 1000,         /* then a stream begins, so that its client can come back to it */
+        KEPT_MOST = 1024 * 1024, /* bytes of a session's streams, for clients that come back */
 };
 
 /* An event of a stream, for a client that comes back (Last-Event-ID). */
@@ -225,18 +225,21 @@ static void stream_prime(nsrun_unused evutil_socket_t fd, nsrun_unused short wha
                 stream_send(e, 0, "");
 }
 
-/* While a request is answered evhttp doesn't read from its client.  That it sends no more may be its end, or
- * half of it: to whom a comment can't be written has gone, which evhttp sees. */
-static void client_sends_no_more(nsrun_unused evutil_socket_t fd, short what, void *data) {
-        static const struct timeval pause = {.tv_usec = PROBE_MS * 1000};
+/* While a request is answered evhttp doesn't read from its client.  It is looked at by the clock: what waits
+ * for its end alone would be woken by a reset for ever.  That it sends no more may be its end, or half of
+ * it: to whom a comment can't be written has gone, which evhttp sees. */
+static void look_for_end(nsrun_unused evutil_socket_t fd, nsrun_unused short what, void *data) {
         struct exchange *e = data;
+        struct evhttp_connection *connection = evhttp_request_get_connection(e->request);
+        struct pollfd client = {.fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection)),
+                                .events = POLLRDHUP};
 
-        if (what & EV_TIMEOUT) {
-                if (client_takes(e))
-                        stream_write(e, ":", "");
-        } else if (event_assign(e->gone, e->channel->server->base, -1, EV_PERSIST, client_sends_no_more,
-                                e) == 0)
-                (void)event_add(e->gone, &pause);
+        if (sys_poll(&client, 1, 0) <= 0)
+                return;
+        if (client.revents & (POLLERR | POLLHUP))
+                evhttp_connection_free(connection);
+        else if ((client.revents & POLLRDHUP) && client_takes(e))
+                stream_write(e, ":", "");
 }
 
 /* The errors of JSON-RPC that have a status of HTTP's, too. */
@@ -296,10 +299,10 @@ static bool channel_is_busy(const struct channel *c) {
 
 static bool exchange_watch(struct exchange *e, struct evhttp_request *r) {
         struct evhttp_connection *connection = evhttp_request_get_connection(r);
-        evutil_socket_t fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
+        static const struct timeval every = {.tv_usec = PROBE_MS * 1000};
 
-        e->gone = event_new(e->channel->server->base, fd, EV_CLOSED, client_sends_no_more, e);
-        if (!e->gone || event_add(e->gone, NULL) < 0)
+        e->gone = event_new(e->channel->server->base, -1, EV_PERSIST, look_for_end, e);
+        if (!e->gone || event_add(e->gone, &every) < 0)
                 return false;
         e->request = r;
         evhttp_connection_set_closecb(connection, connection_closed, e);

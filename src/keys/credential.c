@@ -69,23 +69,25 @@ static char *spell_escaped(const char *value) {
 }
 
 int credential_spellings(struct key_port *port) {
-        int r = mask_add(&port->mask, strdup(port->value));
+        /* Letters, digits, hyphens and underscores are spelled so everywhere but in Basic. */
+        size_t n_public = key_value_public(port->value);
+        int r = mask_add(&port->mask, strdup(port->value), n_public);
 
         if (r >= 0)
-                r = mask_add(&port->mask, spell_encoded(port->value));
+                r = mask_add(&port->mask, spell_encoded(port->value), n_public);
         if (r >= 0)
-                r = mask_add(&port->mask, spell_encoded_small(port->value));
+                r = mask_add(&port->mask, spell_encoded_small(port->value), n_public);
         if (r >= 0)
-                r = mask_add(&port->mask, spell_escaped(port->value));
+                r = mask_add(&port->mask, spell_escaped(port->value), n_public);
         for (size_t i = 0; i < port->n_uses && r >= 0; i++) {
-                char *basic =
-                        port->uses[i].form == KEY_IN_BASIC ? spell_basic(&port->uses[i], port->value) : NULL;
+                const struct key_use *use = &port->uses[i];
+                char *basic = use->form == KEY_IN_BASIC ? spell_basic(use, port->value) : NULL;
 
                 /* Its end may be left out. */
                 if (basic)
                         basic[strcspn(basic, "=")] = '\0';
-                if (port->uses[i].form == KEY_IN_BASIC)
-                        r = mask_add(&port->mask, basic);
+                if (use->form == KEY_IN_BASIC)
+                        r = mask_add(&port->mask, basic, (strlen(use->text) + 1 + n_public) * 8 / 6);
         }
         return r;
 }

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "base/str.h"
+#include "base/sys.h"
 #include "net/layout.h"
 #include "server.h"
 #include "wire.h"
@@ -39,6 +40,7 @@ static struct evkeyvalq *answer_headers(const struct exchange *e) {
 static void answer_text(struct evhttp_request *r, int status, const char *text) {
         struct evbuffer *body = evbuffer_new();
 
+        body_drop(r);
         if (body)
                 (void)evbuffer_add_printf(body, "nsrun: %s\n", text);
         (void)evhttp_add_header(evhttp_request_get_output_headers(r), "Content-Type",
@@ -57,6 +59,8 @@ static void exchange_drop(struct exchange *e) {
                 (void)curl_easy_pause(e->easy, CURLPAUSE_CONT);
         if (e->easy)
                 upstream_remove(e->port->server, e->easy);
+        if (e->request)
+                body_drop(e->request);
         for (struct curl_slist *i = e->headers; i; i = i->next)
                 explicit_bzero(i->data, strlen(i->data));
         curl_slist_free_all(e->headers);
@@ -404,15 +408,13 @@ static void exchange_closed(nsrun_unused struct evhttp_connection *connection, v
 
 /* While a request is answered evhttp doesn't read, and hears nothing of a client that has gone.  Looked at
  * by the clock: what waits for its end alone would be woken by a reset for ever. */
-static void look_at_client(evutil_socket_t fd, nsrun_unused short what, void *data) {
+static void look_at_client(nsrun_unused evutil_socket_t fd, nsrun_unused short what, void *data) {
         struct exchange *e = data;
         struct evhttp_connection *connection = evhttp_request_get_connection(e->request);
-        char byte;
-        ssize_t n;
+        struct pollfd client = {.fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection)),
+                                .events = POLLRDHUP};
 
-        fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
-        n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-        if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+        if (sys_poll(&client, 1, 0) <= 0)
                 return;
         exchange_drop(e);
         evhttp_connection_free(connection);
@@ -439,7 +441,7 @@ static CURLcode set_request(struct exchange *e, const char *method, const char *
         if (has_body) {
                 r |= curl_easy_setopt(e->easy, CURLOPT_POST, 1L);
                 r |= curl_easy_setopt(e->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)n);
-                /* evhttp's own bytes, which stay until the answer is sent. */
+                /* evhttp's own bytes, which stay as long as the exchange. */
                 r |= curl_easy_setopt(e->easy, CURLOPT_POSTFIELDS,
                                       n > 0 ? (const char *)evbuffer_pullup(body, -1) : "");
         }
@@ -455,7 +457,7 @@ static CURLcode set_request(struct exchange *e, const char *method, const char *
 
 /* 0, or -errno with the request as it was. */
 static int exchange_ask(struct exchange *e, const char *method, const char *target) {
-        _cleanup_free_ char *with_key = NULL;
+        _cleanup_secret_ char *with_key = NULL;
         int r = add_headers(e);
 
         if (r < 0)
@@ -465,8 +467,6 @@ static int exchange_ask(struct exchange *e, const char *method, const char *targ
         e->easy = upstream_handle(e->port);
         if (!e->easy || set_request(e, method, with_key ? with_key : target) != CURLE_OK)
                 return -ENOMEM;
-        if (with_key)
-                explicit_bzero(with_key, strlen(with_key));
         r = upstream_add(e->port->server, e->easy);
         return r < 0 ? r : watch_client(e);
 }

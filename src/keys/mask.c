@@ -10,7 +10,7 @@
 
 #define BEGUN_SHOWN 8U /* bytes of a key that an answer's end may show fewer of */
 
-int mask_add(struct mask *m, char *needle) {
+int mask_add(struct mask *m, char *needle, size_t n_public) {
         if (!needle)
                 return -ENOMEM;
         for (size_t i = 0; i < m->n; i++)
@@ -23,6 +23,7 @@ int mask_add(struct mask *m, char *needle) {
                 return -E2BIG;
         }
         m->lengths[m->n] = strlen(needle);
+        m->publics[m->n] = n_public;
         m->needles[m->n++] = needle;
         return 0;
 }
@@ -46,14 +47,17 @@ static void cover(const struct mask *m, char *bytes, size_t n) {
         }
 }
 
-/* How many of the last bytes may be the beginning of a needle. */
-static size_t count_begun(const struct mask *m, const char *bytes, size_t n) {
+/* How many of the last bytes may be the beginning of a needle; `tells`: one that tells something of it. */
+static size_t count_begun(const struct mask *m, const char *bytes, size_t n, bool tells) {
         size_t most = 0;
 
         for (size_t i = 0; i < m->n; i++)
-                for (size_t k = m->lengths[i] - 1 < n ? m->lengths[i] - 1 : n; k > most; k--)
+                for (size_t k = m->lengths[i] - 1 < n ? m->lengths[i] - 1 : n; k > most; k--) {
+                        if (tells && (k < BEGUN_SHOWN || k <= m->publics[i]))
+                                break;
                         if (memcmp(bytes + n - k, m->needles[i], k) == 0)
                                 most = k;
+                }
         return most;
 }
 
@@ -68,10 +72,9 @@ char *mask_feed(const struct mask *m, struct mask_held *held, const char *bytes,
         if (n > 0)
                 memcpy(whole + held->n, bytes, n);
         cover(m, whole, all);
-        kept = count_begun(m, whole, all);
+        kept = count_begun(m, whole, all, n == 0);
         if (n == 0) {
-                if (kept >= BEGUN_SHOWN)
-                        memset(whole + all - kept, '*', kept);
+                memset(whole + all - kept, '*', kept);
                 kept = 0;
         }
         if (kept > 0 && !(rest = malloc(kept))) {

@@ -11,6 +11,7 @@
 struct mask {
         char *needles[MASK_NEEDLES]; /* the key, as it stands and as it is spelled in requests */
         size_t lengths[MASK_NEEDLES];
+        size_t publics[MASK_NEEDLES]; /* bytes at its beginning that all keys of its kind have */
         size_t n;
 };
 
@@ -20,13 +21,13 @@ struct mask_held {
         size_t n;
 };
 
-/* Takes over an allocated text.  -ENOMEM: it is NULL; -E2BIG: there are too many.  One that is there is
- * enough. */
-int mask_add(struct mask *m, char *needle);
+/* Takes over an allocated text, whose first `n_public` bytes are no secret.  -ENOMEM: it is NULL; -E2BIG:
+ * there are too many.  One that is there is enough. */
+int mask_add(struct mask *m, char *needle, size_t n_public);
 void mask_clear(struct mask *m);
 /* Takes n more bytes of a stream, and returns what can be passed on: *ret_n bytes that the caller frees.
- * NULL for want of memory.  With n 0 the stream has ended, and a needle's beginning that is long gets stars,
- * too. */
+ * NULL for want of memory.  With n 0 the stream has ended, and a needle's beginning that is long, and more
+ * than public, gets stars, too. */
 char *mask_feed(const struct mask *m, struct mask_held *held, const char *bytes, size_t n, size_t *ret_n);
 void mask_held_clear(struct mask_held *held);
 /* The same of a whole text, in place; and whether it has one. */

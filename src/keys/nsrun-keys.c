@@ -20,7 +20,6 @@ enum {
         CONNECTION_IDLE_S = 600,  /* while a request is read, or none comes, or nobody takes the answer */
         HEADERS_MOST = 64 * 1024, /* bytes */
         BODY_MOST = 64 * 1024 * 1024,
-        DESCRIPTORS_MOST = 4096,
         AUTHORITIES_MOST = 16 * 1024 * 1024,
 };
 #define MEMORY_MOST (UINT64_C(2) << 30) /* bytes, whatever a sandbox sends at once */
@@ -133,11 +132,13 @@ static int prepare_port(struct key_port *port) {
         if (!port->http)
                 return -ENOMEM;
         evhttp_set_timeout(port->http, CONNECTION_IDLE_S);
+        evhttp_set_default_content_type(port->http, NULL); /* an answer's is the host's */
         evhttp_set_max_headers_size(port->http, HEADERS_MOST);
         evhttp_set_max_body_size(port->http, BODY_MOST);
         evhttp_set_allowed_methods(port->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST |
                                                        EVHTTP_REQ_PUT | EVHTTP_REQ_PATCH |
                                                        EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS);
+        bodies_bound(port->http);
         evhttp_set_gencb(port->http, exchange_take, port);
         return 0;
 }

@@ -10,7 +10,8 @@
 #include "mask.h"
 #include "use.h"
 
-#define EXCHANGES_MOST 1024U
+#define EXCHANGES_MOST   1024U
+#define DESCRIPTORS_MOST 4096
 
 /* Uses of one key at one host: a port of the sandbox's loopback. */
 struct key_port {
@@ -41,6 +42,12 @@ int upstream_start(struct key_server *s);
 CURL *upstream_handle(const struct key_port *port);
 int upstream_add(struct key_server *s, CURL *easy);
 void upstream_remove(struct key_server *s, CURL *easy);
+
+/* bodies.c */
+/* Requests that would have all of them hold too much memory at once are refused, with 503. */
+void bodies_bound(struct evhttp *http);
+/* A request's body isn't needed any more. */
+void body_drop(struct evhttp_request *r);
 
 /* credential.c */
 /* All spellings in which the port's key goes out, for its mask. */

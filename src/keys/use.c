@@ -323,6 +323,15 @@ const char *key_value_judge(const char *value) {
                                     : NULL;
 }
 
+size_t key_value_public(const char *value) {
+        size_t most = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
+                if (startswith(value, beginnings[i][1]) && strlen(beginnings[i][1]) > most)
+                        most = strlen(beginnings[i][1]);
+        return most;
+}
+
 bool key_value_is_in(const char *lines, const char *text) {
         size_t n = text ? strlen(text) : 0;
 

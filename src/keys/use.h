@@ -54,6 +54,8 @@ const char *key_source_read(const char *text, char name[KEY_NAME_MOST + 1], enum
                             const char **ret_what);
 /* Whether it is fit for a header: NULL, or why not. */
 const char *key_value_judge(const char *value);
+/* How many bytes at its beginning say of which kind it is, and nothing else of it. */
+size_t key_value_public(const char *value);
 /* Whether a text has one of the keys of lines "NAME KEY" (NULL: there are none) in it. */
 bool key_value_is_in(const char *lines, const char *text);
 /* What the command gets in the place of the key of that name: with the beginning by which programs know such

@@ -29,8 +29,10 @@ struct net_event {
         char text[NET_ADDRESS_TEXT];
 };
 
-/* Of connections that were made; beside those of enum net_event_kind. */
+/* Of connections that were made; beside those of enum net_event_kind.  With NET_TALLY_KEY as `text`: they
+ * were nsrun-keys'. */
 #define NET_TALLY_CONNECTED 255
+#define NET_TALLY_KEY       "key"
 #define NET_TALLIES         256U
 
 /* All connections to a port of a host, and all refusals of one kind. */

@@ -98,7 +98,8 @@ static void key_used(struct helper *h, struct watch *w, nsrun_unused uint32_t ev
                         net_journal_add(h->journal, NET_EVENT_UNREACHED, key->host, key->host_port, NULL);
                         continue;
                 }
-                tally = net_journal_count(h->journal, NET_TALLY_CONNECTED, key->host, key->host_port, NULL);
+                tally = net_journal_count(h->journal, NET_TALLY_CONNECTED, key->host, key->host_port,
+                                          NET_TALLY_KEY);
                 if (tally) {
                         tally->n -= !used.is_begun;
                         tally->sent += used.sent;

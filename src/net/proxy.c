@@ -161,12 +161,6 @@ void net_proxy_hide(char *text) {
                 memset(start, '*', (size_t)(at - start));
 }
 
-void net_proxy_forget(char **text) {
-        if (*text)
-                explicit_bzero(*text, strlen(*text));
-        free(TAKE_PTR(*text));
-}
-
 bool net_proxy_address(const struct net_proxy *p, struct net_address *ret) {
         return p->kind != NET_PROXY_NONE && net_address_parse(p->host, ret);
 }

@@ -36,8 +36,6 @@ const char *net_proxy_parse(const char *text, struct net_proxy *ret);
 char *net_proxy_format(const struct net_proxy *proxy, bool with_secrets);
 /* Writes stars over what stands before the host in a text that may be such a URL. */
 void net_proxy_hide(char *text);
-/* Frees a text that has a password, and leaves nothing of it. */
-void net_proxy_forget(char **text);
 /* The address of a proxy that isn't named by name. */
 bool net_proxy_address(const struct net_proxy *proxy, struct net_address *ret);
 

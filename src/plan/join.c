@@ -2,6 +2,7 @@
 /* The plan of a command in a session: the session's own, with another command, working
  * directory and environment. */
 #include "base/path.h"
+#include "keys/use.h"
 #include "policy/withheld.h"
 #include "record.h"
 #include "resolve/environment.h"
@@ -97,19 +98,67 @@ static int join_read(const char *id, struct plan_record *record, struct nsrun_er
         return 0;
 }
 
-/* A session's key that stays outside isn't given to one of its commands. */
+/* Whether the caller's variable that a key comes from has the key in that value, too. */
+static bool value_has_key(const struct nsrun_policy *p, const char *source, const char *value) {
+        char name[KEY_NAME_MOST + 1];
+        enum key_source_kind kind;
+        const char *variable, *key = NULL;
+
+        if (!key_source_read(source, name, &kind, &variable) && kind == KEY_OF_VARIABLE)
+                key = environment_get(environment_inherited(p), variable);
+        return key && value && strlen(key) >= KEY_VALUE_LEAST && strstr(value, key);
+}
+
+/* A session's key that stays outside isn't given to one of its commands, by whatever name. */
+static int refuse_session_key(const struct nsrun_plan *plan, const struct nsrun_policy *p, const char *name,
+                              const char *value, struct nsrun_error *err) {
+        STRV_FOREACH (key, plan->keys) {
+                size_t n = strcspn(*key, "=");
+
+                if ((strlen(name) == n && strncmp(name, *key, n) == 0) || value_has_key(p, *key, value))
+                        return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL, "leave it out",
+                                          "--env %s: the session has that key outside (--key)", name);
+        }
+        return 0;
+}
+
+/* Nor are its programs led away from a key: with a count of its own git would not see what leads it there.
+ */
+static int refuse_leading(const struct nsrun_plan *plan, const char *name, struct nsrun_error *err) {
+        STRV_FOREACH (line, plan->key_uses) {
+                const char *text = strchr(*line, ' ');
+                struct key_use use;
+
+                if (!text || key_use_read(text + 1, &use))
+                        continue;
+                if (streq(name, use.variable) ||
+                    (use.is_git && startswith(name, "GIT_CONFIG_") && environment_get(plan->env, name)))
+                        return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                          "leave it out, or say it at the session's start",
+                                          "--env %s: the session leads programs to its key %s by it", name,
+                                          use.name);
+        }
+        return 0;
+}
+
 static int refuse_keys(const struct nsrun_plan *plan, const struct nsrun_policy *p,
                        struct nsrun_error *err) {
-        STRV_FOREACH (entry, p->env.entries)
-                STRV_FOREACH (key, plan->keys) {
-                        size_t n = strcspn(*entry, "=");
+        int r = 0;
 
-                        if (n == strcspn(*key, "=") && strncmp(*entry, *key, n) == 0)
-                                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
-                                                  "leave it out",
-                                                  "--env %.*s: the session has that key outside (--key)",
-                                                  (int)n, *entry);
-                }
+        STRV_FOREACH (entry, p->env.entries) {
+                _cleanup_free_ char *name = strndup(*entry, strcspn(*entry, "="));
+                const char *equals = strchr(*entry, '=');
+
+                if (!name)
+                        return error_oom(err);
+                r = refuse_session_key(plan, p, name,
+                                       equals ? equals + 1 : environment_get(environment_inherited(p), name),
+                                       err);
+                if (r >= 0)
+                        r = refuse_leading(plan, name, err);
+                if (r < 0)
+                        return r;
+        }
         return 0;
 }
 

@@ -11,7 +11,6 @@
 #include "build.h"
 #include "disk/reach.h"
 #include "disk/rundir.h"
-#include "net/proxy.h"
 
 /* Bytes of the root tmpfs, which holds folders, links and three small files. */
 #define ROOT_SIZE (UINT64_C(1) << 20)
@@ -40,7 +39,7 @@ static void raw_free(struct plan_raw *raw) {
 #define FREE_TEXTS(member)          strv_free(plan->member);
 #define FREE_UNSTORED_TEXT(member)  FREE_TEXT(member)
 #define FREE_UNSTORED_TEXTS(member) FREE_TEXTS(member)
-#define FREE_SECRET(member)         net_proxy_forget(&plan->member);
+#define FREE_SECRET(member)         secret_forget(&plan->member);
 #define FREE_FILTER(member)         seccomp_loaded_clear(&plan->member);
 #define FREE(kind, member)          FREE_##kind(member)
 
@@ -423,6 +422,9 @@ static int plan_fill(struct nsrun_plan *plan, const struct resolved *s) {
                         return -ENOMEM;
         for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
                 if (strv_copy(lists[i].from, lists[i].to) < 0)
+                        return -ENOMEM;
+        STRV_FOREACH (line, s->net.lacks)
+                if (strv_add(&plan->lacks, *line) < 0)
                         return -ENOMEM;
         r = plan_identify_hidden(plan, s);
         if (r >= 0)

@@ -86,7 +86,7 @@ nsrun_public struct nsrun_policy *nsrun_policy_free(struct nsrun_policy *p) {
         strv_free(p->dbus);
         strv_free(p->network);
         strv_free(p->network_config);
-        net_proxy_forget(&p->net_via);
+        secret_forget(&p->net_via);
         strv_free(p->keys);
         strv_free(p->key_uses);
         free(p->session);

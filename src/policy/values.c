@@ -83,7 +83,7 @@ int proxy_apply_option(void *target, const struct option_spec *spec, const char 
         why = !*value ? "an empty value" : streq(value, "env") ? NULL : net_proxy_parse(value, &proxy);
         if (!why) {
                 explicit_bzero(&proxy, sizeof(proxy));
-                net_proxy_forget(&p->net_via);
+                secret_forget(&p->net_via);
                 p->net_via = copy;
                 return 0;
         }

@@ -3,7 +3,6 @@
  * and a grant set. */
 #include "environment.h"
 
-#include "keys/use.h"
 #include "policy/agents.h"
 #include "policy/withheld.h"
 
@@ -37,8 +36,8 @@ static int inherit(const struct resolved *s, struct resolved_environment *e, con
         if (policy_unsets(p, name) || environment_get(s->grants.variables, name) ||
             environment_get(s->net.key_variables, name))
                 return 0;
-        if (strv_contains(s->net.key_sources, name) || key_value_is_in(s->net.key_values, equals + 1))
-                return leave_out(e, name, true);
+        if (strv_contains(s->net.key_copies, name))
+                return leave_out(e, name, false);
         if (!policy_sets(p, name) && !(key && streq(name, key)))
                 why = environment_withholds(p, !s->plain, name, equals + 1);
         if (why)
@@ -108,20 +107,37 @@ static int except_keys(struct variables *to) {
         return r;
 }
 
-/* Behind what the caller's git is told so. */
+/* Behind what git is told so otherwise; of a count that is none git itself says so. */
 static int lead_git(char *const *addresses, struct variables *to) {
         const char *said = variables_value(to, "GIT_CONFIG_COUNT");
-        unsigned n = said ? (unsigned)strtoul(said, NULL, 10) : 0;
+        char *end = NULL;
+        unsigned long n = said ? strtoul(said, &end, 10) : 0;
         int r = 0;
 
+        if (said && (*end || n > INT32_MAX / 2))
+                return 0;
         for (; addresses && addresses[0] && r >= 0; addresses += 2, n++) {
-                r = variables_set(to, str_format("GIT_CONFIG_KEY_%u=url.%s.insteadOf", n, addresses[0]));
+                unsigned number = (unsigned)n;
+
+                r = variables_set(to,
+                                  str_format("GIT_CONFIG_KEY_%u=url.%s.insteadOf", number, addresses[0]));
                 if (r >= 0)
-                        r = variables_set(to, str_format("GIT_CONFIG_VALUE_%u=%s", n, addresses[1]));
+                        r = variables_set(to, str_format("GIT_CONFIG_VALUE_%u=%s", number, addresses[1]));
                 if (r >= 0)
-                        r = variables_set(to, str_format("GIT_CONFIG_COUNT=%u", n + 1));
+                        r = variables_set(to, str_format("GIT_CONFIG_COUNT=%u", number + 1));
         }
         return r;
+}
+
+/* By which variables programs are led to keys: whatever was said of these, which names none of --env's. */
+static int lead_programs(const struct resolved *s, struct variables *to) {
+        int r = 0;
+
+        STRV_FOREACH (entry, s->net.key_variables)
+                r = r < 0 ? r : variables_set(to, strdup(*entry));
+        if (r >= 0 && s->net.keys)
+                r = except_keys(to);
+        return r < 0 ? r : lead_git(s->net.git_addresses, to);
 }
 
 /* Whatever PATH is, a grant's programs come before others of their names. */
@@ -167,12 +183,6 @@ static int make_environment(const struct resolved *s, struct resolved_environmen
                 r = add_entries(p, (const char *const *)s->instance.variables, GIVES_WAY_TO_NOTHING, passed);
         if (r >= 0)
                 r = add_entries(p, (const char *const *)s->grants.variables, GIVES_WAY_TO_NOTHING, passed);
-        if (r >= 0)
-                r = add_entries(p, (const char *const *)s->net.key_variables, GIVES_WAY_TO_NOTHING, passed);
-        if (r >= 0 && s->net.keys)
-                r = except_keys(passed);
-        if (r >= 0)
-                r = lead_git(s->net.git_addresses, passed);
         if (r < 0)
                 return r;
         STRV_FOREACH (entry, p->env.entries)
@@ -181,7 +191,8 @@ static int make_environment(const struct resolved *s, struct resolved_environmen
                         if (r < 0)
                                 return r;
                 }
-        return put_first(s, passed);
+        r = lead_programs(s, passed);
+        return r < 0 ? r : put_first(s, passed);
 }
 
 static void sort_names(char **names) {

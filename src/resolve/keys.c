@@ -82,11 +82,11 @@ static int lead(struct keys_resolving *k, const struct key_use *use, uint16_t po
                                                                          (unsigned)use->port, use->prefix));
 }
 
-/* Whether the caller's environment leads the key's program elsewhere. */
+/* Whether the caller's environment, or --env, leads the key's program elsewhere. */
 static bool is_led_elsewhere(const struct nsrun_policy *p, const char *variable) {
         const char *value = variable[0] ? environment_passed(p, variable) : NULL;
 
-        return value && *value;
+        return value && (*value || policy_sets(p, variable));
 }
 
 /* `is_known`: by the table, and not by --key-use. */
@@ -97,6 +97,11 @@ static int add_use(struct keys_resolving *k, const char *text, bool is_known) {
 
         if (key_use_read(text, &use))
                 return keys_refuse(k, text, "it is read another way now", NULL);
+        if (is_led_elsewhere(k->policy, use.variable) && policy_sets(k->policy, use.variable))
+                return error_setf(k->err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                  "leave one of the two out",
+                                  "--key %s: --env gives the command %s, by which its programs are led",
+                                  use.name, use.variable);
         if (is_known && is_led_elsewhere(k->policy, use.variable))
                 return error_setf(
                         k->err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
@@ -121,18 +126,26 @@ static int add_use(struct keys_resolving *k, const char *text, bool is_known) {
         return r < 0 ? error_oom(k->err) : 0;
 }
 
+static bool has_own_use(const struct keys_resolving *k, const char *name) {
+        STRV_FOREACH (use, k->policy->key_uses) {
+                const char *rest = startswith(*use, name);
+
+                if (rest && *rest == '=')
+                        return true;
+        }
+        return false;
+}
+
 static int add_uses(struct keys_resolving *k, const char *name) {
         const char *text;
-        bool has = false;
+        bool has = has_own_use(k, name);
         int r = 0;
 
         STRV_FOREACH (use, k->policy->key_uses) {
                 const char *rest = startswith(*use, name);
 
-                if (!rest || *rest != '=' || r < 0)
-                        continue;
-                has = true;
-                r = add_use(k, *use, false);
+                if (rest && *rest == '=' && r >= 0)
+                        r = add_use(k, *use, false);
         }
         for (size_t i = 0; !has && r >= 0 && (text = key_use_known(name, i)); i++)
                 r = add_use(k, text, true);
@@ -153,9 +166,9 @@ static int keys_add_value(struct keys_resolving *k, const char *name, const char
                 return error_setf(k->err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL, NULL,
                                   "--key %s: the variable %s %s", name, variable, why);
         longer = str_format("%s%s %s\n", k->net->key_values ? k->net->key_values : "", name, value);
-        net_proxy_forget(&k->net->key_values);
+        secret_forget(&k->net->key_values);
         k->net->key_values = longer;
-        return longer && (streq(name, variable) || strv_add(&k->net->key_sources, variable) >= 0)
+        return longer && (streq(name, variable) || strv_add(&k->net->key_copies, variable) >= 0)
                        ? 0
                        : error_oom(k->err);
 }
@@ -197,22 +210,119 @@ static int refuse_useless(const struct keys_resolving *k) {
         return 0;
 }
 
-/* The agent's key, where its programs can be led: as --key names it. */
-static int add_agents(struct keys_resolving *k) {
-        const struct agent_entry *agent = agent_chosen(k->policy);
-        const char *key = agent && agent->can_be_led ? agent_key(k->policy) : NULL;
+/* Whether --key-use can name that address. */
+static bool may_be_used_at(const char *key, const char *address) {
+        _cleanup_free_ char *text = str_concat(key, "=", address);
         struct key_use use;
 
-        if (!key || environment_get(k->net->key_variables, key) || sys_is_executable(program_keys()) < 0)
+        return text && !key_use_read(text, &use);
+}
+
+/* Why the agent's key can't stay outside, for the caller to free, and what helps; "": it can.  NULL for want
+ * of memory. */
+static char *find_obstacle(const struct keys_resolving *k, const char *key, const char **ret_fix) {
+        const char *value = environment_get(environment_inherited(k->policy), key),
+                   *why = value ? key_value_judge(value) : NULL;
+        struct key_use use;
+
+        *ret_fix = "--key with --key-use keeps it outside";
+        if (sys_is_executable(program_keys()) < 0) {
+                *ret_fix = "install nsrun completely";
+                return strdup("nsrun-keys isn't there");
+        }
+        if (why) {
+                *ret_fix = "--unsetenv keeps it from the command";
+                return str_concat("its value ", why, "");
+        }
+        if (has_own_use(k, key))
+                return strdup("");
+        if (!key_use_known(key, 0))
+                return strdup("nsrun doesn't know where it goes");
+        for (size_t i = 0; key_use_known(key, i); i++) {
+                if (key_use_read(key_use_known(key, i), &use))
+                        continue;
+                if (is_led_elsewhere(k->policy, use.variable)) {
+                        if (!may_be_used_at(key, environment_passed(k->policy, use.variable)))
+                                *ret_fix = "--key-use takes https and a host's name alone";
+                        else if (policy_sets(k->policy, use.variable))
+                                *ret_fix = "--key with --key-use, and without that --env, keeps it outside";
+                        return str_concat(use.variable, " leads its programs elsewhere", "");
+                }
+                if (net_rules_deny_name(&k->rules, use.host)) {
+                        *ret_fix = "--unsetenv keeps it from the command";
+                        return str_concat("--deny has ", use.host, "");
+                }
+        }
+        return strdup("");
+}
+
+/* The agent's key, where its programs can be led: as --key names it.  Where it goes inside instead that is
+ * said. */
+static int add_agents(struct keys_resolving *k) {
+        const struct agent_entry *agent = agent_chosen(k->policy);
+        const char *key = agent && agent->can_be_led ? agent_key(k->policy) : NULL, *fix;
+        _cleanup_free_ char *why = NULL;
+
+        /* Of --key, by this name or by another. */
+        if (!key || environment_get(k->net->key_variables, key) ||
+            key_value_is_in(k->net->key_values, environment_get(environment_inherited(k->policy), key)))
                 return 0;
-        for (size_t i = 0; key_use_known(key, i); i++)
-                if (key_use_read(key_use_known(key, i), &use) || is_led_elsewhere(k->policy, use.variable) ||
-                    net_rules_deny_name(&k->rules, use.host))
-                        return 0;
-        return !key_use_known(key, 0) ||
-                               key_value_judge(environment_get(environment_inherited(k->policy), key))
-                       ? 0
-                       : add_key(k, key);
+        why = find_obstacle(k, key, &fix);
+        if (!why)
+                return error_oom(k->err);
+        if (!*why)
+                return add_key(k, key);
+        return strv_consume(&k->net->lacks,
+                            str_format("the agent's key %s is in the sandbox: %s (%s)", key, why, fix)) < 0
+                       ? error_oom(k->err)
+                       : 0;
+}
+
+/* Whoever names such a variable wants the key inside and outside. */
+static int refuse_copy(const struct keys_resolving *k, const char *name, size_t n) {
+        return error_setf(k->err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                          k->policy->keys
+                                  ? "leave one of the two out"
+                                  : "leave it out, or give the command the agent's key with --env, too",
+                          "--env %.*s: a key is in it that stays outside", (int)n, name);
+}
+
+/* The caller's variables with a key in them are kept from the command; those that nobody has named are said.
+ */
+static int keep_copies(struct keys_resolving *k) {
+        _cleanup_strbuf_ struct strbuf names = {0};
+        _cleanup_free_ char *list = NULL;
+
+        STRV_FOREACH (entry, k->policy->env.entries)
+                if (strchr(*entry, '=') && key_value_is_in(k->net->key_values, strchr(*entry, '=') + 1))
+                        return refuse_copy(k, *entry, strcspn(*entry, "="));
+        STRV_FOREACH (entry, environment_inherited(k->policy)) {
+                size_t n = strcspn(*entry, "=");
+                _cleanup_free_ char *name = strndup(*entry, n);
+
+                if (!name)
+                        return error_oom(k->err);
+                if (!(*entry)[n] || !key_value_is_in(k->net->key_values, *entry + n + 1) ||
+                    environment_get(k->net->key_variables, name) || policy_unsets(k->policy, name) ||
+                    variables_value(&k->policy->env, name))
+                        continue;
+                if (policy_sets(k->policy, name))
+                        return refuse_copy(k, name, n);
+                if (strv_contains(k->net->key_copies, name))
+                        continue;
+                if (strv_add(&k->net->key_copies, name) < 0)
+                        return error_oom(k->err);
+                if (!k->policy->clean_env)
+                        strbuf_addf(&names, "%s%s", names.length > 0 ? ", " : "", name);
+        }
+        if (names.length == 0)
+                return 0;
+        list = strbuf_finish(&names);
+        if (!list || strv_consume(&k->net->lacks, str_concat("variables that have a key in them which stays "
+                                                             "outside are withheld from the command: ",
+                                                             list, "")) < 0)
+                return error_oom(k->err);
+        return 0;
 }
 
 int keys_resolve(const struct resolved *s, struct resolved_net *net, struct nsrun_error *err) {
@@ -226,6 +336,8 @@ int keys_resolve(const struct resolved *s, struct resolved_net *net, struct nsru
                         r = add_key(&k, *text);
         if (r >= 0)
                 r = add_agents(&k);
+        if (r >= 0)
+                r = keep_copies(&k);
         if (r >= 0)
                 r = refuse_useless(&k);
         net_rules_clear(&k.rules);

@@ -213,7 +213,7 @@ static int add_proxy(struct resolved_net *net, const struct net_proxy *proxy) {
         char *url = net_proxy_format(proxy, true);
 
         net->via = url ? str_concat("via ", url, "") : NULL;
-        net_proxy_forget(&url);
+        secret_forget(&url);
         return net->via ? add_line(net, "via ", net_proxy_format(proxy, false)) : -ENOMEM;
 }
 

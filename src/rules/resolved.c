@@ -2,8 +2,6 @@
 /* Frees what a policy came to. */
 #include "resolved.h"
 
-#include "net/proxy.h"
-
 void resolved_rule_clear(struct resolved_rule *rule) {
         free(rule->source);
         free(rule->target);
@@ -67,11 +65,12 @@ void resolved_clear(struct resolved *s) {
         free(s->grants.wayland);
         strv_free(s->files.carried);
         strv_free(s->net.rules);
-        net_proxy_forget(&s->net.via);
+        secret_forget(&s->net.via);
         strv_free(s->net.keys);
         strv_free(s->net.key_uses);
-        net_proxy_forget(&s->net.key_values);
-        strv_free(s->net.key_sources);
+        secret_forget(&s->net.key_values);
+        strv_free(s->net.key_copies);
+        strv_free(s->net.lacks);
         strv_free(s->net.key_variables);
         strv_free(s->net.git_addresses);
         free(s->seccomp);

@@ -131,10 +131,11 @@ struct resolved_net {
         char *via;               /* that line with it; NULL: there is no proxy */
         char **keys, **key_uses; /* of --key, as in the plan */
         char *key_values;
-        char **key_sources;   /* variables of the caller's that a key comes from: they are withheld */
+        char **key_copies;    /* variables of the caller's with a key in them: they are withheld */
         char **key_variables; /* "NAME=PLACEHOLDER", and "VARIABLE=ADDRESS" by which programs are led there
                                */
         char **git_addresses; /* the same for git, in pairs: the address, and the URL that it stands for */
+        char **lacks;         /* a note each: what of keys is inside, and what is kept from there for them */
 };
 
 struct resolved_environment {

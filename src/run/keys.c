@@ -10,6 +10,7 @@
 #include "base/programs.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "explain/path.h"
 #include "host/user.h"
 #include "keys/use.h"
 #include "keys/wire.h"
@@ -28,31 +29,51 @@ static int key_refuse(const char *name, const char *what, const char *why, int r
                           "--key %s: %s%s%s", name, what, *why ? " " : "", why);
 }
 
-/* Whether the sandbox has the file, by what the plan shows of the host. */
-static bool is_shown(const struct nsrun_plan *plan, const char *path) {
-        for (size_t i = 0; i < plan->n_ops; i++)
-                if ((plan->ops[i].kind == PLAN_BIND || plan->ops[i].kind == PLAN_OVERLAY) &&
-                    plan->ops[i].source && path_is_beneath(path, plan->ops[i].source))
-                        return true;
-        return false;
+/* Whether the command sees that file of the host's, or a version of it, by what the plan shows.  What --hide
+ * hides isn't seen: the command can neither read it nor take the mount away that lies there. */
+static int is_shown(const struct nsrun_plan *plan, const char *path) {
+        for (size_t i = 0; i < plan->n_ops; i++) {
+                const struct plan_op *op = &plan->ops[i], *over;
+                const char *below = (op->kind == PLAN_BIND || op->kind == PLAN_OVERLAY) && op->source
+                                            ? path_below(path, op->source)
+                                            : NULL;
+                _cleanup_free_ char *inside = below ? path_join(op->target, below) : NULL;
+
+                if (below && !inside)
+                        return -ENOMEM;
+                over = below ? explain_covering(plan, inside) : NULL;
+                if (over && over->kind != PLAN_HIDE && over->kind != PLAN_TMPFS)
+                        return 1;
+        }
+        return 0;
 }
 
+/* A symlink of the user's may lead there: what was opened is judged, and is what is read. */
 static int key_open_file(const struct nsrun_plan *plan, const char *name, const char *path,
                          struct nsrun_error *err) {
-        _cleanup_free_ char *home = NULL, *below = NULL, *canonical = NULL;
-        int fd;
+        _cleanup_free_ char *home = NULL, *below = NULL, *opened = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        struct stat st;
+        int r;
 
         if (path[0] == '~') {
                 if (user_find_home(getenv("HOME"), &home) < 0 || !(below = str_concat(home, path + 1, "")))
                         return error_oom(err);
                 path = below;
         }
-        if (path_canonical(path, &canonical, NULL) >= 0 && is_shown(plan, canonical))
-                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), canonical,
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return key_refuse(name, "its file can't be opened", "", -errno, err);
+        opened = fd_name(fd);
+        /* What has no name any more is seen by nobody. */
+        r = !opened ? -ENOMEM : st.st_nlink == 0 ? 0 : is_shown(plan, opened);
+        if (r < 0)
+                return error_oom(err);
+        if (r > 0)
+                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), opened,
                                   "have it where the command sees nothing",
                                   "--key %s: its file lies in what the command sees", name);
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-        return fd < 0 ? key_refuse(name, "its file can't be opened", "", -errno, err) : fd;
+        return TAKE_FD(fd);
 }
 
 /* Whether one of the signals that end nsrun waits, which whoever starts it may have blocked. */
@@ -146,6 +167,21 @@ static int key_read_command(const char *name, const char *command, char *to, siz
         return key_refuse(name, "its command ended with", status, 0, err);
 }
 
+/* The environment was made before the key was known. */
+static int refuse_copies(const struct nsrun_plan *plan, const char *name, const char *value,
+                         struct nsrun_error *err) {
+        STRV_FOREACH (entry, plan->env) {
+                size_t n = strcspn(*entry, "=");
+
+                if (strstr(*entry + n, value))
+                        return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                          "leave the variable out (--unsetenv)",
+                                          "--key %s: the command's variable %.*s has it", name, (int)n,
+                                          *entry);
+        }
+        return 0;
+}
+
 /* Reads a key's line; it ends at the first newline. */
 static int key_read(const struct nsrun_plan *plan, const char *source, struct strbuf *lines,
                     struct nsrun_error *err) {
@@ -174,6 +210,8 @@ static int key_read(const struct nsrun_plan *plan, const char *source, struct st
                 r = key_refuse(name, kind == KEY_OF_FILE ? "what its file has" : "what its command says",
                                why, 0, err);
         if (r >= 0)
+                r = refuse_copies(plan, name, value, err);
+        if (r >= 0)
                 strbuf_addf(lines, KEYS_VALUE "%s %s\n", name, value);
         explicit_bzero(value, sizeof(value));
         return r;
@@ -183,6 +221,7 @@ static int key_read(const struct nsrun_plan *plan, const char *source, struct st
 static int write_lines(const struct nsrun_plan *plan, struct strbuf *b, struct nsrun_error *err) {
         const char *authorities = getenv("SSL_CERT_FILE");
         _cleanup_free_ char *values = plan->key_values ? strdup(plan->key_values) : NULL;
+        size_t length = values ? strlen(values) : 0;
         char *rest = NULL;
         int r = 0;
 
@@ -202,7 +241,7 @@ static int write_lines(const struct nsrun_plan *plan, struct strbuf *b, struct n
                 if (r >= 0)
                         r = key_read(plan, *source, b, err);
         if (values)
-                explicit_bzero(values, strlen(values));
+                explicit_bzero(values, length); /* strtok_r(3) has cut it */
         return r < 0 ? r : b->has_failed ? error_oom(err) : 0;
 }
 

@@ -23,9 +23,6 @@ static char *find_rule(const struct net_rules *rules, const struct net_tally *t,
 
         if (t->kind != NET_TALLY_CONNECTED && net_rule_parse(host, true, &wanted))
                 return NULL;
-        for (size_t i = 0; i < rules->n_keys && t->kind == NET_TALLY_CONNECTED; i++)
-                if (rules->keys[i].host_port == t->port && streq(rules->keys[i].host, host))
-                        return strdup("key");
         for (size_t i = 0; i < rules->n; i++) {
                 const struct net_rule *rule = &rules->rules[i];
 
@@ -81,7 +78,9 @@ static int write_tally(const struct net_rules *rules, const struct net_tally *t,
                 return 0;
         is_udp = startswith(host, NET_HOST_UDP);
         name = is_udp ? host + strlen(NET_HOST_UDP) : host;
-        rule = find_rule(rules, t, name, is_udp);
+        rule = t->kind == NET_TALLY_CONNECTED && streq(text, NET_TALLY_KEY)
+                       ? strdup(NET_TALLY_KEY)
+                       : find_rule(rules, t, name, is_udp);
         if (is_event)
                 json_add_string(&d, d.root, "event", "network");
         json_add_string(&d, d.root, "host", name);

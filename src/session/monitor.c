@@ -19,7 +19,6 @@
 #include "changes/index.h"
 #include "job_keeper.h"
 #include "log.h"
-#include "net/proxy.h"
 #include "plan/record.h"
 #include "run/run.h"
 
@@ -197,8 +196,8 @@ static int start_sandbox(struct monitor *k) {
         int r = run_begin(k->record.plan, &params, &k->run, &k->error);
 
         /* Of the proxy's password only nsrun-net needs to know, and of keys nsrun-keys. */
-        net_proxy_forget(&k->record.plan->via);
-        net_proxy_forget(&k->record.plan->key_values);
+        secret_forget(&k->record.plan->via);
+        secret_forget(&k->record.plan->key_values);
         if (r >= 0)
                 r = run_await_start(&k->run, &report, &k->error);
         if (r < 0)

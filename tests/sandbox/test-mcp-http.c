@@ -146,6 +146,73 @@ TEST(a_client_that_goes_ends_what_it_asked_for_itself) {
         http_close(s, &h, "");
 }
 
+/* Has nsrun-http give back at once what it frees, where it is sanitized; its environment is empty. */
+static void wrap_http(const struct site *s) {
+        _cleanup_free_ char *text = text_of("#!/bin/sh\nASAN_OPTIONS=quarantine_size_mb=0:"
+                                            "thread_local_quarantine_size_kb=0 exec %s\n",
+                                            getenv("NSRUN_HTTP")),
+                            *path = path_of(s->root, "nsrun-http");
+
+        make_file(s->root, "nsrun-http", text);
+        assert_int_equal(chmod(path, 0755), 0);
+        assert_int_equal(setenv("NSRUN_HTTP", path, 1), 0);
+}
+
+static unsigned long kilobytes_of_http(const struct http *h) {
+        _cleanup_free_ char *script = text_of(
+                "sed -n 's/^VmRSS:[^0-9]*//p' /proc/$(pgrep -P %d nsrun-http)/status", (int)h->running.pid);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = OPTIONS("sh", "-c", script)}, &o);
+        expect_status(&o, 0);
+        return strtoul(o.out, NULL, 10);
+}
+
+/* With a body of 900 KB; the client goes while it is answered. */
+static void ask_and_go(const struct http *h, const char *fifo, bool resets) {
+        static const struct linger reset = {1, 0};
+        _cleanup_free_ char *body = calloc(1, 900001);
+        int asking, fd;
+        char byte;
+
+        assert_non_null(body);
+        memset(body, ' ', 900000);
+        memcpy(body, BASH("exec 9>fifo; sleep 1000"), strlen(BASH("exec 9>fifo; sleep 1000")));
+        asking = send_as(h, "POST", JSON CALLS, body);
+        fd = open(fifo, O_RDONLY | O_CLOEXEC);
+        assert_true(fd >= 0);
+        if (resets)
+                assert_int_equal(setsockopt(asking, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
+        (void)close(asking);
+        assert_int_equal(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 30 * 1000), 1);
+        assert_int_equal(read(fd, &byte, 1), 0);
+        (void)close(fd);
+}
+
+TEST(nothing_is_left_of_requests_whose_clients_have_gone) {
+        const struct site *s = *state;
+        _cleanup_free_ char *fifo = path_of(s->project, "fifo"), *before = NULL;
+        unsigned long first;
+        struct http h;
+
+        if (!has_http())
+                skip_because("skipped: nsrun was built without libevent");
+        before = strdup(getenv("NSRUN_HTTP"));
+        wrap_http(s);
+        assert_int_equal(mkfifo(fifo, 0666), 0);
+        assert_int_equal(chmod(fifo, 0666), 0);
+        HTTP_OPEN_PLAIN(s, &h);
+        assert_int_equal(setenv("NSRUN_HTTP", before, 1), 0);
+        for (size_t i = 0; i < 4; i++)
+                ask_and_go(&h, fifo, i % 2);
+        first = kilobytes_of_http(&h);
+        for (size_t i = 0; i < 16; i++)
+                ask_and_go(&h, fifo, i % 2);
+        if (kilobytes_of_http(&h) > first + 4000)
+                fail_msg("%lu KiB, and then %lu KiB", first, kilobytes_of_http(&h));
+        http_close(s, &h, "");
+}
+
 /* A command has the host's network: it finds the port, and nowhere the token.  Who has it is served. */
 TEST(a_command_finds_the_port_and_no_token) {
         static const char find
