@@ -119,7 +119,7 @@ static int take_timer(void *data, nsrun_unused short revents) {
         if (!deadline_is_over(&w->deadline))
                 return 0;
         if (!w->deadline.was_told) {
-                w->result->timed_out = true;
+                w->result->timed_out = w->command->run.timed_out = true;
                 w->result->was_held = w->command->has_ended;
         }
         return press(w);

@@ -3,7 +3,6 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "config_section.h"
-#include "history/history.h"
 #include "option.h"
 #include "ps_row.h"
 
@@ -35,19 +34,6 @@ const struct option_spec grant_options[] = {
 };
 const size_t n_grant_options = ARRAY_SIZE(grant_options);
 
-/* `what` may be NULL, and the path: all. */
-static void log_grant(const char *event, const char *id, const char *what, const char *path) {
-        _cleanup_json_ struct json_document d = json_begin();
-
-        json_add_string(&d, d.root, "event", event);
-        json_add_string(&d, d.root, "sandbox", id);
-        if (what)
-                json_add_string(&d, d.root, "option", what);
-        json_add_string(&d, d.root, "path", path);
-        if (history_add(&d) < 0)
-                (void)fprintf(stderr, "nsrun: note: this isn't in the log\n");
-}
-
 static void print_notes(char *const *notes) {
         STRV_FOREACH (note, notes)
                 (void)fprintf(stderr, "nsrun: note: %s\n", *note);
@@ -57,7 +43,7 @@ static void print_notes(char *const *notes) {
 static int tell_granted(const char *id, const struct grant_cli *cli) {
         _cleanup_free_ char *canonical = NULL, *cwd = NULL, *joined = NULL, *typed = NULL;
 
-        log_grant("granted", id, cli->option, cli->path);
+        LOG_BY_HAND("granted", "sandbox", id, "option", cli->option, "path", cli->path);
         cwd = get_current_dir_name();
         if (cwd)
                 joined = *cli->path == '/' ? strdup(cli->path) : path_join(cwd, cli->path);
@@ -154,7 +140,7 @@ static int run_revoke(struct invocation *i, struct nsrun_error *err) {
                 r = widen_revoke_path(&w, NULL, &notes, err);
                 n += r >= 0;
                 if (r >= 0)
-                        log_grant("revoked", i->words[0], NULL, NULL);
+                        LOG_BY_HAND("revoked", "sandbox", i->words[0]);
         }
         /* The others are taken back all the same; the first that can't be is told of. */
         for (char *const *path = i->words + 1; i->words[1] && *path && w.file >= 0; path++) {
@@ -164,7 +150,7 @@ static int run_revoke(struct invocation *i, struct nsrun_error *err) {
                 r = r < 0 ? r : q;
                 n += q >= 0;
                 if (q >= 0)
-                        log_grant("revoked", i->words[0], NULL, *path);
+                        LOG_BY_HAND("revoked", "sandbox", i->words[0], "path", *path);
         }
         if (n > 0)
                 (void)strv_add(&notes,

@@ -370,6 +370,7 @@ static int home_commit(struct homes *h, char **words) {
         if (r >= 0)
                 r = changes_finish(k);
         (void)changes_commit_free(k);
+        log_committed("home", words[0], report.n_applied);
         strv_tell(report.notes, "note");
         strv_tell(report.conflicts, "conflict");
         if (r >= 0)

@@ -24,6 +24,24 @@ const struct option_spec log_options[] = {
 };
 const size_t n_log_options = ARRAY_SIZE(log_options);
 
+void log_by_hand(const char *event, const char *const *members) {
+        _cleanup_json_ struct json_document d = json_begin();
+
+        json_add_string(&d, d.root, "event", event);
+        for (; members[0]; members += 2)
+                if (members[1])
+                        json_add_string(&d, d.root, members[0], members[1]);
+        if (history_add(&d) < 0)
+                (void)fprintf(stderr, "nsrun: note: this isn't in the log\n");
+}
+
+void log_committed(const char *kind, const char *name, size_t n) {
+        _cleanup_free_ char *text = str_format("%zu path%s", n, n == 1 ? "" : "s");
+
+        if (n > 0)
+                LOG_BY_HAND("committed", "text", text, kind, name);
+}
+
 struct printing_log {
         const struct log_options *options;
         char *project; /* canonical; or NULL */
@@ -48,11 +66,12 @@ static void print_log_words(const struct json_value *words) {
 
 /* What an event says of itself: "message" and "path", or its other members. */
 static void print_log_rest(const struct json_value *o) {
-        static const char *const members[] = {"message", "text",    "path",   "hint",  "cwd",
-                                              "session", "sandbox", "option", "host",  "verdict",
-                                              "syscall", "errno",   "comm",   "rule",  "name",
-                                              "key",     "link",    "file",   "answer"},
-                                 *const numbers[] = {"code", "signal", "port", "count"};
+        static const char *const members[] = {"message", "text",    "path",   "hint",   "cwd",
+                                              "session", "sandbox", "option", "host",   "verdict",
+                                              "syscall", "errno",   "comm",   "rule",   "name",
+                                              "key",     "link",    "file",   "answer", "home"},
+                                 *const numbers[] = {"code", "signal", "port", "count"},
+                                 *const facts[] = {"timed_out", "oom_kill"};
         const char *separator = " ";
 
         if (json_get(o, "command")) {
@@ -78,6 +97,9 @@ static void print_log_rest(const struct json_value *o) {
                         separator = ", ";
                 }
         }
+        for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
+                if (json_is_true(json_get(o, facts[i])))
+                        (void)printf("%s%s", separator, facts[i]);
 }
 
 /* Whether it is of a run that was asked for. */

@@ -78,6 +78,12 @@ int session_main(const struct command *command, char **argv);
 /* Prints what is kept aside of one project. */
 int review_print_of(const char *project, bool is_json, struct nsrun_error *err);
 int log_main(const struct command *command, char **argv);
+/* Writes down what a person did outside of any run: `members` are names and texts, of which NULL is left
+ * out, until a name is NULL. */
+void log_by_hand(const char *event, const char *const *members);
+/* So many paths, of a "session" or "home" of that name. */
+void log_committed(const char *kind, const char *name, size_t n);
+#define LOG_BY_HAND(event, ...) log_by_hand(event, (const char *const[]){__VA_ARGS__, NULL})
 int review_main(const struct command *command, char **argv);
 int doctor_main(const struct command *command, char **argv);
 int completion_main(const struct command *command, char **argv);

@@ -18,7 +18,6 @@
 #include "disk/exposed.h"
 #include "disk/remove_tree.h"
 #include "disk/rundir.h"
-#include "history/history.h"
 #include "host/gitorders.h"
 #include "host/project.h"
 #include "kept/kept.h"
@@ -374,16 +373,6 @@ static int refuse_while_running(const char *project, const struct kept *k, struc
         return r;
 }
 
-static void log_accepted(const char *project, const struct kept *k) {
-        _cleanup_json_ struct json_document d = json_begin();
-
-        json_add_string(&d, d.root, "event", "accepted");
-        json_add_string(&d, d.root, "path", k->path);
-        json_add_string(&d, d.root, "project", project);
-        if (history_add(&d) < 0)
-                (void)fprintf(stderr, "nsrun: note: this isn't in the log\n");
-}
-
 /* Nothing runs there: what a killed run has left for the folder isn't the user's. */
 static int accept_entry(int fd, const struct kept *k, mode_t mode) {
         return killed_remove_placeholder(NULL, k->path) == -ENOMEM ? -ENOMEM : kept_give(fd, k, mode);
@@ -437,7 +426,7 @@ static int review_accept(const char *project, const struct kept *k, int fd, char
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_WORKSPACE, r, k->path, "the host's file can't be changed",
                                  "look at it, and try again");
-        log_accepted(project, k);
+        LOG_BY_HAND("accepted", "path", k->path, "project", project);
         return is_whole && kept_drop(project, k->number, fd) < 0 ? review_fail(-EIO, k->path, err) : 0;
 }
 

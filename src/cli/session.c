@@ -470,6 +470,7 @@ static int commit(struct session_cli *cli, char **words, struct nsrun_error *err
 
         hold_signals(cli);
         r = nsrun_session_commit_choice(words[0], &choice, &outcome, err);
+        log_committed("session", words[0], outcome.n_applied);
         tell("committed", &outcome, r < 0);
         return r;
 }

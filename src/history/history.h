@@ -7,7 +7,8 @@
  * --format=json prints"}
  *
  * and lines of --status-fd ("note", "network", "exited"), with --report denied calls ("denied"), questions
- * that were answered ("asked"), and what a person did outside of any run ("accepted").  A line that was
+ * that were answered ("asked"), and what a person did outside of any run ("accepted", "granted",
+ * "revoked", "committed").  A line that was
  * taken out, or changed, breaks the chain. */
 #pragma once
 

@@ -593,8 +593,8 @@ static void log_end(struct run *run) {
         if (run->denials && denials_write(run->denials, run->history.draft, NULL) >= 0)
                 take_history(run, "denied");
         if (!run->has_failed &&
-            status_exited(run->history.draft, run->has_exited ? run->status : run->reaped, false, false) >=
-                    0)
+            status_exited(run->history.draft, run->has_exited ? run->status : run->reaped,
+                          run_ran_out_of_memory(run, false), run->timed_out) >= 0)
                 take_history(run, NULL);
 }
 

@@ -86,6 +86,7 @@ struct run {
         bool is_plain;                 /* there is no sandbox */
         bool has_failed;               /* its launch has */
         bool has_exited;               /* the command has ended */
+        bool timed_out;                /* at its deadline */
         bool is_alone;                 /* and nothing is alive in the sandbox but its pid 1 */
         bool is_gone;                  /* the sandbox is gone, or in a session the command's reaper */
         int status;                    /* the command's, as wait(2) has it */

@@ -425,7 +425,8 @@ static int run_plan(struct supervised *s, const struct run_params *params, int *
                                  NULL);
         if (!run->has_exited)
                 run->status = init_status;
-        if (s->deadline.was_told)
+        run->timed_out = s->deadline.was_told;
+        if (run->timed_out)
                 (void)fprintf(stderr,
                               s->deadline.was_forced ? "nsrun: " DEADLINE_TOLD "\n"
                                                      : "nsrun: " DEADLINE_TOLD_GENTLY "\n",
@@ -441,7 +442,7 @@ static int run_plan(struct supervised *s, const struct run_params *params, int *
                 s->params->watched(s->params->data, run);
         if (s->params->status_fd >= 0)
                 warn_unless_told(status_exited(s->params->status_fd, run->status,
-                                               run_ran_out_of_memory(run, false), s->deadline.was_told));
+                                               run_ran_out_of_memory(run, false), run->timed_out));
         *ret = run->status;
         return 0;
 }

@@ -85,6 +85,31 @@ TEST(commands_of_every_kind_are_written_down) {
         expect_in(log.out, "  begin echo by configuration; cwd ");
 }
 
+/* What a person takes over, and that a command had no more time. */
+TEST(the_log_tells_of_commits_and_of_deadlines) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL, *told = NULL;
+        _cleanup_outcome_ struct outcome o = {0}, log = {0};
+
+        RUN(s, &o, "--log", "--timeout=1", "--", "sleep", "1000");
+        expect_status(&o, 124);
+        print_log(s, &log, "");
+        expect_in(log.out, "  exited signal 15, timed_out\n");
+        RUN(s, &o, "--home=name:work", "--", "sh", "-c", "echo x >~/made");
+        NSRUN(s, &o, "home", "commit", "work", "made");
+        expect_status(&o, 0);
+        print_log(s, &log, "");
+        expect_in(log.out, "  -  committed 1 path: home work\n");
+        id = START(s, "--overlay", s->project, NULL);
+        JOIN_SCRIPT(s, id, &o, "echo x >a; echo x >b");
+        NSRUN(s, &o, "session", "commit", id);
+        expect_status(&o, 0);
+        told = text_of("  -  committed 2 paths: session %s\n", id);
+        print_log(s, &log, "");
+        expect_in(log.out, told);
+        end_session(s, id, "stop");
+}
+
 /* Each line has the digest of the one before, also where many write at once, one was killed, or a line was
  * cut. */
 TEST(a_line_that_is_missing_is_seen) {
