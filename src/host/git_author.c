@@ -144,13 +144,22 @@ static int read_plain(struct reading *c, const char *folder, const char *name) {
         return r == -ENOMEM || r == -EBADMSG || r == -EFBIG ? r : 0;
 }
 
+/* What gitdir_find() says of such a project. */
+static int take_plain_git(struct reading *c) {
+        c->top = strdup(c->request->project);
+        c->dirs = (struct gitdir){.dot_git = path_join(c->request->project, ".git"),
+                                  .git_dir = path_join(c->request->project, ".git")};
+        return c->top && c->dirs.dot_git && c->dirs.git_dir ? 0 : -ENOMEM;
+}
+
 /* A .git file that isn't believed leads to none. */
 static int read_repository(struct reading *c) {
         const struct gitdir *g = &c->dirs;
+        bool is_known = c->request->has_plain_git;
         const char *why, *hint;
-        int r = project_find(c->request->project, c->home, &c->top);
+        int r = is_known ? take_plain_git(c) : project_find(c->request->project, c->home, &c->top);
 
-        if (r >= 0)
+        if (r >= 0 && !is_known)
                 r = gitdir_find(c->top, &c->dirs, &why, &hint);
         if (r == -EPERM)
                 gitdir_clear(&c->dirs);

@@ -281,7 +281,8 @@ static int add_exposed_projects(struct resolved *s) {
         if (!s->project || policy_is_instance(s->policy))
                 return 0;
         if (!s->policy->project)
-                return !project_has_git(s->project) || exposed_was_project(&s->known, s->project)
+                return exposed_was_project(&s->known, s->project) ||
+                                       (!s->git.is_plain && !project_has_git(s->project))
                                ? 0
                                : add_exposed(s, 'p', s->project);
         r = project_find_former(s, &former);
