@@ -119,15 +119,18 @@ struct following {
 
 static int follow_links_in(struct protecting *p, const char *name, unsigned depth);
 
+/* git runs no sample of a hook. */
+static const char samples[] = "*.sample";
+
 /* A file that has another hard link can be written to by that one, which no folder around protects: it is
- * looked at in the end, as a protected name is.  git runs no sample of a hook. */
+ * looked at in the end, as a protected name is. */
 static int watch_other_names(struct protecting *p, const char *name, const struct stat *found) {
         struct resolved_protection *protection = &p->resolved->protection;
         _cleanup_free_ char *glob = NULL;
         struct stat st = *found;
 
         /* Of some nothing but the type is known. */
-        if (fnmatch("*.sample", name, 0) == 0 ||
+        if (fnmatch(samples, name, 0) == 0 ||
             (st.st_nlink == 0 && fstatat(p->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) ||
             !S_ISREG(st.st_mode) || st.st_nlink == 1)
                 return 0;
@@ -180,6 +183,11 @@ static int follow_crosses(void *data, const char *name) {
         return protect_crosses(f->protecting, name);
 }
 
+static bool is_hooks(const struct protecting *p, const char *name) {
+        return streq(path_basename(name), "hooks") &&
+               (startswith(name, ".git/") || (p->git_dir && streq(p->git_dir, p->path)));
+}
+
 /* What is in a folder that is obeyed may be a symlink: a hook that leads to the project's own script. */
 static int follow_links_in(struct protecting *p, const char *name, unsigned depth) {
         struct following f = {.protecting = p, .depth = depth};
@@ -187,6 +195,7 @@ static int follow_links_in(struct protecting *p, const char *name, unsigned dept
                                            .closed = protect_leave_closed,
                                            .crosses = follow_crosses,
                                            .wants_type = true,
+                                           .unread = is_hooks(p, name) ? samples : NULL,
                                            .data = &f};
         _cleanup_free_ char *folder = glob_escape(name),
                             *glob = folder ? str_concat(folder, "/", "*") : NULL;
