@@ -541,7 +541,7 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
                 r = s->own[i] ? responds_in_time(AT_FDCWD, s->own[i], NULL, err) : 0;
         if (r < 0)
                 return r;
-        if (exposed_read(&s->known) < 0 ||
+        if (exposed_read_in(s->own[OWN_EXPOSED], &s->known) < 0 ||
             (s->home && name_list_read(s->home, NAME_LIST_USUAL, &s->home_names) < 0) ||
             sockets_list(inherited, s->home, &s->home_names, &s->sockets) < 0)
                 return error_oom(err);

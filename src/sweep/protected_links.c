@@ -220,13 +220,11 @@ static int is_link(nsrun_unused struct settling *s, nsrun_unused const struct pr
 /* Without a run directory, since there were no links: another run may know of some that are gone at this
  * moment. */
 static int settle_without(struct settling *s, struct rundir *u) {
-        _cleanup_free_ char *path = NULL;
-        _cleanup_close_ int base = -EBADF;
-        int r = rundir_find_base(&path, NULL);
+        _cleanup_close_ int base = rundir_open_there();
+        int r;
 
-        base = r < 0 ? r : open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (base < 0)
-                return r == -ENOMEM ? r : 0;
+                return base == -ENOMEM ? base : 0;
         s->own = "";
         r = settle_by_runs(s, base);
         if (r >= 0 && each_link(s, is_link) > 0 && rundir_make(u, NULL) == -ENOMEM)
