@@ -516,9 +516,9 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
                 .starts_here = request->starts_here,
                 .uid = geteuid(),
                 .gid = getegid(),
-                .inner_uid = p->uid == POLICY_SAME_ID ? geteuid() : (uid_t)p->uid,
-                .inner_gid = p->gid == POLICY_SAME_ID ? getegid() : (gid_t)p->gid,
         };
+        s->inner_uid = p->uid == POLICY_SAME_ID ? s->uid : (uid_t)p->uid;
+        s->inner_gid = p->gid == POLICY_SAME_ID ? s->gid : (gid_t)p->gid;
         r = refuse_request(s, request, err);
         if (r < 0)
                 return r;
