@@ -249,7 +249,7 @@ static int take_uncarried(nsrun_unused void *data, int base_fd, const struct dir
 bool rundir_any_uncarried(void) {
         _cleanup_close_ int fd = rundir_open_there();
 
-        return fd >= 0 && folder_each(fd, take_uncarried, NULL) != 0;
+        return fd >= 0 && folder_read(fd, take_uncarried, NULL) != 0;
 }
 
 int rundir_make(struct rundir *ret, struct nsrun_error *err) {

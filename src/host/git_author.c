@@ -138,9 +138,13 @@ static int take_plain(void *data, const struct gitconfig_entry *entry) {
 
 /* Takes the entries of a file of the repository, if it is a plain one. */
 static int read_plain(struct reading *c, const char *folder, const char *name) {
-        _cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        int r = fd < 0 ? -errno : gitdir_read_config(fd, name, take_plain, c);
+        _cleanup_free_ char *path = str_concat(folder, "/", name), *text = NULL;
+        _cleanup_close_ int fd =
+                path ? beneath_open_canonical(path, O_RDONLY | O_NONBLOCK | O_NOCTTY) : -ENOMEM;
+        int r = fd < 0 ? fd : read_small_fd(fd, CONFIG_MAX, &text);
 
+        if (r >= 0)
+                r = gitconfig_parse(text, strlen(text), take_plain, c);
         return r == -ENOMEM || r == -EBADMSG || r == -EFBIG ? r : 0;
 }
 
