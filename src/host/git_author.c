@@ -482,10 +482,15 @@ static int read_users(struct reading *c) {
  * be one that a command has planted to have another file read. */
 static int open_without_links(const struct reading *c, const char *path) {
         const char *below = c->home ? path_below(path, c->home) : NULL;
-        _cleanup_close_ int top = open(below ? c->home : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+        _cleanup_close_ int top = -EBADF;
+        /* As a rule there is none in the home's own path, either. */
+        int fd = strstr(path, "..") ? -ELOOP : beneath_open_canonical(path, flags);
 
-        return top < 0 ? -errno
-                       : beneath_open(top, below ? below : path + 1, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+        if (fd != -ELOOP)
+                return fd;
+        top = open(below ? c->home : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        return top < 0 ? -errno : beneath_open(top, below ? below : path + 1, flags, 0);
 }
 
 static int read_ignores(const struct reading *c, char **ret) {

@@ -164,13 +164,14 @@ static int links_doubt(nsrun_unused struct settling *s, nsrun_unused const struc
         return 0;
 }
 
-static int settle_by_runs(struct settling *s, int base) {
+/* `is_unread`: nobody has read from the descriptor yet, or will. */
+static int settle_by_runs(struct settling *s, int base, bool is_unread) {
         int r = -EAGAIN;
 
         for (unsigned i = 0; i < TRIES && r == -EAGAIN; i++) {
                 r = each_link(s, look_at_link);
                 if (r >= 0)
-                        r = folder_each(base, look_at_run, s);
+                        r = (is_unread && i == 0 ? folder_read : folder_each)(base, look_at_run, s);
                 if (r >= 0)
                         r = each_link(s, look_at_link_again);
         }
@@ -226,7 +227,7 @@ static int settle_without(struct settling *s, struct rundir *u) {
         if (base < 0)
                 return base == -ENOMEM ? base : 0;
         s->own = "";
-        r = settle_by_runs(s, base);
+        r = settle_by_runs(s, base, true);
         if (r >= 0 && each_link(s, is_link) > 0 && rundir_make(u, NULL) == -ENOMEM)
                 r = -ENOMEM;
         return r;
@@ -243,7 +244,7 @@ int links_settle(struct protected_names *names, struct rundir *u, const char *se
         else {
                 s.own = path_basename(u->path);
                 if (u->has_others || each_link(&s, look_at_link_again) == -EAGAIN)
-                        r = settle_by_runs(&s, u->base_fd);
+                        r = settle_by_runs(&s, u->base_fd, false);
         }
         return r < 0 || !u->path ? r : write_own(&s, u->dir_fd);
 }
