@@ -55,7 +55,8 @@ int git_add_rules(struct resolved *s, struct nsrun_error *err) {
         const char *why = NULL, *hint = NULL;
         int r;
 
-        if (!s->project || s->policy->has_workspace)
+        /* A folder is the project's own. */
+        if (!s->project || s->policy->has_workspace || s->git.is_plain)
                 return 0;
         r = gitdir_find(s->project, &dirs, &why, &hint);
         if (r == -EPERM && !is_exposed(s, dirs.git_dir))
