@@ -103,7 +103,7 @@ static int check_one(int fd, const struct stat *st, int flags, const char *name,
         return 0;
 }
 
-static int flags_of(int fd, bool is_plain) {
+static int stream_flags(int fd, bool is_plain) {
         int flags = is_plain ? 0 : fcntl(fd, F_GETFL);
 
         return flags < 0 ? -errno : flags;
@@ -121,7 +121,7 @@ int descriptors_check(const struct launch_params *params, bool is_plain, struct 
                 int fd = is_given ? params->stdio[i] : i;
 
                 r = closed_streams_has(fd) ? -EBADF : sys_fstat(fd, &ret[i].st);
-                ret[i].flags = r < 0 ? r : flags_of(fd, is_plain);
+                ret[i].flags = r < 0 ? r : stream_flags(fd, is_plain);
                 /* The caller may have closed it.  (A folder is refused by launch/, with a message
                  * of its own.) */
                 if (r < 0)
@@ -139,7 +139,7 @@ int descriptors_check(const struct launch_params *params, bool is_plain, struct 
                                           "%s can't be passed beside the standard streams", name);
                 r = sys_fstat(fd, &st);
                 r = r < 0 ? refuse_closed(r, name, err)
-                          : check_one(fd, &st, flags_of(fd, is_plain), name, is_plain, err);
+                          : check_one(fd, &st, stream_flags(fd, is_plain), name, is_plain, err);
         }
         return r;
 }

@@ -174,27 +174,21 @@ static int add_present(struct protected_names *names, const char *entry) {
         _cleanup_free_ char *name = link ? strndup(cut + 2, (size_t)(link - cut - 2)) : strdup(cut + 2);
         const struct look look = {.folder = f, .all = names};
         _cleanup_close_ int fd = -EBADF;
-        bool is_gone = false;
         struct stat st;
         int r;
 
-        if (!name)
-                return -ENOMEM;
+        if (!name || !f || f->fd < 0)
+                return name ? 0 : -ENOMEM;
         /* What is held is what was looked at. */
-        if (f && f->fd >= 0 && has_own_copy(&look, name)) {
-                fd = openat(f->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-                is_gone = fd < 0 && errno == ENOENT;
-        }
-        if (!f || f->fd < 0 ||
-            (fd >= 0 ? fstat(fd, &st) : fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW)) < 0)
+        if (has_own_copy(&look, name) && (fd = openat(f->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC)) < 0 &&
+            errno == ENOENT)
+                return 0;
+        if ((fd >= 0 ? fstat(fd, &st) : fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW)) < 0)
                 return 0;
         r = protected_remember(f, name, &st, link ? link + 2 : NULL);
-        if (r < 0)
-                return r;
-        f->names[f->n_names - 1].is_gone = is_gone;
-        if (fd >= 0 && fd_lift(&fd) >= 0)
+        if (r >= 0 && fd >= 0 && fd_lift(&fd) >= 0)
                 f->names[f->n_names - 1].fd = TAKE_FD(fd);
-        return 0;
+        return r;
 }
 
 int protected_begin(const struct nsrun_plan *plan, struct kept_by *kept_by, struct protected_names *ret) {
