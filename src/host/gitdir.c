@@ -287,11 +287,6 @@ struct walked {
         struct gitwalk *walk;
         const char *path;
         unsigned depth;
-        bool can_enter; /* the folder; false: it wasn't asked yet */
-};
-
-enum {
-        CANT_ENTER = 2, /* of walk_entry(), which ends a walk by 1 */
 };
 
 char *gitwalk_describe(int folder, const char *name, const char *path) {
@@ -332,22 +327,22 @@ static int walk_entry(void *data, int folder, const struct dirent *entry);
 static int gitwalk_folder(struct walked *in, int parent, const char *name, bool is_start) {
         struct gitwalk *w = in->walk;
         _cleanup_close_ int fd = responds_open(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-        unsigned n_entries = w->n_entries;
-        int r = 0;
+        int r;
 
-        in->can_enter = !w->closed;
-        if (fd >= 0)
-                r = folder_read(fd, walk_entry, in);
-        if (w->closed && (fd == -EACCES || r == CANT_ENTER)) {
+        /* One that can be read may be closed all the same: nothing in it can be looked at. */
+        if (fd >= 0 && w->closed && faccessat(fd, ".", X_OK, AT_EACCESS) < 0 && errno == EACCES) {
                 close_fdp(&fd);
-                in->can_enter = true;
-                w->n_entries = n_entries;
-                fd = w->closed(w->data, parent, name);
-                r = fd < 0 ? 0 : folder_read(fd, walk_entry, in);
+                fd = -EACCES;
         }
+        if (fd == -EACCES && w->closed)
+                fd = w->closed(w->data, parent, name);
         if (fd == -ETIMEDOUT)
                 return fd;
-        w->is_cut |= fd < 0 && fd != -ENOENT && (is_start || (fd != -ENOTDIR && fd != -ELOOP));
+        if (fd < 0) {
+                w->is_cut |= fd != -ENOENT && (is_start || (fd != -ENOTDIR && fd != -ELOOP));
+                return 0;
+        }
+        r = folder_read(fd, walk_entry, in);
         return r < 0 ? r : 0;
 }
 
@@ -359,12 +354,11 @@ static int walk_objects(const struct walked *in, int folder) {
         if (!path)
                 return -ENOMEM;
         return fd < 0 ? 0
-                      : gitwalk_folder(&(struct walked){in->walk, path, in->depth + 2, false}, fd, "info",
-                                       false);
+                      : gitwalk_folder(&(struct walked){in->walk, path, in->depth + 2}, fd, "info", false);
 }
 
 static int walk_entry(void *data, int folder, const struct dirent *entry) {
-        struct walked *in = data;
+        const struct walked *in = data;
         struct gitwalk *w = in->walk;
         _cleanup_free_ char *path = NULL;
         unsigned char type;
@@ -372,13 +366,6 @@ static int walk_entry(void *data, int folder, const struct dirent *entry) {
         if (in->depth > DEPTH_MAX || w->n_entries++ >= ENTRIES_MAX) {
                 w->is_cut = true;
                 return 1;
-        }
-        /* A folder that can be read may be closed all the same: nothing in it can be looked at. */
-        if (!in->can_enter &&
-            (entry->d_type == DT_DIR || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN)) {
-                if (faccessat(folder, ".", X_OK, AT_EACCESS) < 0 && errno == EACCES)
-                        return CANT_ENTER;
-                in->can_enter = true;
         }
         type = folder_type(folder, entry);
         if (type == DT_DIR && in->depth == 0 && streq(entry->d_name, "objects"))
@@ -392,9 +379,9 @@ static int walk_entry(void *data, int folder, const struct dirent *entry) {
                 return w->link(w->data, folder, entry->d_name, path);
         if (strv_contains(w->left_out, path))
                 return 0;
-        return gitwalk_folder(&(struct walked){w, path, in->depth + 1, false}, folder, entry->d_name, false);
+        return gitwalk_folder(&(struct walked){w, path, in->depth + 1}, folder, entry->d_name, false);
 }
 
 int gitwalk(struct gitwalk *w, int parent, const char *name, const char *path, bool is_top) {
-        return gitwalk_folder(&(struct walked){w, path, is_top ? 0 : 1, false}, parent, name, true);
+        return gitwalk_folder(&(struct walked){w, path, is_top ? 0 : 1}, parent, name, true);
 }
