@@ -103,9 +103,13 @@ int beneath_cross(int root, const char *path, int flags, int (*crosses)(void *da
 }
 
 int beneath_open_canonical(const char *path, int flags) {
-        _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_close_ int root = -EBADF;
+        int fd = sys_openat2(AT_FDCWD, path, flags, 0, RESOLVE_NO_SYMLINKS);
 
-        return root < 0 ? -errno : beneath_open(root, path + 1, flags, 0);
+        if (fd != -ENOSYS && fd != -EPERM)
+                return fd;
+        root = sys_open(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
+        return root < 0 ? root : beneath_walk(root, path + 1, flags, 0);
 }
 
 int beneath_open_parent(const char *path) {

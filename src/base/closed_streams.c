@@ -38,11 +38,15 @@ static int hold(int stream) {
 }
 
 int closed_streams_hold(struct nsrun_error *err) {
+        struct pollfd streams[] = {{.fd = 0}, {.fd = 1}, {.fd = 2}};
+        bool is_unsure;
         int r = 0;
 
         (void)pthread_mutex_lock(&lock);
+        /* One call tells of all that they are open; of one with O_PATH it doesn't. */
+        is_unsure = sys_poll(streams, ARRAY_SIZE(streams), 0) < 0;
         for (int i = 0; i <= 2 && r >= 0; i++)
-                if (fcntl(i, F_GETFD) < 0)
+                if ((is_unsure || (streams[i].revents & POLLNVAL)) && fcntl(i, F_GETFD) < 0)
                         r = hold(i);
         if (r >= 0)
                 n_holders++;

@@ -184,7 +184,8 @@ static int canonical_slow(const char *path, char **ret_path, struct stat *ret_st
         return *ret_path ? 0 : -errno;
 }
 
-static int canonical_looked_up(const char *path, char **ret_path, unsigned *ret_mode) {
+/* `ret_is_plain` (may be NULL): whether of a path that leads to nothing what there is holds no symlink. */
+static int canonical_looked_up(const char *path, char **ret_path, unsigned *ret_mode, bool *ret_is_plain) {
         _cleanup_close_ int fd = -EBADF;
         char *result = NULL;
         struct stat st;
@@ -192,6 +193,8 @@ static int canonical_looked_up(const char *path, char **ret_path, unsigned *ret_
         if (path_is_absolute(path)) {
                 /* A path that holds no symlink at all: its normal form is its name. */
                 fd = open_answering(path, RESOLVE_NO_SYMLINKS);
+                if (ret_is_plain)
+                        *ret_is_plain = fd == -ENOENT;
                 if (fd == -ENOENT || fd == -ETIMEDOUT)
                         return fd;
         }
@@ -224,9 +227,9 @@ static int canonical_of_link(const char *link, char **ret_path, unsigned *ret_mo
         while (startswith(rest, "../"))
                 rest += 3;
         if (n <= 0 || text[n - 1] == '/' || strstr(rest, "..") || strstr(rest, "/."))
-                return canonical_looked_up(link, ret_path, ret_mode);
+                return canonical_looked_up(link, ret_path, ret_mode, NULL);
         path = folder ? path_join(folder, text) : NULL;
-        return path ? canonical_looked_up(path, ret_path, ret_mode) : -ENOMEM;
+        return path ? canonical_looked_up(path, ret_path, ret_mode, NULL) : -ENOMEM;
 }
 
 int path_canonical_in(const char *path, char **ret_path, unsigned *ret_mode) {
@@ -238,7 +241,7 @@ int path_canonical_in(const char *path, char **ret_path, unsigned *ret_mode) {
         if (r == -ENOENT)
                 return r;
         if (r < 0 || is_mount)
-                return canonical_looked_up(path, ret_path, ret_mode);
+                return canonical_looked_up(path, ret_path, ret_mode, NULL);
         if (S_ISLNK(mode))
                 return canonical_of_link(path, ret_path, ret_mode);
         result = strdup(path);
@@ -250,11 +253,17 @@ int path_canonical_in(const char *path, char **ret_path, unsigned *ret_mode) {
         return 0;
 }
 
-int path_canonical(const char *path, char **ret_path, unsigned *ret_mode) {
+static int canonical_told(const char *path, char **ret_path, unsigned *ret_mode, bool *ret_is_plain) {
         bool is_at_root = *path == '/' && path[1] && path[1] != '.' && !strchr(path + 1, '/');
 
+        if (ret_is_plain)
+                *ret_is_plain = false;
         return is_at_root ? path_canonical_in(path, ret_path, ret_mode)
-                          : canonical_looked_up(path, ret_path, ret_mode);
+                          : canonical_looked_up(path, ret_path, ret_mode, ret_is_plain);
+}
+
+int path_canonical(const char *path, char **ret_path, unsigned *ret_mode) {
+        return canonical_told(path, ret_path, ret_mode, NULL);
 }
 
 enum {
@@ -276,12 +285,12 @@ static char *where_link_leads(const char *at, const char *rest) {
 
 static int canonical_to_be(const char *path, unsigned links, char **ret_path) {
         _cleanup_free_ char *whole = NULL, *at = NULL, *found = NULL;
-        bool is_tried;
+        bool is_tried, is_plain = false;
         char *result;
         size_t n;
         int r;
 
-        r = path_canonical(path, ret_path, NULL);
+        r = canonical_told(path, ret_path, NULL, &is_plain);
         if (r >= 0)
                 return 0;
         if (r == -ETIMEDOUT)
@@ -292,9 +301,10 @@ static int canonical_to_be(const char *path, unsigned links, char **ret_path) {
                 return -ENOMEM;
         n = strlen(at);
         is_tried = streq(whole, path);
-        while ((is_tried || path_canonical(at, &found, NULL) < 0) && n > 1) {
+        while ((is_tried || canonical_told(at, &found, NULL, &is_plain) < 0) && n > 1) {
                 _cleanup_free_ char *leads =
-                        links > 0 ? where_link_leads(at, whole + n + strspn(whole + n, "/")) : NULL;
+                        links > 0 && !is_plain ? where_link_leads(at, whole + n + strspn(whole + n, "/"))
+                                               : NULL;
 
                 /* Whoever makes what it names has made this. */
                 if (leads)

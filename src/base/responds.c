@@ -37,10 +37,10 @@ static _Thread_local struct {
 
 static _Thread_local char silent[PATH_MAX]; /* who didn't answer last */
 
-/* The kernel's own, which has no server. */
-static bool is_kernels(const struct sys_mount *mount) {
-        static const char *const places[] = {"/proc", "/sys"};
+/* Where the kernel's own are mounted, which have no server. */
+static const char *const places[] = {"/proc", "/sys"};
 
+static bool is_kernels(const struct sys_mount *mount) {
         for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
                 _cleanup_close_ int fd = sys_openat2(AT_FDCWD, places[i], O_PATH, 0, RESOLVE_CACHED);
                 struct sys_mount own;
@@ -88,12 +88,29 @@ static bool crosses_mount(int folder, const char *rest) {
         return fd == -EXDEV;
 }
 
+/* The same of what is named as one of these: the kernel never has all of such a path in memory. */
+static bool is_named_as_kernels(const char *path) {
+        for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+                const char *rest = path_below(path, places[i]);
+                _cleanup_close_ int fd =
+                        rest ? sys_openat2(AT_FDCWD, places[i], O_PATH, 0, RESOLVE_CACHED) : -EBADF;
+
+                if (fd >= 0)
+                        return !crosses_mount(fd, rest);
+        }
+        return false;
+}
+
 static enum answer recall(int dir, const char *path) {
         struct sys_mount mount;
         const char *rest;
-        _cleanup_close_ int fd = open_known(dir, path, &mount, &rest);
-        enum answer answer = fd < 0 ? UNKNOWN : recall_mount(&mount);
+        _cleanup_close_ int fd = -EBADF;
+        enum answer answer;
 
+        if (is_named_as_kernels(path))
+                return ANSWERS;
+        fd = open_known(dir, path, &mount, &rest);
+        answer = fd < 0 ? UNKNOWN : recall_mount(&mount);
         return answer == ANSWERS && crosses_mount(fd, rest) ? UNKNOWN : answer;
 }
 

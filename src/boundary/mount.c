@@ -104,6 +104,7 @@ int mount_make_file(struct mounting *m, const struct plan_op *op, mode_t mode, c
         if (r < 0)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, r, op->target,
                                  "a file of the sandbox can't be written", NULL);
+        mount_close_later(m, TAKE_FD(fd));
         return 0;
 }
 
@@ -141,13 +142,13 @@ int mount_point_again(const struct mounting *m, const struct plan_op *op, struct
 }
 
 int mount_point(struct mounting *m, const struct plan_op *op, struct mount_place *ret) {
-        bool is_folder = (op->kind != PLAN_BIND && op->kind != PLAN_HIDE) || op->is_directory;
         int r = 0;
 
         /* Made only on the plan's own tmpfs, where no command has ever been: what was made is what the
          * path leads to. */
         if (op->makes_target)
-                r = is_folder ? mount_make_folder(m, op, 0755) : mount_make_file(m, op, 0444, NULL, 0);
+                r = mount_open_flags(op) & O_DIRECTORY ? mount_make_folder(m, op, 0755)
+                                                       : mount_make_file(m, op, 0444, NULL, 0);
         if (r < 0)
                 return r;
         r = mount_point_again(m, op, ret);
@@ -343,6 +344,8 @@ static int mount_operations(struct mounting *m) {
                 if (comes_first(op) == (i < m->b->n_ops))
                         r = mount_operation(m, op);
         }
+        /* Where a file is open for writing no mount can be made read-only. */
+        mount_close(m);
         return r;
 }
 
@@ -401,6 +404,8 @@ static int open_home(struct mounting *m) {
 
 /* Makes the root read-only, lets go of the host's tree and of every descriptor that leads into it. */
 static int mount_seal(struct mounting *m) {
+        int *const fds[] = {&m->old_root,      &m->descriptors,   &m->rundir_fd,    &m->stubs_fd,
+                            &m->unreadable_fd, &m->source_fds[0], &m->source_fds[1]};
         int r = m->unreadable_fd >= 0 ? sys_unlinkat(m->new_root, m->unreadable) : 0;
 
         if (r < 0)
@@ -421,15 +426,10 @@ static int mount_seal(struct mounting *m) {
                 return error_is_filtered(r)
                                ? error_cause(m->error, NSRUN_ERROR_FILTER_UMOUNT, r, "/")
                                : error_cause_with(m->error, NSRUN_ERROR_FILTER_UMOUNT, r, "/", NULL);
+        for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+                mount_close_later(m, TAKE_FD(*fds[i]));
+        mount_close_later(m, m->b->facts.rundir_fd);
         mount_close(m);
-        close_fdp(&m->old_root);
-        close_fdp(&m->descriptors);
-        close_fdp(&m->rundir_fd);
-        close_fdp(&m->stubs_fd);
-        close_fdp(&m->unreadable_fd);
-        close_fdp(&m->source_fd);
-        if (m->b->facts.rundir_fd >= 0)
-                (void)sys_close(m->b->facts.rundir_fd);
         r = mount_enter_directory(m->new_root, m->b->cwd, m->error);
         close_fdp(&m->new_root);
         return r;

@@ -13,19 +13,19 @@ struct mounting {
         const struct blueprint *b;
         struct nsrun_error *error;
         int report_fd;
-        int old_root;        /* the host's root, beneath which sources are looked up */
-        int new_root;        /* the sandbox's root, beneath which targets are looked up */
-        int descriptors;     /* the host's /proc/self/fd, the working directory while mounting */
-        int rundir_fd;       /* the run directory by a mount of the child's own */
-        int unreadable_fd;   /* the file in the place of hidden ones, once there was one */
-        char unreadable[48]; /* and its name */
-        int overlay_fd;      /* the tmpfs of overlays' layers in memory, for pid 1 to keep; or -EBADF */
-        int home_fd;         /* the plan's home, for pid 1 to keep; or -EBADF */
-        int stubs_fd;        /* the tmpfs that has the stubs */
-        int source_fd;       /* the folder in which the last source lay, and its path */
-        const char *source;
-        size_t source_length;
-        int done, n_done;    /* the first of the copies that are attached and not closed yet, and how many */
+        int old_root;           /* the host's root, beneath which sources are looked up */
+        int new_root;           /* the sandbox's root, beneath which targets are looked up */
+        int descriptors;        /* the host's /proc/self/fd, the working directory while mounting */
+        int rundir_fd;          /* the run directory by a mount of the child's own */
+        int unreadable_fd;      /* the file in the place of hidden ones, once there was one */
+        char unreadable[48];    /* and its name */
+        int overlay_fd;         /* the tmpfs of overlays' layers in memory, for pid 1 to keep; or -EBADF */
+        int home_fd;            /* the plan's home, for pid 1 to keep; or -EBADF */
+        int stubs_fd;           /* the tmpfs that has the stubs */
+        int source_fds[2];      /* the folders of the last sources, as a rule /etc and another; */
+        const char *sources[2]; /* these sources, and which of the two was the last */
+        unsigned last_source;
+        uint64_t done;       /* descriptors that are to be closed, by their numbers */
         bool proc_is_subset; /* /proc has the processes alone */
         bool lacks_open_tree_attr;
 };
@@ -48,7 +48,7 @@ static inline void place_close(struct mount_place *at) {
         {                                                                                           \
                 .report_fd = -EBADF, .old_root = -EBADF, .new_root = -EBADF, .descriptors = -EBADF, \
                 .rundir_fd = -EBADF, .overlay_fd = -EBADF, .home_fd = -EBADF, .stubs_fd = -EBADF,   \
-                .unreadable_fd = -EBADF, .source_fd = -EBADF                                        \
+                .unreadable_fd = -EBADF, .source_fds[0] = -EBADF, .source_fds[1] = -EBADF           \
         }
 
 /* mount.c: makes the first root, a tmpfs that becomes "/" at once, with the host's root still reachable
@@ -85,7 +85,7 @@ int mount_attach(struct mounting *m, const struct plan_op *op, int source, const
 int mount_clone(struct mounting *m, const struct plan_op *op, int dir, const char *path, uint64_t attributes,
                 unsigned recursive);
 int mount_clone_attach(struct mounting *m, const struct plan_op *op, int tree, const struct mount_place *at);
-/* Closes a copy when others are closed, too; and those that wait. */
+/* Closes a descriptor when others are closed, too; and those that wait. */
 void mount_close_later(struct mounting *m, int fd);
 void mount_close(struct mounting *m);
 int mount_fail_bind(struct mounting *m, const struct plan_op *op, int r, const char *what, const char *hint);

@@ -11,7 +11,7 @@
  * writing to a device is not writing to its file system. */
 #define ATTRIBUTES_DEVICE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
 
-/* So many copies wait to be closed by one call, few enough for the least limit of open files. */
+/* So many descriptors wait to be closed together, few enough for the least limit of open files. */
 #define CLOSED_AT_ONCE 12
 
 /* move_mount(2) says EINVAL for this and for much else. */
@@ -118,20 +118,24 @@ int mount_clone_attach(struct mounting *m, const struct plan_op *op, int tree,
 }
 
 void mount_close(struct mounting *m) {
-        if (m->n_done > 1 && sys_close_range((unsigned)m->done, (unsigned)(m->done + m->n_done - 1)) >= 0)
-                m->n_done = 0;
-        while (m->n_done > 0)
-                (void)sys_close(m->done + --m->n_done);
+        while (m->done) {
+                unsigned fd = (unsigned)__builtin_ctzll(m->done), end = fd;
+
+                for (; end < 64 && (m->done >> end & 1); end++)
+                        m->done &= ~(UINT64_C(1) << end);
+                if (sys_close_range(fd, end - 1) < 0)
+                        while (fd < end)
+                                (void)sys_close((int)fd++);
+        }
 }
 
 void mount_close_later(struct mounting *m, int fd) {
-        if (fd < 0)
-                return;
-        if (fd != m->done + m->n_done || m->n_done == CLOSED_AT_ONCE)
+        if (__builtin_popcountll(m->done) == CLOSED_AT_ONCE)
                 mount_close(m);
-        if (m->n_done == 0)
-                m->done = fd;
-        m->n_done++;
+        if (fd >= 64)
+                (void)sys_close(fd);
+        else if (fd >= 0)
+                m->done |= UINT64_C(1) << fd;
 }
 
 int mount_attach(struct mounting *m, const struct plan_op *op, int source, const struct mount_place *at,
@@ -183,14 +187,16 @@ static int source_folder(struct mounting *m, const struct plan_op *op, const cha
                 return n >= sizeof(path) ? -ENAMETOOLONG : -EXDEV;
         if (!slash)
                 return m->old_root;
-        if (m->source_fd >= 0 && m->source_length == n && memcmp(m->source, source, n) == 0)
-                return m->source_fd;
-        close_fdp(&m->source_fd);
-        m->source = source;
-        m->source_length = n;
+        for (unsigned i = 0; i < ARRAY_SIZE(m->sources); i++)
+                if (m->source_fds[i] >= 0 && strncmp(m->sources[i], source, n + 1) == 0 &&
+                    !strchr(m->sources[i] + n + 1, '/'))
+                        return m->source_fds[m->last_source = i];
+        m->last_source = !m->last_source;
+        mount_close_later(m, TAKE_FD(m->source_fds[m->last_source]));
+        m->sources[m->last_source] = source;
         memcpy(path, source, n);
         path[n] = '\0';
-        return m->source_fd = beneath_open(m->old_root, path, O_PATH | O_DIRECTORY, 0);
+        return m->source_fds[m->last_source] = beneath_open(m->old_root, path, O_PATH | O_DIRECTORY, 0);
 }
 
 /* 1: it is copied; 0: it is to be bound, being too large for that or none that the user may read. */
@@ -211,6 +217,7 @@ static int mount_copy(struct mounting *m, const struct plan_op *op) {
         if (n < 0)
                 return error_set(m->error, NSRUN_STAGE_MOUNT, (int)n, op->source, "the source can't be read",
                                  NULL);
+        mount_close_later(m, TAKE_FD(source));
         r = mount_make_file(m, op, 0444, bytes, (size_t)n);
         if (r != -EFBIG)
                 return r < 0 ? r : 1;

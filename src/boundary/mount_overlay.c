@@ -16,11 +16,10 @@
  * needs any more (the descriptors folder is already the working directory) and which goes when the old root
  * goes. The overlays hold on to it. */
 static int overlay_tmpfs(struct mounting *m, const struct plan_op *op) {
-        _cleanup_close_ int place = -EBADF;
+        _cleanup_close_ int place = beneath_open(m->old_root, "proc", O_PATH | O_DIRECTORY, 0);
         char data[64] = "mode=0700,size=", number[24];
         int r;
 
-        place = beneath_open(m->old_root, "proc", O_PATH | O_DIRECTORY, 0);
         if (place < 0)
                 return place;
         strcat(data, number_format(number, op->size));
@@ -43,18 +42,12 @@ int mount_open_versions(struct mounting *m, const struct plan_op *op) {
         return overlay_folder(m, op, !mount_is_in_memory(m));
 }
 
+/* The upper folder's mode is what the merged root shows. */
 static int open_own_layer(int parent, const char *name, mode_t mode) {
-        int fd = beneath_open(parent, name, O_RDONLY | O_DIRECTORY, 0), r;
+        _cleanup_close_ int fd = beneath_open(parent, name, O_RDONLY | O_DIRECTORY, 0);
+        int r = fd < 0 ? fd : sys_fchmod(fd, mode);
 
-        if (fd < 0)
-                return fd;
-        /* The upper folder's mode is what the merged root shows. */
-        r = sys_fchmod(fd, mode);
-        if (r < 0) {
-                (void)sys_close(fd);
-                return r;
-        }
-        return fd;
+        return r < 0 ? r : TAKE_FD(fd);
 }
 
 static int make_own_layer(int parent, const char *name, mode_t mode) {

@@ -154,8 +154,10 @@ static int read_into_memory(struct versions *versions, struct version *f) {
 
         f->held = open(f->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
         f->is_folder = f->held >= 0 && fstat(f->held, &f->host) == 0 && S_ISDIR(f->host.st_mode);
-        if (f->is_folder)
-                return tmpfs_keeps_attributes();
+        if (f->is_folder) {
+                versions->has_attributes = versions->has_attributes || tmpfs_keeps_attributes();
+                return versions->has_attributes;
+        }
         r = version_read_host(f->path, &f->base, &f->n_base);
         if (r < 0)
                 return r == -ENOMEM ? r : 0;

@@ -16,6 +16,7 @@ struct versions {
         struct plan_op *ops; /* of those in memory, the files that are made with the sandbox */
         size_t n_ops;
         bool is_in_memory;
+        bool has_attributes;     /* a tmpfs keeps those that overlayfs needs, as far as that was asked */
         struct kept_by *kept_by; /* the caller's */
         bool has_kept;           /* something of the project may be kept aside at the beginning */
         bool has_looked;         /* versions_look_at_places() has */

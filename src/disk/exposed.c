@@ -133,14 +133,21 @@ static int read_lines(int fd, char **ret, size_t *ret_torn) {
 }
 
 int exposed_read(struct exposed *ret) {
-        _cleanup_free_ char *base = NULL, *path = NULL;
+        _cleanup_free_ char *base = NULL;
+        int r = exposed_find_base(&base, NULL);
+
+        *ret = (struct exposed){.state = EXPOSED_NOWHERE};
+        return r == -ENOMEM ? r : exposed_read_in(base, ret);
+}
+
+int exposed_read_in(const char *base, struct exposed *ret) {
+        _cleanup_free_ char *path = NULL;
         _cleanup_close_ int fd = -EBADF;
         int r;
 
         *ret = (struct exposed){.state = EXPOSED_NOWHERE};
-        r = exposed_find_base(&base, NULL);
-        if (r < 0)
-                return r == -ENOMEM ? r : 0;
+        if (!base)
+                return 0;
         path = path_join(base, "exposed");
         if (!path)
                 return -ENOMEM;

@@ -30,6 +30,8 @@ int exposed_find_state_home(char **ret, struct nsrun_error *err);
 
 /* Reads the file.  -ENOMEM alone is a failure; all else is a state. */
 int exposed_read(struct exposed *ret);
+/* The same of the one in that folder; NULL: there is none. */
+int exposed_read_in(const char *base, struct exposed *ret);
 void exposed_clear(struct exposed *known);
 #define _cleanup_exposed_ _cleanup_(exposed_clear)
 

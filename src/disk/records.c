@@ -27,8 +27,9 @@ enum {
 static const char folder_hint[] =
         "set XDG_RUNTIME_DIR to a folder of your own that nobody else may write to";
 
-/* $XDG_RUNTIME_DIR counts only if it is absolute, as its specification says. */
-int records_find_base(char **ret, struct nsrun_error *err) {
+/* $XDG_RUNTIME_DIR counts only if it is absolute, as its specification says; else it is in the folder of run
+ * directories, which may be known. */
+static int find_base(const char *runs, char **ret, struct nsrun_error *err) {
         const char *runtime = getenv("XDG_RUNTIME_DIR");
         _cleanup_free_ char *parent = NULL;
         char *path;
@@ -41,6 +42,8 @@ int records_find_base(char **ret, struct nsrun_error *err) {
                 if (r < 0)
                         return responds_fail(r, runtime, err);
                 parent = path_join(canonical, "nsrun");
+        } else if (runs) {
+                parent = strdup(runs);
         } else {
                 r = rundir_find_base(&parent, err);
                 if (r < 0)
@@ -51,6 +54,20 @@ int records_find_base(char **ret, struct nsrun_error *err) {
                 return error_oom(err);
         *ret = path;
         return 0;
+}
+
+int records_find_base(char **ret, struct nsrun_error *err) {
+        return find_base(NULL, ret, err);
+}
+
+int records_find_folders(char **ret_runs, char **ret_state, char **ret_records) {
+        int r = rundir_find_base(ret_runs, NULL);
+
+        if (r != -ENOMEM)
+                r = exposed_find_base(ret_state, NULL);
+        if (r != -ENOMEM)
+                r = find_base(*ret_runs, ret_records, NULL);
+        return r == -ENOMEM ? r : 0;
 }
 
 /* Refuses a folder of sessions that others can change: whoever forges a record has the user's commands enter

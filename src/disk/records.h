@@ -26,6 +26,9 @@ struct record_folder {
 /* The canonical path of the folder of all records, which need not exist.  -ENOENT: the environment
  * names no folder for it. */
 int records_find_base(char **ret, struct nsrun_error *err);
+/* All of nsrun's own folders: that of run directories, that of exposed_find_base(), and this one.  One that
+ * the environment doesn't name, or that can't be looked at, is left as it is.  -ENOMEM. */
+int records_find_folders(char **ret_runs, char **ret_state, char **ret_records);
 /* Refuses a session's name: -EINVAL with *err filled. */
 int records_refuse_name(const char *name, struct nsrun_error *err);
 /* Makes and locks the folder of a new record.  If `name` is NULL eight letters are chosen.

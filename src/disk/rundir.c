@@ -89,6 +89,24 @@ int rundir_find_in(int (*find)(char **ret, struct nsrun_error *err), char **ret,
         return *ret ? 0 : error_oom(err);
 }
 
+int rundir_open_in(int (*find)(char **ret, struct nsrun_error *err), const char *below) {
+        _cleanup_free_ char *spelled = NULL, *base = NULL, *path = NULL;
+        int r = find(&spelled, NULL);
+
+        /* The way there is the kernel's; one that may not exist has ".." by its letters. */
+        if (r >= 0 && strstr(spelled, ".."))
+                r = rundir_find_in(find, &base, NULL);
+        else if (r >= 0)
+                r = (base = str_concat(spelled, "/", "nsrun")) ? 0 : -ENOMEM;
+        if (r >= 0)
+                r = (path = str_concat(base, *below ? "/" : "", below)) ? 0 : -ENOMEM;
+        return r < 0 ? r : responds_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+}
+
+int rundir_open_there(void) {
+        return rundir_open_in(rundir_find_cache_home, "");
+}
+
 int rundir_find_base(char **ret, struct nsrun_error *err) {
         return rundir_find_in(rundir_find_cache_home, ret, err);
 }
@@ -229,12 +247,9 @@ static int take_uncarried(nsrun_unused void *data, int base_fd, const struct dir
 }
 
 bool rundir_any_uncarried(void) {
-        _cleanup_free_ char *base = NULL;
-        _cleanup_close_ int fd = rundir_find_base(&base, NULL) < 0
-                                         ? -EBADF
-                                         : open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        _cleanup_close_ int fd = rundir_open_there();
 
-        return fd >= 0 && folder_each(fd, take_uncarried, NULL) != 0;
+        return fd >= 0 && folder_read(fd, take_uncarried, NULL) != 0;
 }
 
 int rundir_make(struct rundir *ret, struct nsrun_error *err) {

@@ -45,6 +45,11 @@ int rundir_make_folders(char *path);
 int rundir_find_base(char **ret, struct nsrun_error *err);
 /* The canonical path of nsrun's folder in the one that `find` finds. */
 int rundir_find_in(int (*find)(char **ret, struct nsrun_error *err), char **ret, struct nsrun_error *err);
+/* Opens that folder, or what is at `below` in it, for reading; a symlink in its place isn't followed.
+ * -ENOENT: it isn't there, or there is no such environment. */
+int rundir_open_in(int (*find)(char **ret, struct nsrun_error *err), const char *below);
+/* The same of the folder of all run directories. */
+int rundir_open_there(void);
 /* Opens the folder of all run directories, which is made if it is missing.  -EPERM: another user
  * owns it or may write to it. */
 int rundir_open_base(int *ret_fd, char **ret_path, struct nsrun_error *err);

@@ -138,19 +138,32 @@ static int take_plain(void *data, const struct gitconfig_entry *entry) {
 
 /* Takes the entries of a file of the repository, if it is a plain one. */
 static int read_plain(struct reading *c, const char *folder, const char *name) {
-        _cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        int r = fd < 0 ? -errno : gitdir_read_config(fd, name, take_plain, c);
+        _cleanup_free_ char *path = str_concat(folder, "/", name), *text = NULL;
+        _cleanup_close_ int fd =
+                path ? beneath_open_canonical(path, O_RDONLY | O_NONBLOCK | O_NOCTTY) : -ENOMEM;
+        int r = fd < 0 ? fd : read_small_fd(fd, CONFIG_MAX, &text);
 
+        if (r >= 0)
+                r = gitconfig_parse(text, strlen(text), take_plain, c);
         return r == -ENOMEM || r == -EBADMSG || r == -EFBIG ? r : 0;
+}
+
+/* What gitdir_find() says of such a project. */
+static int take_plain_git(struct reading *c) {
+        c->top = strdup(c->request->project);
+        c->dirs = (struct gitdir){.dot_git = path_join(c->request->project, ".git"),
+                                  .git_dir = path_join(c->request->project, ".git")};
+        return c->top && c->dirs.dot_git && c->dirs.git_dir ? 0 : -ENOMEM;
 }
 
 /* A .git file that isn't believed leads to none. */
 static int read_repository(struct reading *c) {
         const struct gitdir *g = &c->dirs;
+        bool is_known = c->request->has_plain_git;
         const char *why, *hint;
-        int r = project_find(c->request->project, c->home, &c->top);
+        int r = is_known ? take_plain_git(c) : project_find(c->request->project, c->home, &c->top);
 
-        if (r >= 0)
+        if (r >= 0 && !is_known)
                 r = gitdir_find(c->top, &c->dirs, &why, &hint);
         if (r == -EPERM)
                 gitdir_clear(&c->dirs);
@@ -469,10 +482,15 @@ static int read_users(struct reading *c) {
  * be one that a command has planted to have another file read. */
 static int open_without_links(const struct reading *c, const char *path) {
         const char *below = c->home ? path_below(path, c->home) : NULL;
-        _cleanup_close_ int top = open(below ? c->home : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+        _cleanup_close_ int top = -EBADF;
+        /* As a rule there is none in the home's own path, either. */
+        int fd = strstr(path, "..") ? -ELOOP : beneath_open_canonical(path, flags);
 
-        return top < 0 ? -errno
-                       : beneath_open(top, below ? below : path + 1, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+        if (fd != -ELOOP)
+                return fd;
+        top = open(below ? c->home : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        return top < 0 ? -errno : beneath_open(top, below ? below : path + 1, flags, 0);
 }
 
 static int read_ignores(const struct reading *c, char **ret) {

@@ -3,6 +3,7 @@
 #include "glob.h"
 
 #include <fcntl.h>
+#include <fnmatch.h>
 
 #include "base/array.h"
 #include "base/beneath.h"
@@ -207,8 +208,10 @@ static int take_entry(void *data, nsrun_unused int folder, const struct dirent *
 
 /* On what is no folder a symlink may be mounted, of which the folder that is read says nothing. */
 static int stat_entry(const struct search *s, int fd, const char *name, unsigned type, struct stat *ret) {
-        if (s->asked->wants_type && type == DT_DIR) {
-                *ret = (struct stat){.st_mode = S_IFDIR};
+        bool is_unread = type == DT_REG && s->asked->unread && fnmatch(s->asked->unread, name, 0) == 0;
+
+        if (s->asked->wants_type && (type == DT_DIR || is_unread)) {
+                *ret = (struct stat){.st_mode = DTTOIF(type)};
                 return 0;
         }
         if (fstatat(fd, name, ret, AT_SYMLINK_NOFOLLOW) == 0)

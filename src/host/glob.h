@@ -23,7 +23,9 @@ struct glob_search {
         int (*closed)(void *data, const char *name);
         /* Before a mount below the folder is entered: below 0 ends the search.  NULL: none is asked. */
         int (*crosses)(void *data, const char *name);
-        bool wants_type; /* of *st only the type of st_mode is needed */
+        bool wants_type;    /* of *st only the type of st_mode is needed */
+        const char *unread; /* with that, a glob: nobody reads plain files of these names, nor what is
+                               mounted on them; NULL: none */
         void *data;
 };
 

@@ -34,7 +34,8 @@ static bool is_child_of(const char *path, const char *parent) {
         return name && *name && !strchr(name, '/');
 }
 
-static bool has_git(const char *folder, int *ret_r) {
+/* `ret_is_plain`: its .git is a folder, and no symlink leads there. */
+static bool has_git(const char *folder, bool *ret_is_plain, int *ret_r) {
         _cleanup_free_ char *dot_git = path_join(folder, ".git");
         _cleanup_free_ char *canonical = NULL;
         unsigned mode = 0;
@@ -42,13 +43,15 @@ static bool has_git(const char *folder, int *ret_r) {
 
         if (r == -ENOMEM)
                 *ret_r = r;
+        *ret_is_plain = r >= 0 && S_ISDIR(mode) && streq(canonical, dot_git);
         return r == -ETIMEDOUT || (r >= 0 && (S_ISDIR(mode) || S_ISREG(mode)));
 }
 
 bool project_has_git(const char *folder) {
+        bool is_plain;
         int r = 0;
 
-        return has_git(folder, &r);
+        return has_git(folder, &is_plain, &r);
 }
 
 static const char *home_denied(const char *path, const char *home) {
@@ -83,19 +86,20 @@ const char *project_denied(const char *path, const char *home) {
         return why;
 }
 
-int project_find(const char *start, const char *home, char **ret) {
+int project_find_git(const char *start, const char *home, char **ret, bool *ret_is_plain) {
         _cleanup_free_ char *folder = strdup(start);
         int r = 0;
 
         if (!folder)
                 return -ENOMEM;
-        while (!has_git(folder, &r)) {
+        while (!has_git(folder, ret_is_plain, &r)) {
                 if (r < 0)
                         return r;
                 if (!path_up(folder))
                         break;
         }
         if (streq(folder, "/") || project_denied(folder, home)) {
+                *ret_is_plain &= streq(folder, start);
                 free(folder);
                 folder = strdup(start);
                 if (!folder)
@@ -103,6 +107,12 @@ int project_find(const char *start, const char *home, char **ret) {
         }
         *ret = TAKE_PTR(folder);
         return 0;
+}
+
+int project_find(const char *start, const char *home, char **ret) {
+        bool is_plain;
+
+        return project_find_git(start, home, ret, &is_plain);
 }
 
 bool project_home_is_systems(const char *home) {

@@ -62,8 +62,12 @@ static int find_line_in(FILE *f, unsigned long id, size_t n_fields, char **field
 
 /* The same of a file.  A host without it just has no names. */
 static int find_line(const char *file, unsigned long id, size_t n_fields, char **fields, char **ret_line) {
+        char buffer[4096];
         _cleanup_fclose_ FILE *f = fopen(file, "re");
 
+        /* Whose size nobody has to ask for. */
+        if (f)
+                (void)setvbuf(f, buffer, _IOFBF, sizeof(buffer));
         return f ? find_line_in(f, id, n_fields, fields, ret_line) : errno == ENOMEM ? -ENOMEM : 0;
 }
 

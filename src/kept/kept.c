@@ -19,6 +19,7 @@
 #include "base/str.h"
 #include "disk/exposed.h"
 #include "disk/remove_tree.h"
+#include "disk/rundir.h"
 #include "kept_copy.h"
 
 #define DRAFT ".new"
@@ -47,17 +48,14 @@ static int open_or_make(int folder, const char *name, bool makes) {
 
 /* The folder of a project's entries. */
 static int open_project(const char *project, bool makes) {
-        _cleanup_free_ char *slug = *project == '/' ? path_slug(project) : strdup(project), *base = NULL;
+        _cleanup_free_ char *slug = *project == '/' ? path_slug(project) : strdup(project),
+                            *below = slug ? str_concat("kept", "/", slug) : NULL;
         _cleanup_close_ int state = -EBADF, all = -EBADF;
-        int r = slug ? kept_find_base(&base) : -ENOMEM;
 
-        if (r < 0)
-                return r;
-        if (!makes) {
-                _cleanup_free_ char *path = path_join(base, slug);
-
-                return path ? open_or_make(AT_FDCWD, path, false) : -ENOMEM;
-        }
+        if (!below)
+                return -ENOMEM;
+        if (!makes)
+                return rundir_open_in(exposed_find_state_home, below);
         state = exposed_open_base();
         if (state < 0)
                 return state;

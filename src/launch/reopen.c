@@ -100,17 +100,18 @@ static int reopen_fail(int r, int fd, bool is_clone, struct nsrun_error *err) {
 }
 
 /* 1: *f is to be opened anew; 0: it isn't; -errno. */
-static int reopen_judge(int fd, char *path, size_t size, struct reopening *f) {
+static int reopen_judge(int fd, const struct stream_seen *seen, char *path, size_t size,
+                        struct reopening *f) {
         char link[48] = "/proc/self/fd/", number[24];
         ssize_t n;
-        int r = sys_fstat(fd, &f->st);
 
+        f->st = seen->st;
+        f->flags = seen->flags;
         /* The caller may have closed it. */
-        if (r == -EBADF || (r >= 0 && (!S_ISREG(f->st.st_mode) || f->st.st_nlink == 0)))
+        if (f->flags == -EBADF || (f->flags >= 0 && (!S_ISREG(f->st.st_mode) || f->st.st_nlink == 0)))
                 return 0;
-        f->flags = r < 0 ? r : fcntl(fd, F_GETFL);
         if (f->flags < 0)
-                return r < 0 ? r : -errno;
+                return f->flags;
         if ((f->flags & FILE_ACCESS) != O_RDONLY || (f->flags & O_PATH))
                 return 0;
         strcat(link, number_format(number, (uint64_t)fd));
@@ -122,11 +123,11 @@ static int reopen_judge(int fd, char *path, size_t size, struct reopening *f) {
         return path[0] == '/' ? 1 : -EXDEV;
 }
 
-static int reopen(int fd, int *ret, bool *ret_is_clone) {
+static int reopen(int fd, const struct stream_seen *seen, int *ret, bool *ret_is_clone) {
         struct reopening f = {.to = -EBADF};
         char path[PATH_MAX];
         off_t at;
-        int r = reopen_judge(fd, path, sizeof(path), &f);
+        int r = reopen_judge(fd, seen, path, sizeof(path), &f);
 
         if (r <= 0)
                 return r;
@@ -143,7 +144,8 @@ static int reopen(int fd, int *ret, bool *ret_is_clone) {
         return 1;
 }
 
-int reopen_streams(const int *given, struct reopened *ret, struct nsrun_error *err) {
+int reopen_streams(const int *given, const struct stream_seen seen[3], struct reopened *ret,
+                   struct nsrun_error *err) {
         struct reopened opened = REOPENED_INIT;
         int n = 0;
 
@@ -153,7 +155,7 @@ int reopen_streams(const int *given, struct reopened *ret, struct nsrun_error *e
 
                 if (given)
                         opened.stdio[i] = given[i];
-                r = reopen(fd, &file, &is_clone);
+                r = reopen(fd, &seen[i], &file, &is_clone);
                 if (r < 0) {
                         reopened_end(&opened);
                         return reopen_fail(r, i, is_clone, err);

@@ -89,7 +89,13 @@ static int base_add_hide(struct entries *e, const char *target, bool is_director
 /* Puts a file at `target` that is empty, or, on a host without /dev/null, can't be opened.  The kernel lets
  * nobody rename another file over a mount point. */
 static int base_add_blank(struct entries *e, const char *target) {
-        if (!has_device("/dev/null"))
+        bool has_null = false;
+
+        /* It was looked at, unless the sandbox goes without. */
+        for (size_t i = 0; i < e->n && !has_null; i++)
+                has_null = e->items[i].op.is_device && e->items[i].op.source &&
+                           streq(e->items[i].op.source, "/dev/null");
+        if (!has_null && !has_device("/dev/null"))
                 return base_add_hide(e, target, false);
         struct plan_op *op = entries_add(e, ENTRY_OWN, PLAN_BIND, target);
 

@@ -245,7 +245,8 @@ static int add_jdk(struct entries *e, const char *parent, const char *name, cons
                 return 0;
         /* A JDK's folder that is a symlink isn't shown: hiding its management folder would hide
          * nothing behind the link. */
-        r = path_canonical(path, &real, &mode);
+        r = (etc->is_canonical && streq(parent, "/etc") ? path_canonical_in : path_canonical)(path, &real,
+                                                                                              &mode);
         if (r < 0 || !S_ISDIR(mode) || !streq(real, path))
                 return r == -ENOMEM ? r : 0;
         entries_add_shown(e, TAKE_PTR(real), mode, path);

@@ -10,7 +10,7 @@
 
 #include "base/causes.h"
 #include "base/sys.h"
-#include "disk/exposed.h"
+#include "disk/records.h"
 #include "disk/rundir.h"
 #include "host/user.h"
 #include "rules/home_secrets.h"
@@ -412,9 +412,6 @@ static int verify_hardening(const struct verifying *v) {
 }
 
 static int find_own_places(struct verifying *v) {
-        int (*const find[])(char **ret, struct nsrun_error *err) = {[OWN_RUNS] = rundir_find_base,
-                                                                    [OWN_STATE] = exposed_find_base,
-                                                                    [OWN_RECORDS] = records_find_base};
         const char *home = getenv("HOME");
         char *canonical = NULL;
         int r = home ? path_canonical(home, &canonical, NULL) : 0;
@@ -427,8 +424,8 @@ static int find_own_places(struct verifying *v) {
         if (canonical && is_plain_path(canonical))
                 v->homes[0] = TAKE_PTR(canonical);
         free(canonical);
-        for (size_t i = 0; i < ARRAY_SIZE(find) && r != -ENOMEM; i++)
-                r = find[i](&v->own[i], NULL);
+        if (r != -ENOMEM)
+                r = records_find_folders(&v->own[OWN_RUNS], &v->own[OWN_STATE], &v->own[OWN_RECORDS]);
         /* A home that no sandbox can have is none: passwd's is the user's then. */
         if (r != -ENOMEM && !v->plan->home && user_find_home(NULL, &v->homes[1]) < 0)
                 r = -ENOMEM;

@@ -71,24 +71,23 @@ static int load_open(struct nsrun_policy *p, int fd, const char *file, struct ns
         return config_apply(p, file, text, err);
 }
 
-static int open_file(const char *file) {
-        int fd = open(file, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+/* Where nobody answers *err is filled. */
+static int open_file(const char *file, struct nsrun_error *err) {
+        int fd = responds_open(AT_FDCWD, file, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 
-        return fd < 0 ? -errno : fd;
+        return fd == -ETIMEDOUT ? responds_fail(fd, file, err) : fd;
 }
 
 int config_load(struct nsrun_policy *p, const char *file, struct nsrun_error *err) {
         _cleanup_free_ char *fix = NULL;
         _cleanup_close_ int fd = -EBADF;
-        int r;
 
         if (p->config)
                 return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), file, "a second configuration",
                                  "keep one of them");
-        r = responds_in_time(AT_FDCWD, file, NULL, err);
-        if (r < 0)
-                return r;
-        fd = open_file(file);
+        fd = open_file(file, err);
+        if (fd == -ETIMEDOUT)
+                return fd;
         if (fd < 0) {
                 fix = refuse_closed_fix(fd, file);
                 return error_set(err, NSRUN_STAGE_POLICY, fd, file, "the configuration can't be opened",
@@ -168,11 +167,10 @@ nsrun_public int nsrun_policy_find_config(struct nsrun_policy *p, struct nsrun_e
         files[0] = user;
         files[1] = CONFIG_SYSTEM_FILE;
         for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-                int r = i == 0 && user ? responds_in_time(AT_FDCWD, files[i], NULL, err) : 0;
-                _cleanup_close_ int fd = r < 0 ? r : files[i] ? open_file(files[i]) : -ENOENT;
+                _cleanup_close_ int fd = files[i] ? open_file(files[i], err) : -ENOENT;
 
-                if (r < 0)
-                        return r;
+                if (fd == -ETIMEDOUT)
+                        return fd;
                 if ((fd == -ENOENT || fd == -ENOTDIR) && !(files[i] && is_dangling(files[i])))
                         continue;
                 if (fd < 0)

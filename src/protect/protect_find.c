@@ -119,14 +119,19 @@ struct following {
 
 static int follow_links_in(struct protecting *p, const char *name, unsigned depth);
 
+/* git runs no sample of a hook. */
+static const char samples[] = "*.sample";
+
 /* A file that has another hard link can be written to by that one, which no folder around protects: it is
- * looked at in the end, as a protected name is.  git runs no sample of a hook. */
-static int watch_other_names(struct protecting *p, const char *name) {
+ * looked at in the end, as a protected name is. */
+static int watch_other_names(struct protecting *p, const char *name, const struct stat *found) {
         struct resolved_protection *protection = &p->resolved->protection;
         _cleanup_free_ char *glob = NULL;
-        struct stat st;
+        struct stat st = *found;
 
-        if (fnmatch("*.sample", name, 0) == 0 || fstatat(p->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        /* Of some nothing but the type is known. */
+        if (fnmatch(samples, name, 0) == 0 ||
+            (st.st_nlink == 0 && fstatat(p->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) ||
             !S_ISREG(st.st_mode) || st.st_nlink == 1)
                 return 0;
         if (p->n_watched++ >= WATCHED_MOST)
@@ -148,7 +153,7 @@ static int follow_found(void *data, const char *name, const struct stat *st) {
         if (protect_is_left_open(p, name))
                 return 0;
         if (!S_ISLNK(st->st_mode))
-                return watch_other_names(p, name);
+                return watch_other_names(p, name, st);
         link = str_concat(p->path, "/", name);
         return link ? protect_linked(p, link) : -ENOMEM;
 }
@@ -178,6 +183,11 @@ static int follow_crosses(void *data, const char *name) {
         return protect_crosses(f->protecting, name);
 }
 
+static bool is_hooks(const struct protecting *p, const char *name) {
+        return streq(path_basename(name), "hooks") &&
+               (startswith(name, ".git/") || (p->git_dir && streq(p->git_dir, p->path)));
+}
+
 /* What is in a folder that is obeyed may be a symlink: a hook that leads to the project's own script. */
 static int follow_links_in(struct protecting *p, const char *name, unsigned depth) {
         struct following f = {.protecting = p, .depth = depth};
@@ -185,6 +195,7 @@ static int follow_links_in(struct protecting *p, const char *name, unsigned dept
                                            .closed = protect_leave_closed,
                                            .crosses = follow_crosses,
                                            .wants_type = true,
+                                           .unread = is_hooks(p, name) ? samples : NULL,
                                            .data = &f};
         _cleanup_free_ char *folder = glob_escape(name),
                             *glob = folder ? str_concat(folder, "/", "*") : NULL;
@@ -224,8 +235,13 @@ static int add_present_name(const struct protecting *p, const char *name, const 
 
 /* Or it was one, and has gone with its sandbox. */
 static bool is_placeholder_by_now(const struct protecting *p, const char *name) {
-        return protect_is_placeholder(p->fd, name, NULL) ||
-               (faccessat(p->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT);
+        struct stat st;
+
+        if (fstatat(p->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return errno == ENOENT;
+        return (st.st_mode & PROTECT_PLACEHOLDER_MODE) &&
+               (protect_is_placeholder(p->fd, name, NULL) ||
+                (faccessat(p->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT));
 }
 
 static int protect_found(void *data, const char *name, const struct stat *st) {

@@ -55,13 +55,15 @@ int git_add_rules(struct resolved *s, struct nsrun_error *err) {
         const char *why = NULL, *hint = NULL;
         int r;
 
-        if (!s->project || s->policy->has_workspace)
+        /* A folder is the project's own. */
+        if (!s->project || s->policy->has_workspace || s->git.is_plain)
                 return 0;
         r = gitdir_find(s->project, &dirs, &why, &hint);
         if (r == -EPERM && !is_exposed(s, dirs.git_dir))
                 return refuse_git_dir(&dirs, why, hint, err);
         if (r == -ENOMEM || r == -ETIMEDOUT)
                 return responds_fail(r, NULL, err);
+        s->git.is_plain = r == 0 && dirs.git_dir && streq(dirs.git_dir, dirs.dot_git);
         if (r == 0)
                 return 0;
         if (r > 0)
@@ -91,7 +93,9 @@ int git_find_identity(const struct resolved *s, struct resolved_git *git, struct
         const struct nsrun_policy *p = s->policy;
         _cleanup_identity_ struct identity id = {0};
         _cleanup_strv_ char **writable = NULL;
-        struct identity_request request = {.project = s->project, .environ = environment_inherited(p)};
+        struct identity_request request = {.project = s->project,
+                                           .has_plain_git = s->git.is_plain,
+                                           .environ = environment_inherited(p)};
         int r = rules_list_writable(s, &writable);
 
         request.untrusted = writable;

@@ -63,14 +63,18 @@ static int refuse_config_folders(const struct resolved *s, struct nsrun_error *e
         if (!file)
                 return 0;
         parent = path_parent(file);
-        r = parent ? path_canonical_to_be(parent, &folder) : -ENOMEM;
+        r = parent ? path_canonical(parent, &folder, NULL) : -ENOMEM;
+        /* It may be a link that leads elsewhere; where there is no folder there is none in it. */
         if (r >= 0)
                 r = path_canonical_to_be(file, &place);
+        else if (r != -ENOMEM && r != -ETIMEDOUT)
+                r = path_canonical_to_be(parent, &folder);
         if (r < 0)
                 return responds_fail(r, NULL, err);
         r = rules_judge(s, refuse_config_root, folder, err);
-        /* It may be a link that leads elsewhere. */
-        return r < 0 || path_is_beneath(place, folder) ? r : rules_judge(s, refuse_config_root, place, err);
+        return r < 0 || !place || path_is_beneath(place, folder)
+                       ? r
+                       : rules_judge(s, refuse_config_root, place, err);
 }
 
 static int refuse_config_file(const struct nsrun_policy *p, const struct trust *trust,

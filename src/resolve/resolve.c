@@ -47,6 +47,7 @@ static int add_project_rule(struct resolved *s, struct nsrun_error *err) {
                           : policy_is_instance(p) ? "the working directory"
                                                   : "the project",
                 .source = s->project,
+                .is_canonical = true,
                 .spelled = p->project,
         };
 
@@ -275,7 +276,8 @@ static int add_exposed_projects(struct resolved *s) {
         if (!s->project || policy_is_instance(s->policy))
                 return 0;
         if (!s->policy->project)
-                return !project_has_git(s->project) || exposed_was_project(&s->known, s->project)
+                return exposed_was_project(&s->known, s->project) ||
+                                       (!s->git.is_plain && !project_has_git(s->project))
                                ? 0
                                : add_exposed(s, 'p', s->project);
         r = project_find_former(s, &former);
@@ -475,26 +477,44 @@ static const struct {
 
 /* Refuses to look where nobody answers: nearly everything lies in these.  Toolchains, and what PATH names,
  * are left out where nobody answers. */
-static int refuse_silent_folders(const struct resolved *s, char *const *inherited, struct nsrun_error *err) {
-        static const char *const variables[] = {"HOME",          "XDG_CACHE_HOME",  "XDG_STATE_HOME",
-                                                "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "GIT_CONFIG_GLOBAL",
-                                                "DOCKER_CONFIG"};
+static int refuse_silent_folders(const struct resolved *s, struct nsrun_error *err) {
         const char *const folders[] = {s->cwd, s->policy->project};
         int r = 0;
 
         for (size_t i = 0; i < ARRAY_SIZE(folders) && r >= 0; i++)
                 r = folders[i] ? responds_in_time(AT_FDCWD, folders[i], NULL, err) : 0;
+        return r;
+}
+
+/* The same of those that the environment names.  A home that is known has answered. */
+static int refuse_silent_variables(const struct resolved *s, char *const *inherited,
+                                   struct nsrun_error *err) {
+        static const char *const variables[] = {"HOME",          "XDG_CACHE_HOME",  "XDG_STATE_HOME",
+                                                "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "GIT_CONFIG_GLOBAL",
+                                                "DOCKER_CONFIG"};
+        int r = 0;
+
         for (size_t i = 0; i < ARRAY_SIZE(variables) && r >= 0; i++) {
                 const char *folder = environment_get(inherited, variables[i]);
 
-                r = folder ? responds_in_time(AT_FDCWD, folder, NULL, err) : 0;
+                if (folder && !(s->home && streq(folder, s->home)))
+                        r = responds_in_time(AT_FDCWD, folder, NULL, err);
         }
         return r;
+}
+
+static int find_home(struct resolved *s, const char *named, struct nsrun_error *err) {
+        int r = policy_find_home(named, &s->home, &s->home_link);
+
+        if (r >= 0)
+                r = home_guard(s);
+        return r < 0 ? responds_fail(r, named, err) : 0;
 }
 
 int policy_resolve(const struct policy_request *request, struct resolved *s, struct nsrun_error *err) {
         const struct nsrun_policy *p = request->policy;
         char *const *inherited = environment_inherited(p);
+        bool is_plain = p->no_sandbox || request->is_plain;
         int r;
 
         *s = (struct resolved){
@@ -509,32 +529,31 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
                 .starts_here = request->starts_here,
                 .uid = geteuid(),
                 .gid = getegid(),
-                .inner_uid = p->uid == POLICY_SAME_ID ? geteuid() : (uid_t)p->uid,
-                .inner_gid = p->gid == POLICY_SAME_ID ? getegid() : (gid_t)p->gid,
         };
+        s->inner_uid = p->uid == POLICY_SAME_ID ? s->uid : (uid_t)p->uid;
+        s->inner_gid = p->gid == POLICY_SAME_ID ? s->gid : (gid_t)p->gid;
         r = refuse_request(s, request, err);
         if (r < 0)
                 return r;
         s->cwd = getcwd(NULL, 0);
-        r = refuse_silent_folders(s, inherited, err);
+        r = refuse_silent_folders(s, err);
+        if (r >= 0 && !p->session && !is_plain)
+                r = find_home(s, environment_get(inherited, "HOME"), err);
+        if (r >= 0)
+                r = refuse_silent_variables(s, inherited, err);
         if (r < 0)
                 return r;
         if (p->session)
                 return 0;
-        if (p->no_sandbox || request->is_plain)
+        if (is_plain)
                 return policy_resolve_plain(s, err);
-        r = policy_find_home(environment_get(inherited, "HOME"), &s->home, &s->home_link);
-        if (r >= 0)
-                r = home_guard(s);
-        if (r < 0)
-                return responds_fail(r, environment_get(inherited, "HOME"), err);
         if (own_folders_find(s) < 0)
                 return error_oom(err);
         for (size_t i = 0; i < OWN_FOLDERS && r >= 0; i++)
                 r = s->own[i] ? responds_in_time(AT_FDCWD, s->own[i], NULL, err) : 0;
         if (r < 0)
                 return r;
-        if (exposed_read(&s->known) < 0 ||
+        if (exposed_read_in(s->own[OWN_EXPOSED], &s->known) < 0 ||
             (s->home && name_list_read(s->home, NAME_LIST_USUAL, &s->home_names) < 0) ||
             sockets_list(inherited, s->home, &s->home_names, &s->sockets) < 0)
                 return error_oom(err);

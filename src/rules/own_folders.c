@@ -69,13 +69,7 @@ static int refuse_rundirs_link(const struct resolved *s, const struct own_folder
 }
 
 int own_folders_find(struct resolved *s) {
-        int (*const find[OWN_FOLDERS])(char **ret, struct nsrun_error *err) = {
-                rundir_find_base, exposed_find_base, records_find_base};
-        int r = 0;
-
-        for (size_t i = 0; i < OWN_FOLDERS && r != -ENOMEM; i++)
-                r = find[i](&s->own[i], NULL);
-        return r == -ENOMEM ? r : 0;
+        return records_find_folders(&s->own[OWN_RUNDIRS], &s->own[OWN_EXPOSED], &s->own[OWN_SESSIONS]);
 }
 
 int refuse_rundirs(const struct resolved *s, struct nsrun_error *err) {

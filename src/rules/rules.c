@@ -82,7 +82,8 @@ static int make_rule(const struct resolved *s, const struct rule_request *reques
         int r = 0;
 
         if (mode == 0)
-                r = path_canonical(request->source, &rule->source, &mode);
+                r = (request->is_canonical ? path_canonical_in : path_canonical)(request->source,
+                                                                                 &rule->source, &mode);
         else if (!(rule->source = strdup(request->source)))
                 r = -ENOMEM;
         if (r == -ENOENT && request->is_to_be_made) {

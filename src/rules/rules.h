@@ -15,6 +15,7 @@ struct rule_request {
         const char *
                 spelled; /* the source as the user named it, if the caller has followed its links; or NULL */
         unsigned mode;   /* of the source, if it is known and the source is canonical; else 0 */
+        bool is_canonical;  /* the source is, though what it is isn't known */
         bool is_to_be_made; /* the source is a folder that the run makes before it is mounted */
         bool is_optional;   /* the rule is left out where its source is missing */
         unsigned rank;      /* struct policy_rule's */

@@ -80,9 +80,9 @@ static int refuse_closed(int r, const char *name, struct nsrun_error *err) {
 }
 
 /* Judges one descriptor, which messages call `name`. */
-static int check_one(int fd, const struct stat *st, const char *name, bool is_plain,
+static int check_one(int fd, const struct stat *st, int flags, const char *name, bool is_plain,
                      struct nsrun_error *err) {
-        int flags = is_plain ? 0 : fcntl(fd, F_GETFL), r;
+        int r;
 
         if (is_plain)
                 return 0;
@@ -103,7 +103,14 @@ static int check_one(int fd, const struct stat *st, const char *name, bool is_pl
         return 0;
 }
 
-int descriptors_check(const struct launch_params *params, bool is_plain, struct nsrun_error *err) {
+static int stream_flags(int fd, bool is_plain) {
+        int flags = is_plain ? 0 : fcntl(fd, F_GETFL);
+
+        return flags < 0 ? -errno : flags;
+}
+
+int descriptors_check(const struct launch_params *params, bool is_plain, struct stream_seen ret[3],
+                      struct nsrun_error *err) {
         static const char *const names[] = {"standard input", "standard output", "standard error"};
         char name[40];
         struct stat st;
@@ -113,13 +120,14 @@ int descriptors_check(const struct launch_params *params, bool is_plain, struct 
                 bool is_given = params->stdio && params->stdio[i] >= 0;
                 int fd = is_given ? params->stdio[i] : i;
 
-                r = closed_streams_has(fd) ? -EBADF : sys_fstat(fd, &st);
+                r = closed_streams_has(fd) ? -EBADF : sys_fstat(fd, &ret[i].st);
+                ret[i].flags = r < 0 ? r : stream_flags(fd, is_plain);
                 /* The caller may have closed it.  (A folder is refused by launch/, with a message
                  * of its own.) */
                 if (r < 0)
                         r = is_given ? refuse_closed(r, names[i], err) : 0;
-                else if (!S_ISDIR(st.st_mode))
-                        r = check_one(fd, &st, names[i], is_plain, err);
+                else if (!S_ISDIR(ret[i].st.st_mode))
+                        r = check_one(fd, &ret[i].st, ret[i].flags, names[i], is_plain, err);
         }
         for (size_t i = 0; i < params->n_pass_fds && r >= 0; i++) {
                 int fd = params->pass_fds[i];
@@ -130,7 +138,8 @@ int descriptors_check(const struct launch_params *params, bool is_plain, struct 
                                           "the command has descriptors 0, 1 and 2 anyway",
                                           "%s can't be passed beside the standard streams", name);
                 r = sys_fstat(fd, &st);
-                r = r < 0 ? refuse_closed(r, name, err) : check_one(fd, &st, name, is_plain, err);
+                r = r < 0 ? refuse_closed(r, name, err)
+                          : check_one(fd, &st, stream_flags(fd, is_plain), name, is_plain, err);
         }
         return r;
 }

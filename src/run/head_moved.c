@@ -41,8 +41,8 @@ void head_clear(struct head_moved *h) {
 
 /* HEAD's reflog, which may be anything; -1: there is no plain file. */
 static off_t open_log(const struct head_moved *h, int *ret) {
-        _cleanup_close_ int dir = open(h->git_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        _cleanup_close_ int fd = dir < 0 ? -EBADF : beneath_open(dir, "logs/HEAD", O_PATH, 0);
+        _cleanup_free_ char *path = str_concat(h->git_dir, "/", "logs/HEAD");
+        _cleanup_close_ int fd = path ? beneath_open_canonical(path, O_PATH) : -ENOMEM;
         struct stat st;
 
         if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))

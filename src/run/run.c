@@ -182,6 +182,7 @@ static void look_back(struct run *run, const struct plan_join *join) {
 static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_move,
                        struct launch_params *params, struct nsrun_error *err) {
         struct nsrun_error plain = {0};
+        struct stream_seen streams[3];
         const char *rundir;
         int r;
 
@@ -205,9 +206,9 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
                 look_back(run, plan->join);
         r = plan->join ? hidden_refuse(plan, err) : hidden_begin(plan, &run->hidden, err);
         if (r >= 0)
-                r = descriptors_check(params, plan->plain != NULL, err);
+                r = descriptors_check(params, plan->plain != NULL, streams, err);
         if (r >= 0 && !plan->plain && !plan->raw)
-                r = reopen_streams(params->stdio, &run->streams, err);
+                r = reopen_streams(params->stdio, streams, &run->streams, err);
         if (r > 0)
                 params->stdio = run->streams.stdio;
         if (r >= 0 && plan->private && !disk_needs_rundir(plan) &&

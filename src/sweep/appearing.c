@@ -239,7 +239,7 @@ void appearing_read(struct appearing *a,
         if (read(a->timer, &ticks, sizeof(ticks)) > 0 && a->polls)
                 found(data, SIZE_MAX, "", false);
         for (unsigned i = 0; i < READS_MAX; i++) {
-                ssize_t n = read(a->inotify, events, sizeof(events));
+                ssize_t n = a->inotify < 0 ? 0 : read(a->inotify, events, sizeof(events));
 
                 if (n <= 0)
                         return;

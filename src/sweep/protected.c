@@ -173,16 +173,21 @@ static int add_present(struct protected_names *names, const char *entry) {
         struct protected_folder *f = find_folder(names, entry, (size_t)(cut - entry));
         _cleanup_free_ char *name = link ? strndup(cut + 2, (size_t)(link - cut - 2)) : strdup(cut + 2);
         const struct look look = {.folder = f, .all = names};
+        _cleanup_close_ int fd = -EBADF;
         struct stat st;
         int r;
 
-        if (!name)
-                return -ENOMEM;
-        if (!f || f->fd < 0 || fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        if (!name || !f || f->fd < 0)
+                return name ? 0 : -ENOMEM;
+        /* What is held is what was looked at. */
+        if (has_own_copy(&look, name) && (fd = openat(f->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC)) < 0 &&
+            errno == ENOENT)
+                return 0;
+        if ((fd >= 0 ? fstat(fd, &st) : fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW)) < 0)
                 return 0;
         r = protected_remember(f, name, &st, link ? link + 2 : NULL);
-        if (r >= 0 && has_own_copy(&look, name))
-                hold_name(&look, &f->names[f->n_names - 1]);
+        if (r >= 0 && fd >= 0 && fd_lift(&fd) >= 0)
+                f->names[f->n_names - 1].fd = TAKE_FD(fd);
         return r;
 }
 

@@ -164,13 +164,14 @@ static int links_doubt(nsrun_unused struct settling *s, nsrun_unused const struc
         return 0;
 }
 
-static int settle_by_runs(struct settling *s, int base) {
+/* `is_unread`: nobody has read from the descriptor yet, or will. */
+static int settle_by_runs(struct settling *s, int base, bool is_unread) {
         int r = -EAGAIN;
 
         for (unsigned i = 0; i < TRIES && r == -EAGAIN; i++) {
                 r = each_link(s, look_at_link);
                 if (r >= 0)
-                        r = folder_each(base, look_at_run, s);
+                        r = (is_unread && i == 0 ? folder_read : folder_each)(base, look_at_run, s);
                 if (r >= 0)
                         r = each_link(s, look_at_link_again);
         }
@@ -220,15 +221,13 @@ static int is_link(nsrun_unused struct settling *s, nsrun_unused const struct pr
 /* Without a run directory, since there were no links: another run may know of some that are gone at this
  * moment. */
 static int settle_without(struct settling *s, struct rundir *u) {
-        _cleanup_free_ char *path = NULL;
-        _cleanup_close_ int base = -EBADF;
-        int r = rundir_find_base(&path, NULL);
+        _cleanup_close_ int base = rundir_open_there();
+        int r;
 
-        base = r < 0 ? r : open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (base < 0)
-                return r == -ENOMEM ? r : 0;
+                return base == -ENOMEM ? base : 0;
         s->own = "";
-        r = settle_by_runs(s, base);
+        r = settle_by_runs(s, base, true);
         if (r >= 0 && each_link(s, is_link) > 0 && rundir_make(u, NULL) == -ENOMEM)
                 r = -ENOMEM;
         return r;
@@ -245,7 +244,7 @@ int links_settle(struct protected_names *names, struct rundir *u, const char *se
         else {
                 s.own = path_basename(u->path);
                 if (u->has_others || each_link(&s, look_at_link_again) == -EAGAIN)
-                        r = settle_by_runs(&s, u->base_fd);
+                        r = settle_by_runs(&s, u->base_fd, false);
         }
         return r < 0 || !u->path ? r : write_own(&s, u->dir_fd);
 }

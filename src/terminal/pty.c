@@ -288,7 +288,7 @@ void pty_take_terminal(struct pty *p) {
 }
 
 void pty_leave_terminal(struct pty *p) {
-        bool has_screen = isatty(p->output), asks = has_screen && p->screen.asks;
+        bool has_screen = p->output >= 0 && isatty(p->output), asks = has_screen && p->screen.asks;
         const char *sequence;
         pid_t group;
 
