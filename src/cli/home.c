@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun home`: the homes that --home name:NAME shows, and what of one a person puts in his own. */
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -392,7 +394,7 @@ static int home_rename(struct homes *h, char **words) {
         r = refuse_used(h, words[0]);
         if (r < 0)
                 return r;
-        r = renameat2(h->fd, words[0], h->fd, words[1], RENAME_NOREPLACE) < 0 ? -errno : 0;
+        r = syscall(SYS_renameat2, h->fd, words[0], h->fd, words[1], RENAME_NOREPLACE) < 0 ? -errno : 0;
         if (r < 0)
                 return home_fail(h, r, words[1], "the home can't be renamed", NULL);
         home_record_remove(words[0]);
