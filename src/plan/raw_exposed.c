@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a raw plan's command may write of the host's, written down before it starts, as own plans' `exposes`
  * is. */
+#include <linux/mount.h>
 #include <signal.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include "base/path.h"
