@@ -426,9 +426,9 @@ int nsrun_sandbox_is_confined(const struct nsrun_sandbox *sandbox);
 int nsrun_sandbox_pidfd(const struct nsrun_sandbox *sandbox);
 /* Sends a signal to the command; SIGKILL ends the whole sandbox.  -ESRCH: it has ended. */
 int nsrun_sandbox_kill(const struct nsrun_sandbox *sandbox, int signal);
-/* Shows the running sandbox one more path, as "ro", "overlay" or, of a file, "rw" does at a start; until it is
- * revoked (`path` NULL: all that was granted), but for what is open there.  What else there is to say is a
- * note of the sandbox's.  -EPERM, stage POLICY: it can't be shown any more, or wouldn't be at a start;
+/* Shows the running sandbox one more path, as "ro", "overlay" or, of a file, "rw" does at a start; until it
+ * is revoked (`path` NULL: all that was granted), but for what is open there.  What else there is to say is
+ * a note of the sandbox's.  -EPERM, stage POLICY: it can't be shown any more, or wouldn't be at a start;
  * -ENOENT: nothing of that was granted; -EINVAL, stage USAGE: another option, or no sandbox of its own. */
 int nsrun_grant(struct nsrun_sandbox *sandbox, const char *option, const char *path,
                 struct nsrun_error *error);

@@ -29,8 +29,8 @@ struct watch {
         void *data;
 };
 
-/* Refuses a plan whose command can't be watched: what names and maps files is looked at, whatever the command
- * does, and each call has somebody to answer it. */
+/* Refuses a plan whose command can't be watched: what names and maps files is looked at, whatever the
+ * command does, and each call has somebody to answer it. */
 int watch_judge(const struct nsrun_plan *plan, struct nsrun_error *err);
 
 /* `plan` decides what is of interest, and must outlive the watch.  -ENOMEM. */

@@ -159,7 +159,9 @@ static int add_home_rule(struct resolved *s, struct nsrun_error *err) {
                                 : "the user has no home that a folder could stand for (--home)");
         if (name && !home_is_name(name))
                 return policy_refuse(err, name, "choose letters and digits", "not a home's name (--home)");
-        own = name ? named_home_path(s->home, data, name) : s->cwd ? resolve_spelling(s, asked) : strdup(asked);
+        own = name     ? named_home_path(s->home, data, name)
+              : s->cwd ? resolve_spelling(s, asked)
+                       : strdup(asked);
         if (!own)
                 return error_oom(err);
         request.source = own;

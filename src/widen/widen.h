@@ -23,8 +23,8 @@ int widen_open(pid_t waiter, pid_t init, int pidfd, bool waits, struct widened *
 void widen_close(struct widened *w);
 #define _cleanup_widened_ _cleanup_(widen_close)
 
-/* What the option shows at a start, "ro", "overlay" or, of a file, "rw", is shown.  `is` may be NULL: else the path is
- * canonical, and what stat(2) says this of lies there, or it is refused.  *notes gets lines. */
+/* What the option shows at a start, "ro", "overlay" or, of a file, "rw", is shown.  `is` may be NULL: else
+ * the path is canonical, and what stat(2) says this of lies there, or it is refused.  *notes gets lines. */
 int widen_grant(struct widened *w, const char *option, const char *path, const struct stat *is,
                 char ***notes, struct nsrun_error *err);
 /* What that would refuse is refused, and nothing is done. */

@@ -186,10 +186,9 @@ TEST(a_project_that_no_section_can_name_gets_none) {
         other.project = odd;
         said = answered(&other, "y\n", &status);
         assert_int_equal(status, 125);
-        line = text_of(
-                "nsrun: a path has bytes that are no UTF-8, which no configuration can name: "
-                "%s\n",
-                file);
+        line = text_of("nsrun: a path has bytes that are no UTF-8, which no configuration can name: "
+                       "%s\n",
+                       file);
         expect_in(said, line);
         assert_null(file_text(file));
         other.project = same;
