@@ -326,6 +326,7 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
         if (r >= 0)
                 r = desktop_finish(plan, &run.desktop, err);
         if (r < 0) {
+                run.has_failed = true;
                 log_failure(&run, err);
                 run_end(&run);
                 return r;

@@ -95,6 +95,17 @@ TEST(the_log_tells_of_commits_and_of_deadlines) {
         expect_status(&o, 124);
         print_log(s, &log, "");
         expect_in(log.out, "  exited signal 15, timed_out\n");
+        /* What didn't start didn't end. */
+        told = text_of("rm " LOG
+                       "current; XDG_CACHE_HOME=/proc/nsrun %s run --log --project %s --overlay %s "
+                       "--overlay-backing=disk -- true",
+                       program(), s->project, s->project);
+        run_outside(s, &o, told);
+        free(told);
+        told = NULL;
+        print_log(s, &log, "");
+        expect_in(log.out, "  failed ");
+        expect_not_in(log.out, "exited");
         RUN(s, &o, "--home=name:work", "--", "sh", "-c", "echo x >~/made");
         NSRUN(s, &o, "home", "commit", "work", "made");
         expect_status(&o, 0);
