@@ -40,10 +40,10 @@ static void print_notes(char *const *notes) {
 }
 
 /* A symlink of the host's isn't there with what it leads to. */
-static int tell_granted(const char *id, const struct grant_cli *cli) {
+static int tell_granted(const char *id, const char *project, const struct grant_cli *cli) {
         _cleanup_free_ char *canonical = NULL, *cwd = NULL, *joined = NULL, *typed = NULL;
 
-        LOG_BY_HAND("granted", "sandbox", id, "option", cli->option, "path", cli->path);
+        LOG_BY_HAND("granted", "sandbox", id, "option", cli->option, "path", cli->path, "project", project);
         cwd = get_current_dir_name();
         if (cwd)
                 joined = *cli->path == '/' ? strdup(cli->path) : path_join(cwd, cli->path);
@@ -118,7 +118,7 @@ static int run_grant(struct invocation *i, struct nsrun_error *err) {
         if (r >= 0)
                 r = widen_grant(&w, cli->option, cli->path, NULL, &notes, err);
         if (r >= 0)
-                r = tell_granted(i->words[0], cli);
+                r = tell_granted(i->words[0], w.plan->project, cli);
         if (r >= 0 && cli->saves)
                 r = save_granted(w.plan, cli, err);
         print_notes(notes);
@@ -140,7 +140,7 @@ static int run_revoke(struct invocation *i, struct nsrun_error *err) {
                 r = widen_revoke_path(&w, NULL, &notes, err);
                 n += r >= 0;
                 if (r >= 0)
-                        LOG_BY_HAND("revoked", "sandbox", i->words[0]);
+                        LOG_BY_HAND("revoked", "sandbox", i->words[0], "project", w.plan->project);
         }
         /* The others are taken back all the same; the first that can't be is told of. */
         for (char *const *path = i->words + 1; i->words[1] && *path && w.file >= 0; path++) {
@@ -150,7 +150,7 @@ static int run_revoke(struct invocation *i, struct nsrun_error *err) {
                 r = r < 0 ? r : q;
                 n += q >= 0;
                 if (q >= 0)
-                        LOG_BY_HAND("revoked", "sandbox", i->words[0], "path", *path);
+                        LOG_BY_HAND("revoked", "sandbox", i->words[0], "path", *path, "project", w.plan->project);
         }
         if (n > 0)
                 (void)strv_add(&notes,

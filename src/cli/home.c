@@ -292,11 +292,28 @@ static void leave_folders(struct changes *c) {
         c->n = n;
 }
 
+static int refuse_unchanged(const struct homes *h, const struct home_layer *l, char *const *words) {
+        for (size_t k = 0; l->paths && l->paths[k]; k++) {
+                char *one[] = {l->paths[k], NULL};
+                bool has = false;
+
+                for (size_t i = 0; i < l->changes.n; i++)
+                        has |= changes_selects(one, &l->changes.list[i]) && is_of_note(&l->changes.list[i]);
+                if (!has)
+                        return home_fail(h, UNSAID(-ENOENT), words[k],
+                                         "the home has nothing there that yours hasn't",
+                                         "'nsrun home diff' shows what it has");
+        }
+        return 0;
+}
+
 static int home_diff(struct homes *h, char **words) {
         _cleanup_home_layer_ struct home_layer l = HOME_LAYER_INIT;
         _cleanup_json_ struct json_document d = json_begin();
         int r = layer_begin(h, words, &l);
 
+        if (r >= 0)
+                r = refuse_unchanged(h, &l, words + 1);
         if (r < 0)
                 return r;
         leave_folders(&l.changes);
@@ -331,7 +348,7 @@ static int judge_taken(void *data, const struct changes *c, bool *is_chosen) {
                         continue;
                 if (has_dot_name(one->path) || protect_home_is_obeyed(h->own, path))
                         return home_fail(h, UNSAID(-EPERM), path, "your programs obey what lies here",
-                                         "look at it first; --force puts it there all the same");
+                                         "look at it first, in the home's folder; --force puts it there all the same");
                 if (S_ISLNK(one->new_mode))
                         return home_fail(h, UNSAID(-EPERM), path,
                                          "a symlink, which leads where a command chose",
@@ -341,21 +358,6 @@ static int judge_taken(void *data, const struct changes *c, bool *is_chosen) {
                                          "--force replaces it");
         }
         return has_left;
-}
-
-static int refuse_unchanged(const struct homes *h, const struct home_layer *l, char *const *words) {
-        for (size_t k = 0; l->paths[k]; k++) {
-                char *one[] = {l->paths[k], NULL};
-                bool has = false;
-
-                for (size_t i = 0; i < l->changes.n; i++)
-                        has |= changes_selects(one, &l->changes.list[i]) && is_of_note(&l->changes.list[i]);
-                if (!has)
-                        return home_fail(h, UNSAID(-ENOENT), words[k],
-                                         "the home has nothing else than yours there",
-                                         "'nsrun home diff' shows what it has");
-        }
-        return 0;
 }
 
 static int home_commit(struct homes *h, char **words) {
@@ -372,7 +374,7 @@ static int home_commit(struct homes *h, char **words) {
         if (r >= 0)
                 r = changes_finish(k);
         (void)changes_commit_free(k);
-        log_committed("home", words[0], report.n_applied);
+        log_committed("home", words[0], NULL, report.n_applied);
         strv_tell(report.notes, "note");
         strv_tell(report.conflicts, "conflict");
         if (r >= 0)
@@ -395,6 +397,8 @@ static int home_rename(struct homes *h, char **words) {
         if (r < 0)
                 return r;
         r = syscall(SYS_renameat2, h->fd, words[0], h->fd, words[1], RENAME_NOREPLACE) < 0 ? -errno : 0;
+        if (r == -EEXIST)
+                return home_fail(h, UNSAID(r), words[1], "there is a home of that name already", NULL);
         if (r < 0)
                 return home_fail(h, r, words[1], "the home can't be renamed", NULL);
         home_record_remove(words[0]);

@@ -35,11 +35,11 @@ void log_by_hand(const char *event, const char *const *members) {
                 (void)fprintf(stderr, "nsrun: note: this isn't in the log\n");
 }
 
-void log_committed(const char *kind, const char *name, size_t n) {
+void log_committed(const char *kind, const char *name, const char *project, size_t n) {
         _cleanup_free_ char *text = str_format("%zu path%s", n, n == 1 ? "" : "s");
 
         if (n > 0)
-                LOG_BY_HAND("committed", "text", text, kind, name);
+                LOG_BY_HAND("committed", "text", text, kind, name, "project", project);
 }
 
 struct printing_log {
@@ -47,6 +47,7 @@ struct printing_log {
         char *project; /* canonical; or NULL */
         char **runs;   /* those that were asked for */
         unsigned n_broken;
+        size_t n_printed;
 };
 
 static void print_log_text(const char *before, const char *text, const char *behind) {
@@ -74,6 +75,10 @@ static void print_log_rest(const struct json_value *o) {
                                  *const facts[] = {"timed_out", "oom_kill"};
         const char *separator = " ";
 
+        if (json_kind(json_get(o, "sandbox")) == JSON_BOOL)
+                (void)printf(" WITHOUT A SANDBOX");
+        if (json_get(o, "command") && json_length(json_get(o, "command")) == 0)
+                (void)printf(" a session");
         if (json_get(o, "command")) {
                 print_log_words(json_get(o, "command"));
                 if (json_is_true(json_get(o, "cut")))
@@ -102,6 +107,12 @@ static void print_log_rest(const struct json_value *o) {
                         (void)printf("%s%s", separator, facts[i]);
 }
 
+static bool is_of_session(const struct json_value *o, const char *id) {
+        const char *session = json_text(json_get(o, "session")), *sandbox = json_text(json_get(o, "sandbox"));
+
+        return (session && streq(session, id)) || (sandbox && streq(sandbox, id));
+}
+
 /* Whether it is of a run that was asked for. */
 static int is_asked_for(struct printing_log *p, const struct json_value *o) {
         const char *run = json_text(json_get(o, "run")), *event = json_text(json_get(o, "event")),
@@ -111,8 +122,10 @@ static int is_asked_for(struct printing_log *p, const struct json_value *o) {
 
         if (!p->project && !p->options->session)
                 return 1;
+        /* What a person did. */
         if (!run || !event || !*run)
-                return p->project && project && streq(project, p->project);
+                return (!p->project || (project && streq(project, p->project))) &&
+                       (!p->options->session || is_of_session(o, p->options->session));
         if (streq(event, "begin") && (!p->project || (project && streq(project, p->project))) &&
             (!p->options->session || (session && streq(session, p->options->session))))
                 r = strv_add(&p->runs, run);
@@ -130,13 +143,14 @@ static int print_log_line(void *data, const char *text, size_t n, bool is_chaine
                 p->n_broken++;
                 (void)fflush(stdout);
                 (void)fprintf(stderr,
-                              "nsrun: what comes here was changed, or lines before it were taken out\n");
+                              "nsrun: the line before the next was changed, or lines there were taken out\n");
         }
         if (r == -ENOMEM)
                 return r;
         r = is_asked_for(p, d.root);
         if (r <= 0)
                 return r;
+        p->n_printed++;
         if (p->options->is_json)
                 return fwrite(text, n, 1, stdout) == 1 ? 0 : -EIO;
         time = json_text(json_get(d.root, "time"));
@@ -152,6 +166,7 @@ static int print_log_line(void *data, const char *text, size_t n, bool is_chaine
 
 static int print_history(struct invocation *i, struct nsrun_error *err) {
         struct printing_log p = {.options = i->options};
+        bool is_whole = true;
         int r = command_refuse_words(i, "no argument is expected", err);
 
         if (r < 0)
@@ -159,7 +174,7 @@ static int print_history(struct invocation *i, struct nsrun_error *err) {
         if (p.options->project && (r = path_canonical(p.options->project, &p.project, NULL)) < 0)
                 return error_looked_at(err, NSRUN_STAGE_USAGE, r, p.options->project,
                                        "there is no such folder", NULL);
-        r = history_read(print_log_line, &p);
+        r = history_read(print_log_line, &p, &is_whole);
         free(p.project);
         strv_freep(&p.runs);
         if (r == -ENOENT)
@@ -169,7 +184,12 @@ static int print_history(struct invocation *i, struct nsrun_error *err) {
                 return r == -ENOMEM ? error_oom(err)
                                     : error_set(err, NSRUN_STAGE_WORKSPACE, r, NULL, "the log can't be read",
                                                 NULL);
-        i->status = p.n_broken > 0;
+        (void)fflush(stdout);
+        if (!is_whole)
+                (void)fprintf(stderr, "nsrun: the last line was changed, or lines behind it were taken out\n");
+        else if (p.n_printed == 0 && (p.options->project || p.options->session))
+                (void)fprintf(stderr, "nsrun: note: nothing of that is in the log\n");
+        i->status = p.n_broken > 0 || !is_whole;
         return 0;
 }
 

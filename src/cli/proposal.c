@@ -237,10 +237,14 @@ static int ask_person(const struct proposal *p, const char *config, size_t n, st
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENXIO), p->file,
                                  "there is no terminal to ask on: nothing is taken over", NULL);
         if (!visible ||
-            !(prompt = str_format("Take this over (%zu settings) into %s for this project? [y/N] ", n,
+            !(prompt = str_format("Take this over (%zu setting%s) into %s for this project? [y/N] ", n, n == 1 ? "" : "s",
                                   visible)))
                 return error_oom(err);
-        return confirm_ask(fd, prompt, answer) > 0 && (streq(answer, "y") || streq(answer, "yes"));
+        /* The end of the input is no answer. */
+        if (confirm_ask(fd, prompt, answer) <= 0)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENODATA), p->file,
+                                 "nobody has answered: nothing is taken over", NULL);
+        return streq(answer, "y") || streq(answer, "yes");
 }
 
 /* Reads what it says.  A mistake is told with its place. */
@@ -281,7 +285,7 @@ static int proposal_offer(const struct nsrun_policy *policy, struct proposal *p,
         if (r > 0)
                 r = write_section(p, config, err);
         else if (r == 0) {
-                (void)printf("nothing is taken over\n");
+                (void)printf("nothing is taken over, and it counts as refused until it changes\n");
                 return write_refusal(p, config, err);
         }
         if (r >= 0)

@@ -467,6 +467,8 @@ static int review_discard_agents(const char *project, const char *path, struct n
                 : faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 ? -errno
                                                                          : remove_tree(folder, name);
 
+        if (r >= 0)
+                LOG_BY_HAND("discarded", "path", path, "project", project);
         return r == -ENOENT ? error_set(err, NSRUN_STAGE_USAGE, UNSAID(r), path, NO_AGENTS, LISTED)
                : r < 0      ? review_fail(r, path, err)
                             : 0;
@@ -489,6 +491,8 @@ static int review_do(const struct review_options *o, const char *project, struct
         r = o->accepted                            ? review_accept(project, &k, fd, o->keys, err)
             : kept_drop(project, k.number, fd) < 0 ? review_fail(-EIO, k.path, err)
                                                    : 0;
+        if (r >= 0 && o->discarded)
+                LOG_BY_HAND("discarded", "path", k.path, "project", project);
         kept_clear(&k);
         return r;
 }

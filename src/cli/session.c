@@ -460,6 +460,7 @@ static void hold_signals(struct session_cli *cli) {
 
 static int commit(struct session_cli *cli, char **words, struct nsrun_error *err) {
         struct nsrun_session_outcome outcome = NSRUN_SESSION_OUTCOME_INIT;
+        struct nsrun_session_info *info = NULL;
         const struct nsrun_session_choice choice = {.size = sizeof(choice),
                                                     .paths = (const char *const *)words + 1,
                                                     .with_ignored = cli->with_ignored,
@@ -470,7 +471,9 @@ static int commit(struct session_cli *cli, char **words, struct nsrun_error *err
 
         hold_signals(cli);
         r = nsrun_session_commit_choice(words[0], &choice, &outcome, err);
-        log_committed("session", words[0], outcome.n_applied);
+        (void)nsrun_session_show(words[0], &info, NULL);
+        log_committed("session", words[0], info ? info->project : NULL, outcome.n_applied);
+        (void)nsrun_session_info_free(info);
         tell("committed", &outcome, r < 0);
         return r;
 }

@@ -6,7 +6,9 @@
 #include "base/str.h"
 
 bool home_is_name(const char *name) {
-        return *name && *name != '.' && !strchr(name, '/');
+        static const char may[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
+        return *name && *name != '.' && *name != '-' && strlen(name) <= 64 && !name[strspn(name, may)];
 }
 
 char *named_home_path(const char *user_home, const char *data, const char *name) {

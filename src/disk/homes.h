@@ -4,7 +4,8 @@
 
 #include "base/macro.h"
 
-/* Whether a home can have that name. */
+/* Whether a home can have that name: 1 to 64 letters, digits, '.', '_' and '-', not beginning with a
+ * '.' or '-'. */
 bool home_is_name(const char *name);
 /* The path of the home, or with NULL of the folder of all, for the caller to free; NULL: no memory.
  * `user_home` is absolute, `data` what XDG_DATA_HOME says, or NULL. */

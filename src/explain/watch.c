@@ -42,7 +42,7 @@ int watch_judge(const struct nsrun_plan *plan, struct nsrun_error *err) {
                 return error_set(
                         err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), NULL,
                         "what a watched command leaves behind in a session would have nobody to answer it",
-                        "--kill-leftovers ends that with the command");
+                        "add --kill-leftovers, which ends that with the command");
         /* A joining plan's are read when they are needed. */
         if (plan->join && plan_load_operations((struct nsrun_plan *)(uintptr_t)plan, err) < 0)
                 return -EIO;

@@ -18,6 +18,7 @@
 
 #define FOLDER "log"
 #define LOCK   "lock"
+#define LAST   "last"
 #define CUT    "\"cut\":true}\n"
 
 enum {
@@ -62,10 +63,41 @@ static void digest_of(const char *bytes, size_t n, char to[HEX_SIZE]) {
         str_hex(digest, sizeof(digest), to);
 }
 
+/* What the log's end is to be: a file beside it, since nothing follows the last line that would tell. */
+struct log_end {
+        char before[HEX_SIZE], last[HEX_SIZE]; /* of the last line but one, and the last, if that was written */
+        unsigned turns;                        /* how often a file has become the previous one */
+};
+
+/* -ENOENT: none is written down. */
+static int read_end(int folder, struct log_end *ret) {
+        _cleanup_free_ char *text = NULL;
+        int r = read_small_file(folder, LAST, O_NOFOLLOW, 256, &text);
+
+        *ret = (struct log_end){.turns = 0};
+        if (r >= 0 && sscanf(text, "%64[0-9a-f] %u %64[0-9a-f]", ret->last, &ret->turns, ret->before) < 2)
+                return -ENOENT;
+        return r;
+}
+
+static int write_end(int folder, const struct log_end *end) {
+        _cleanup_close_ int fd = sys_open(folder, LAST, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
+        _cleanup_free_ char *text = str_format("%s %u %s\n", end->last, end->turns, end->before);
+        ssize_t n = fd < 0 || !text ? 0 : pwrite(fd, text, strlen(text), 0);
+
+        if (fd < 0 || !text)
+                return fd < 0 ? fd : -ENOMEM;
+        return n == (ssize_t)strlen(text) && ftruncate(fd, n) >= 0 ? 0 : n < 0 ? -errno : -ENOSPC;
+}
+
+static bool is_end(const struct log_end *end, const char *digest) {
+        return streq(digest, end->last) || streq(digest, end->before);
+}
+
 /* ----------------------------------------------------------------------------- writing */
 
-/* The digest of a file's last line, or "".  A line that a kill has cut gets its end. */
-static int last_digest(int fd, char to[HEX_SIZE], uint64_t *ret_size) {
+/* The digest of a file's last line, or "".  A line that a kill has cut gets its end, and is said to be. */
+static int last_digest(int fd, char to[HEX_SIZE], uint64_t *ret_size, bool *ret_is_cut) {
         _cleanup_free_ char *tail = malloc(HISTORY_LINE + 1);
         struct stat st;
         size_t n;
@@ -86,6 +118,7 @@ static int last_digest(int fd, char to[HEX_SIZE], uint64_t *ret_size) {
                 return r;
         if (n == 0 || tail[n - 1] != '\n') {
                 tail[n++] = '\n';
+                *ret_is_cut = true;
                 r = write_full(fd, "\n", 1);
                 *ret_size += r >= 0;
         }
@@ -95,17 +128,22 @@ static int last_digest(int fd, char to[HEX_SIZE], uint64_t *ret_size) {
         return r;
 }
 
-/* The file to append to, and what its last line was. */
-static int open_current(int folder, char last[HEX_SIZE]) {
+/* The file to append to, and what its last line was.  One that isn't what was written down has that for its
+ * digest, so that the next line shows it for ever. */
+static int open_current(int folder, struct log_end *end, char last[HEX_SIZE]) {
         _cleanup_close_ int fd =
                 sys_open(folder, HISTORY_CURRENT, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0600);
         uint64_t size = 0;
-        int r = fd < 0 ? fd : last_digest(fd, last, &size);
+        bool is_cut = false;
+        int r = fd < 0 ? fd : last_digest(fd, last, &size, &is_cut);
 
+        if (r >= 0 && read_end(folder, end) >= 0 && !is_cut && !is_end(end, last))
+                memcpy(last, end->last, HEX_SIZE);
         if (r < 0 || size < HISTORY_SIZE)
                 return r < 0 ? r : TAKE_FD(fd);
         if (renameat(folder, HISTORY_CURRENT, folder, HISTORY_PREVIOUS) < 0)
                 return -errno;
+        end->turns++;
         return sys_open(folder, HISTORY_CURRENT, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 }
 
@@ -142,8 +180,9 @@ static int append_whole(int fd, const char *line, size_t n) {
 /* Appends lines, each of them an object, under the lock. */
 static int append_lines(int folder, const char *run, const char *event, const char *text, size_t n) {
         _cleanup_close_ int lock = lock_log(folder, LOCK_EX), fd = -EBADF;
+        struct log_end written = {.turns = 0};
         char last[HEX_SIZE];
-        int r = lock < 0 ? lock : (fd = open_current(folder, last));
+        int r = lock < 0 ? lock : (fd = open_current(folder, &written, last));
 
         for (const char *end; r >= 0 && n > 0 && (end = memchr(text, '\n', n)); text = end + 1) {
                 _cleanup_free_ char *line = NULL;
@@ -153,10 +192,14 @@ static int append_lines(int folder, const char *run, const char *event, const ch
                 if (length < 2 || *text != '{')
                         continue;
                 r = make_line(run, last, event, text, length, &line);
+                if (r < 0)
+                        break;
+                memcpy(written.before, last, HEX_SIZE);
+                digest_of(line, strlen(line), last);
+                memcpy(written.last, last, HEX_SIZE);
+                r = write_end(folder, &written);
                 if (r >= 0)
                         r = append_whole(fd, line, strlen(line));
-                if (r >= 0)
-                        digest_of(line, strlen(line), last);
         }
         return r;
 }
@@ -271,7 +314,8 @@ struct reading {
         int (*line)(void *data, const char *text, size_t n, bool is_chained);
         void *data;
         char last[HEX_SIZE];
-        bool has_begun; /* of the first line there is nobody knows what was before */
+        bool has_begun; /* else nobody knows what was before the first line */
+        bool is_cut;    /* the last line has no end */
 };
 
 static int read_history_line(struct reading *reading, const char *text, size_t n) {
@@ -283,6 +327,7 @@ static int read_history_line(struct reading *reading, const char *text, size_t n
         is_chained = !reading->has_begun || memmem(text, n, wanted, strlen(wanted));
         digest_of(text, n, reading->last);
         reading->has_begun = true;
+        reading->is_cut = n == 0 || text[n - 1] != '\n';
         return reading->line(reading->data, text, n, is_chained);
 }
 
@@ -304,12 +349,14 @@ static int read_history_file(int folder, const char *name, char **ret, size_t *r
         return fd < 0 ? fd : read_bytes_fd(fd, 2 * (size_t)HISTORY_SIZE, ret, ret_n);
 }
 
-int history_read(int (*line)(void *data, const char *text, size_t n, bool is_chained), void *data) {
+int history_read(int (*line)(void *data, const char *text, size_t n, bool is_chained), void *data,
+                 bool *ret_is_whole) {
         _cleanup_close_ int folder = open_history(false), lock = -EBADF;
         _cleanup_free_ char *previous = NULL, *current = NULL;
         struct reading reading = {.line = line, .data = data};
         size_t n_previous = 0, n_current = 0;
-        bool has_previous;
+        struct log_end end;
+        bool has_previous, has_end = false;
         int r = folder;
 
         if (r >= 0)
@@ -319,11 +366,16 @@ int history_read(int (*line)(void *data, const char *text, size_t n, bool is_cha
         has_previous = r >= 0;
         if (r >= 0 || (r == -ENOENT && lock >= 0))
                 r = read_history_file(folder, HISTORY_CURRENT, &current, &n_current);
-        if (r == -ENOENT && has_previous)
+        has_end = lock >= 0 && read_end(folder, &end) >= 0;
+        if (r == -ENOENT && (has_previous || has_end))
                 r = 0;
         /* No run waits for whoever reads. */
         close_fdp(&lock);
+        reading.has_begun = has_end && (!has_previous || end.turns < 2);
         if (r >= 0)
                 r = read_history_lines(&reading, previous, n_previous);
-        return r < 0 ? r : read_history_lines(&reading, current, n_current);
+        if (r >= 0)
+                r = read_history_lines(&reading, current, n_current);
+        *ret_is_whole = !has_end || reading.is_cut || is_end(&end, reading.last);
+        return r;
 }

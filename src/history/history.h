@@ -9,7 +9,7 @@
  * and lines of --status-fd ("note", "network", "exited"), with --report denied calls ("denied"), questions
  * that were answered ("asked"), and what a person did outside of any run ("accepted", "granted",
  * "revoked", "committed").  A line that was
- * taken out, or changed, breaks the chain. */
+ * taken out, or changed, breaks the chain; of the last one the file "last" has the digest. */
 #pragma once
 
 #include "base/json.h"
@@ -44,5 +44,7 @@ void history_close(struct history *h);
 int history_add(struct json_document *event);
 
 /* Reads the log, the oldest line first: `line` is called with each, and whether the chain holds there, until
- * it returns below 0.  -ENOENT: there is no log; -errno. */
-int history_read(int (*line)(void *data, const char *text, size_t n, bool is_chained), void *data);
+ * it returns below 0.  *ret_is_whole: the last one is that which was written last.  -ENOENT: there is no log;
+ * -errno. */
+int history_read(int (*line)(void *data, const char *text, size_t n, bool is_chained), void *data,
+                 bool *ret_is_whole);

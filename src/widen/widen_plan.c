@@ -95,10 +95,14 @@ static int judge_granted(const struct granted_list *granted, const char *path, s
         for (size_t i = 0; i < granted->n; i++) {
                 const char *other = granted->items[i].path;
 
-                if (granted->items[i].is_live &&
-                    (path_is_beneath(other, path) || path_is_beneath(path, other)))
-                        return widen_refuse(other, "the sandbox was granted this",
-                                            "take it back first: nsrun revoke", err);
+                if (!granted->items[i].is_live ||
+                    (!path_is_beneath(other, path) && !path_is_beneath(path, other)))
+                        continue;
+                return widen_refuse(other,
+                                    streq(other, path)                ? "the sandbox was granted this"
+                                    : path_is_beneath(path, other) ? "the sandbox was granted this, and so has what lies in it"
+                                                                   : "the sandbox was granted this, which lies in that",
+                                    "take it back first: nsrun revoke", err);
         }
         return 0;
 }
@@ -210,8 +214,7 @@ int widen_plan(const struct nsrun_plan *running, const struct granted_list *gran
         r = streq(option, "rw") && !S_ISREG(st->st_mode)
                     ? widen_refuse(
                               canonical,
-                              "what a command makes in a folder is looked after from the start, or it isn't "
-                              "shown writable",
+                              "a running sandbox is shown no folder writable, since nobody would look after what the command makes there",
                               "name a file, or start the sandbox with --rw", err)
                     : judge_room(running, op, err);
         if (r >= 0)

@@ -532,7 +532,7 @@ TEST(a_sessions_command_is_watched_if_it_leaves_nothing_behind) {
         expect_refusal(
                 &o, 125,
                 "nsrun: what a watched command leaves behind in a session would have nobody to answer it; "
-                "--kill-leftovers ends that with the command");
+                "add --kill-leftovers, which ends that with the command");
         end_session(s, id, "stop");
 }
 

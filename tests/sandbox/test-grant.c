@@ -74,8 +74,7 @@ TEST(a_file_can_be_written_until_it_is_taken_back) {
         expect_refused(s, id, "--ro", file, said);
         free(said);
         said = text_of(
-                "nsrun: what a command makes in a folder is looked after from the start, or it isn't shown "
-                "writable: %s; name a file, or start the sandbox with --rw",
+                "nsrun: a running sandbox is shown no folder writable, since nobody would look after what the command makes there: %s; name a file, or start the sandbox with --rw",
                 beside);
         expect_refused(s, id, "--rw", beside, said);
         NSRUN(s, &o, "revoke", id, file);
@@ -152,7 +151,7 @@ TEST(what_a_start_refuses_is_refused) {
         expect_refused(s, id, "--ro", s->project, within);
         expect_granted(s, id, "--ro", beside);
         granted =
-                text_of("nsrun: the sandbox was granted this: %s; take it back first: nsrun revoke", beside);
+                text_of("nsrun: the sandbox was granted this, and so has what lies in it: %s; take it back first: nsrun revoke", beside);
         expect_refused(s, id, "--ro", file, granted);
         NSRUN(s, &o, "grant", "nobody", "--ro", beside);
         expect_refusal(&o, 125, "nsrun: no such sandbox: nobody; 'nsrun ps' lists them");

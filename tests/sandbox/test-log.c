@@ -151,7 +151,7 @@ TEST(a_line_that_is_missing_is_seen) {
                 print_log(s, &log, "");
                 expect_status(&log, 1);
                 expect_in(log.err,
-                          "nsrun: what comes here was changed, or lines before it were taken out\n");
+                          "nsrun: the line before the next was changed, or lines there were taken out\n");
         }
 }
 

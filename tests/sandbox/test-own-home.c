@@ -206,7 +206,7 @@ TEST(a_homes_changes_are_shown_and_taken_over_by_name) {
         for (size_t i = 0; i < ARRAY_SIZE(obeyed); i++) {
                 _cleanup_free_ char
                         *path = path_of(s->home, obeyed[i]),
-                        *line = text_of("nsrun: your programs obey what lies here: %s; look at it first; "
+                        *line = text_of("nsrun: your programs obey what lies here: %s; look at it first, in the home's folder; "
                                         "--force puts it there all the same",
                                         path);
 
@@ -224,7 +224,7 @@ TEST(a_homes_changes_are_shown_and_taken_over_by_name) {
         HOME_SAYS(s, "A  out/link\n", "diff", "work");
         HOME_REFUSES(
                 s,
-                "nsrun: the home has nothing else than yours there: notes; 'nsrun home diff' shows what it has",
+                "nsrun: the home has nothing there that yours hasn't: notes; 'nsrun home diff' shows what it has",
                 "commit", "work", "notes");
         HOME_REFUSES(s,
                      "nsrun: this isn't below the home: /etc/x; name it as ~/PATH, or relative to the home",

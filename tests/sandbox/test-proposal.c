@@ -81,7 +81,7 @@ TEST(a_proposal_is_in_force_when_a_person_has_taken_it_over_and_not_before) {
         no = answered(s, "n\n", &status);
         assert_int_equal(status, 0);
         expect_in(no, shown);
-        expect_in(no, "nothing is taken over\n");
+        expect_in(no, "nothing is taken over, and it counts as refused until it changes\n");
         /* The refusal is written down, and told each time. */
         refused = file_text(file);
         assert_non_null(refused);
