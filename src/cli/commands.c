@@ -59,10 +59,10 @@ const struct command commands[] = {
         {"home",
          "list [--json]\n"
          "diff [--json] NAME [PATH...]\n"
-         "commit [--force] NAME PATH...\n"
+         "commit NAME PATH...\n"
          "rename NAME NEW\n"
          "remove NAME",
-         "look after the homes of --home name:NAME: what each has otherwise than yours, put in yours by a commit",
+         "look after the homes of --home name:NAME: what each has otherwise than yours, put in yours when you have seen it",
          .words = "list|diff|commit|rename|remove", .tables = OWN(home), .run = home_main},
         {"session",
          "start [OPTIONS]\n"

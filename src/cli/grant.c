@@ -40,30 +40,29 @@ static void print_notes(char *const *notes) {
 }
 
 /* A symlink of the host's isn't there with what it leads to. */
-static int tell_granted(const char *id, const char *project, const struct grant_cli *cli) {
-        _cleanup_free_ char *canonical = NULL, *cwd = NULL, *joined = NULL, *typed = NULL;
+static void tell_granted(const char *id, const char *project, const struct grant_cli *cli,
+                         const char *shown) {
+        _cleanup_free_ char *cwd = get_current_dir_name(), *joined = NULL, *typed = NULL,
+                            *visible = str_visible(shown);
 
-        LOG_BY_HAND("granted", "sandbox", id, "option", cli->option, "path", cli->path, "project", project);
-        cwd = get_current_dir_name();
+        LOG_BY_HAND("granted", "sandbox", id, "option", cli->option, "path", shown, "project", project);
         if (cwd)
                 joined = *cli->path == '/' ? strdup(cli->path) : path_join(cwd, cli->path);
         typed = joined ? path_normalise(joined) : NULL;
-        if (typed && path_canonical(cli->path, &canonical, NULL) >= 0 && !streq(typed, canonical)) {
-                _cleanup_free_ char *visible = str_visible(canonical);
-
+        if (typed && !streq(typed, shown))
                 (void)fprintf(stderr, "nsrun: note: a symlink leads there, and the sandbox has it at %s\n",
                               visible ? visible : "?");
-        }
-        return 0;
 }
 
 /* In the section of the sandbox's project, where it is a person's. */
-static int save_granted(const struct nsrun_plan *plan, const struct grant_cli *cli,
+static int save_granted(const struct nsrun_plan *plan, const struct grant_cli *cli, const char *shown,
                         struct nsrun_error *err) {
         const char *key = streq(cli->option, "ro")   ? "readable"
                           : streq(cli->option, "rw") ? "writable"
                                                      : "overlay";
-        _cleanup_free_ char *config = NULL, *canonical = NULL, *project = NULL, *path = NULL;
+        _cleanup_free_ char *config = NULL, *said = NULL,
+                            *project = config_section_name(plan->project ? plan->project : ""),
+                            *path = config_section_name(shown);
         _cleanup_json_ struct json_document d = {0};
         struct json_value *section, *list;
         struct nsrun_policy *policy = NULL;
@@ -78,8 +77,7 @@ static int save_granted(const struct nsrun_plan *plan, const struct grant_cli *c
                 r = config_section_open(config, &d, err);
         if (r < 0)
                 return r;
-        if (path_canonical(cli->path, &canonical, NULL) < 0 ||
-            !(project = config_section_name(plan->project)) || !(path = config_section_name(canonical)))
+        if (!project || !path)
                 return error_oom(err);
         section = config_section_find(&d, plan->project, project);
         if (section && json_has(section, CONFIG_SECTION_PROPOSAL))
@@ -97,8 +95,12 @@ static int save_granted(const struct nsrun_plan *plan, const struct grant_cli *c
                         return 0;
         json_add_string(&d, list, NULL, path);
         r = config_section_write(&d, config, err);
-        if (r >= 0)
-                (void)printf("%s: \"%s\" has %s for %s\n", config, key, path, project);
+        said = r < 0 ? NULL : str_format("%s: \"%s\" has %s for %s", config, key, path, project);
+        if (said) {
+                _cleanup_free_ char *visible = str_visible(said);
+
+                (void)printf("%s\n", visible ? visible : "?");
+        }
         return r;
 }
 
@@ -106,6 +108,7 @@ static int run_grant(struct invocation *i, struct nsrun_error *err) {
         const struct grant_cli *cli = i->options;
         _cleanup_widened_ struct widened w = WIDENED_INIT;
         _cleanup_strv_ char **notes = NULL;
+        _cleanup_free_ char *shown = NULL;
         int r;
 
         if (!i->words[0])
@@ -116,11 +119,11 @@ static int run_grant(struct invocation *i, struct nsrun_error *err) {
                 return option_usage_error(i->command, NULL, "one of --ro, --rw and --overlay, once", err);
         r = ps_open(i->words[0], &w, err);
         if (r >= 0)
-                r = widen_grant(&w, cli->option, cli->path, NULL, &notes, err);
+                r = widen_grant(&w, cli->option, cli->path, NULL, &notes, &shown, err);
         if (r >= 0)
-                r = tell_granted(i->words[0], w.plan->project, cli);
+                tell_granted(i->words[0], w.plan->project, cli, shown);
         if (r >= 0 && cli->saves)
-                r = save_granted(w.plan, cli, err);
+                r = save_granted(w.plan, cli, shown, err);
         print_notes(notes);
         return r;
 }
@@ -150,7 +153,8 @@ static int run_revoke(struct invocation *i, struct nsrun_error *err) {
                 r = r < 0 ? r : q;
                 n += q >= 0;
                 if (q >= 0)
-                        LOG_BY_HAND("revoked", "sandbox", i->words[0], "path", *path, "project", w.plan->project);
+                        LOG_BY_HAND("revoked", "sandbox", i->words[0], "path", *path, "project",
+                                    w.plan->project);
         }
         if (n > 0)
                 (void)strv_add(&notes,

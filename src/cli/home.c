@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun home`: the homes that --home name:NAME shows, and what of one a person puts in his own. */
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/fs.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -11,29 +12,23 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/sys.h"
-#include "changes/changes.h"
-#include "disk/exposed.h"
 #include "disk/homes.h"
 #include "disk/occupied.h"
 #include "disk/remove_tree.h"
 #include "host/user.h"
 #include "option.h"
-#include "protect/protect_home.h"
 #include "ps_row.h"
 #include "running/plan_shown.h"
 #include "session_ps.h"
 
 struct home_cli {
-        bool wants_json, is_forced;
+        bool wants_json;
 };
 
 OPTION_FLAG(home_apply_json, struct home_cli, wants_json);
-OPTION_FLAG(home_apply_force, struct home_cli, is_forced);
 
 const struct option_spec home_options[] = {
         {"json", 0, NULL, OPTION_COMPLETES_NOTHING, "Output", "list, diff: print JSON", home_apply_json},
-        {"force", 0, NULL, OPTION_COMPLETES_NOTHING, "Changes",
-         "commit: also what your programs obey, and over what you have there", home_apply_force},
 };
 const size_t n_home_options = ARRAY_SIZE(home_options);
 
@@ -116,37 +111,13 @@ static char *home_user(const struct homes *h, const char *name) {
         return id;
 }
 
-static int refuse_used(const struct homes *h, const char *name) {
+static int refuse_used(const struct homes *h, const char *name, int fd) {
         _cleanup_free_ char *id = home_user(h, name),
                             *hint = id ? str_format("end it: nsrun stop %s", id) : NULL;
 
-        return id ? home_fail(h, UNSAID(-EBUSY), name, "a sandbox runs with this home", hint) : 0;
-}
-
-/* What nsrun knows of commits lies where no command can write. */
-#define RECORDS "homes"
-
-static int home_records_open(void) {
-        _cleanup_close_ int base = exposed_make_base() < 0 ? -EBADF : exposed_open_base();
-
-        if (base >= 0 && mkdirat(base, RECORDS, 0700) < 0 && errno != EEXIST)
-                return -errno;
-        return base < 0 ? base : beneath_open(base, RECORDS, O_RDONLY | O_DIRECTORY, 0);
-}
-
-static int home_record_open(const char *name) {
-        _cleanup_close_ int records = home_records_open();
-
-        if (records >= 0 && mkdirat(records, name, 0700) < 0 && errno != EEXIST)
-                return -errno;
-        return records < 0 ? records : beneath_open(records, name, O_RDONLY | O_DIRECTORY, 0);
-}
-
-static void home_record_remove(const char *name) {
-        _cleanup_close_ int records = home_records_open();
-
-        if (records >= 0)
-                (void)remove_tree(records, name);
+        return id || home_lock(fd) < 0
+                       ? home_fail(h, UNSAID(-EBUSY), name, "a sandbox runs with this home", hint)
+                       : 0;
 }
 
 /* ------------------------------------------------------------------------ the list */
@@ -207,182 +178,240 @@ static int list_homes(struct homes *h, nsrun_unused char **words) {
 
 /* -------------------------------------------------- against the user's own home */
 
-/* The home as a layer over the user's own: nothing in it says that something was deleted. */
-struct home_layer {
-        int home, own, record;
-        struct changes_layer layer;
-        struct changes changes;
-        char **paths; /* relative */
+enum {
+        LOOKED_AT_MOST = 200000, /* entries */
+        DEPTH_MOST = 64,
 };
 
-#define HOME_LAYER_INIT \
-        { .home = -EBADF, .own = -EBADF, .record = -EBADF }
+/* What a home has otherwise than the user's own, or besides.  The command may be writing it meanwhile: all
+ * is looked at by descriptors, and nothing is followed. */
+struct comparing {
+        char **added,
+                **modified; /* relative; a folder ends with a slash, and what is in a new one isn't listed */
+        unsigned n_looked, depth;
+        const char *relative; /* of the folders that are compared */
+        int own;
+        bool is_cut;
+};
 
-static void home_layer_close(struct home_layer *l) {
-        close_fdp(&l->home);
-        close_fdp(&l->own);
-        close_fdp(&l->record);
-        changes_clear(&l->changes);
-        strv_freep(&l->paths);
+static int collect_name(void *data, nsrun_unused int folder, const struct dirent *entry) {
+        return strv_add(data, entry->d_name);
 }
-#define _cleanup_home_layer_ _cleanup_(home_layer_close)
 
-/* A path as the shell has it, below the user's home, or relative to it. */
-static int take_paths(const struct homes *h, struct home_layer *l, char *const *words) {
-        STRV_FOREACH (word, words) {
-                _cleanup_free_ char *path = path_is_absolute(*word) ? strdup(*word)
-                                                                    : path_join(h->own, *word),
-                                    *normal = path ? path_normalise(path) : NULL;
-                const char *below = normal ? path_below(normal, h->own) : NULL;
+/* 1: they are the same; 0: they aren't; -errno. */
+static int same_contents(int home, int own) {
+        char one[16384], other[sizeof(one)];
+        size_t n = 0, n_other = 0;
+        int r;
 
-                if (!normal)
-                        return error_oom(h->err);
-                if (!below)
-                        return home_fail(h, UNSAID(-EINVAL), *word, "this isn't below the home",
-                                         "name it as ~/PATH, or relative to the home");
-                if (strv_add(&l->paths, below) < 0)
-                        return error_oom(h->err);
+        do {
+                r = read_full(home, one, sizeof(one), &n);
+                if (r >= 0)
+                        r = read_full(own, other, sizeof(other), &n_other);
+        } while (r >= 0 && n > 0 && n == n_other && memcmp(one, other, n) == 0);
+        return r < 0 ? r : n == 0 && n_other == 0;
+}
+
+static bool same_file(int home, int own, const char *name, const struct stat *a, const struct stat *b) {
+        _cleanup_close_ int mine = -EBADF, theirs = -EBADF;
+        struct stat st;
+
+        if (a->st_size != b->st_size)
+                return false;
+        theirs = sys_open(home, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+        mine = sys_open(own, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+        return theirs >= 0 && mine >= 0 && sys_fstat(theirs, &st) >= 0 && S_ISREG(st.st_mode) &&
+               sys_fstat(mine, &st) >= 0 && S_ISREG(st.st_mode) && same_contents(theirs, mine) > 0;
+}
+
+static bool same_link(int home, int own, const char *name) {
+        char a[PATH_MAX], b[PATH_MAX];
+        ssize_t n = sys_readlinkat(home, name, a, sizeof(a)), m = sys_readlinkat(own, name, b, sizeof(b));
+
+        return n >= 0 && n == m && memcmp(a, b, (size_t)n) == 0;
+}
+
+static int compare_folders(struct comparing *c, int home);
+
+static int compare_within(struct comparing *c, int home, const char *name, const char *path) {
+        _cleanup_close_ int theirs = sys_open(home, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0),
+                            mine = sys_open(c->own, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+        struct comparing within = *c;
+        int r;
+
+        if (theirs < 0 || mine < 0 || c->depth == DEPTH_MOST) {
+                c->is_cut = true;
+                return 0;
         }
-        return 0;
+        within.relative = path;
+        within.own = mine;
+        within.depth++;
+        r = compare_folders(&within, theirs);
+        within.relative = c->relative;
+        within.own = c->own;
+        within.depth = c->depth;
+        *c = within;
+        return r;
 }
 
-static int layer_begin(const struct homes *h, char **words, struct home_layer *l) {
-        struct timespec now;
-        int r = l->home = home_open(h, words[0]);
+static int compare_entry(struct comparing *c, int home, const char *name) {
+        _cleanup_free_ char *path = str_concat(c->relative, *c->relative ? "/" : "", name);
+        struct stat a, b;
+        bool is_there;
 
-        if (r >= 0)
-                r = take_paths(h, l, words + 1);
-        if (r < 0)
-                return r;
-        l->own = sys_open(AT_FDCWD, h->own, O_RDONLY | O_DIRECTORY, 0);
-        if (l->own < 0)
-                return home_fail(h, l->own, h->own, "the user's home can't be opened", NULL);
-        r = l->record = home_record_open(words[0]);
-        if (r >= 0)
-                r = clock_gettime(CLOCK_REALTIME, &now) < 0 ? -errno : changes_moment(now, &l->layer.since);
-        if (r < 0)
-                return home_fail(h, r, NULL, "what is known of the home's commits can't be opened", NULL);
-        l->layer.upper_fd = l->layer.merged_fd = l->home;
-        l->layer.base_fd = l->own;
-        l->layer.record_fd = l->record;
-        return changes_scan(&l->layer, &l->changes, h->err);
+        if (!path)
+                return -ENOMEM;
+        if (fstatat(home, name, &a, AT_SYMLINK_NOFOLLOW) < 0 ||
+            (!S_ISDIR(a.st_mode) && !S_ISREG(a.st_mode) && !S_ISLNK(a.st_mode)))
+                return 0;
+        is_there = fstatat(c->own, name, &b, AT_SYMLINK_NOFOLLOW) == 0;
+        if (is_there && S_ISDIR(a.st_mode) && S_ISDIR(b.st_mode))
+                return compare_within(c, home, name, path);
+        if (is_there && (a.st_mode & S_IFMT) == (b.st_mode & S_IFMT) &&
+            (S_ISREG(a.st_mode) ? same_file(home, c->own, name, &a, &b) : same_link(home, c->own, name)))
+                return 0;
+        return strv_consume(is_there ? &c->modified : &c->added,
+                            str_concat(path, S_ISDIR(a.st_mode) ? "/" : "", ""));
 }
 
-/* Folders of mount points are as they were made. */
-static bool is_of_note(const struct change *c) {
-        return c->kind != CHANGE_MODIFIED || !S_ISDIR(c->new_mode) || !S_ISDIR(c->old_mode);
+static int compare_folders(struct comparing *c, int home) {
+        _cleanup_strv_ char **names = NULL;
+        int r = folder_each(home, collect_name, &names);
+
+        /* What can't be read isn't compared. */
+        if (r < 0 && r != -ENOMEM)
+                c->is_cut = true;
+        if (names)
+                strv_sort(names, strv_length(names));
+        STRV_FOREACH (name, names) {
+                if (r == -ENOMEM || c->is_cut)
+                        break;
+                if (c->n_looked++ == LOOKED_AT_MOST)
+                        c->is_cut = true;
+                else
+                        r = compare_entry(c, home, *name);
+        }
+        return r == -ENOMEM ? r : 0;
 }
 
-static void leave_folders(struct changes *c) {
-        size_t n = 0;
+/* A path as the shell has it, below the user's home, or relative to it; relative, for free(3).  NULL: it is
+ * refused. */
+static char *take_path(const struct homes *h, const char *word) {
+        _cleanup_free_ char *path = path_is_absolute(word) ? strdup(word) : path_join(h->own, word),
+                            *normal = path ? path_normalise(path) : NULL;
+        const char *below = normal ? path_below(normal, h->own) : NULL;
+        char *relative = below && *below ? strdup(below) : NULL;
 
-        for (size_t i = 0; i < c->n; i++) {
-                struct change kept = c->list[i];
+        if (!normal || (below && *below && !relative))
+                (void)error_oom(h->err);
+        else if (!relative)
+                (void)home_fail(h, UNSAID(-EINVAL), word, "this isn't below the home",
+                                "name it as ~/PATH, or relative to the home");
+        return relative;
+}
 
-                if (is_of_note(&kept)) {
-                        c->list[i] = c->list[n];
-                        c->list[n++] = kept;
+static bool is_wanted(const char *path, char *const *wanted) {
+        _cleanup_free_ char *plain = strndup(path, strlen(path) - (path[strlen(path) - 1] == '/'));
+
+        STRV_FOREACH (one, wanted)
+                if (plain && (path_is_beneath(plain, *one) || path_is_beneath(*one, plain)))
+                        return true;
+        return !wanted;
+}
+
+static void tell_changes(const struct homes *h, struct json_document *d, struct json_value *array,
+                         const char *kind, char *const *paths, char *const *wanted) {
+        STRV_FOREACH (path, paths) {
+                if (!is_wanted(*path, wanted))
+                        continue;
+                if (h->cli->wants_json) {
+                        struct json_value *o = json_add_object(d, array, NULL);
+
+                        json_add_string(d, o, "kind", kind);
+                        json_add_string(d, o, "path", *path);
+                } else {
+                        _cleanup_free_ char *visible = str_visible(*path);
+
+                        (void)printf("%c  %s\n", *kind == 'a' ? 'A' : 'M', visible ? visible : "?");
                 }
         }
-        /* What is behind is for changes_clear(). */
-        for (size_t i = n; i < c->n; i++) {
-                free(c->list[i].path);
-                free(c->list[i].from);
-        }
-        c->n = n;
 }
 
-static int refuse_unchanged(const struct homes *h, const struct home_layer *l, char *const *words) {
-        for (size_t k = 0; l->paths && l->paths[k]; k++) {
-                char *one[] = {l->paths[k], NULL};
-                bool has = false;
+/* Opens the folder of an entry of the home, without following anything.  -ENOENT, filled: it isn't there. */
+static int open_around(const struct homes *h, int home, const char *relative, const char *word) {
+        const char *slash = strrchr(relative, '/');
+        _cleanup_free_ char *parent = strndup(relative, slash ? (size_t)(slash - relative) : 0);
+        _cleanup_close_ int fd = parent ? beneath_open(home, parent, O_RDONLY | O_DIRECTORY, 0) : -ENOMEM;
+        struct stat st;
 
-                for (size_t i = 0; i < l->changes.n; i++)
-                        has |= changes_selects(one, &l->changes.list[i]) && is_of_note(&l->changes.list[i]);
-                if (!has)
-                        return home_fail(h, UNSAID(-ENOENT), words[k],
-                                         "the home has nothing there that yours hasn't",
-                                         "'nsrun home diff' shows what it has");
+        if (!parent)
+                return error_oom(h->err);
+        if (fd < 0 || fstatat(fd, path_basename(relative), &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return home_fail(h, UNSAID(-ENOENT), word, "the home has nothing there",
+                                 "'nsrun home diff' shows what it has");
+        return TAKE_FD(fd);
+}
+
+/* The paths that are meant; none: all. */
+static int take_paths(const struct homes *h, int home, char *const *words, char ***ret) {
+        STRV_FOREACH (word, words) {
+                char *path = take_path(h, *word);
+                _cleanup_close_ int folder = path ? open_around(h, home, path, *word) : -EINVAL;
+
+                if (folder < 0)
+                        free(path);
+                else if (strv_consume(ret, path) < 0)
+                        return error_oom(h->err);
+                if (folder < 0)
+                        return folder;
         }
         return 0;
 }
 
 static int home_diff(struct homes *h, char **words) {
-        _cleanup_home_layer_ struct home_layer l = HOME_LAYER_INIT;
+        _cleanup_close_ int fd = home_open(h, words[0]), own = -EBADF;
         _cleanup_json_ struct json_document d = json_begin();
-        int r = layer_begin(h, words, &l);
+        _cleanup_strv_ char **wanted = NULL;
+        struct json_value *array = json_add_array(&d, d.root, "changes");
+        struct comparing c = {.relative = ""};
+        int r = fd < 0 ? fd : take_paths(h, fd, words + 1, &wanted);
 
-        if (r >= 0)
-                r = refuse_unchanged(h, &l, words + 1);
         if (r < 0)
                 return r;
-        leave_folders(&l.changes);
-        if (!h->cli->wants_json) {
-                r = changes_print_list(stdout, &l.changes, l.paths);
-                return r < 0 ? home_fail(h, r, NULL, "the changes can't be printed", NULL) : 0;
+        r = c.own = own = sys_open(AT_FDCWD, h->own, O_RDONLY | O_DIRECTORY, 0);
+        if (r < 0)
+                return home_fail(h, r, h->own, "the user's home can't be opened", NULL);
+        r = compare_folders(&c, fd);
+        if (r >= 0 && c.is_cut)
+                (void)fprintf(stderr, "nsrun: note: not all of it could be looked at\n");
+        if (r >= 0) {
+                tell_changes(h, &d, array, "added", c.added, wanted);
+                tell_changes(h, &d, array, "modified", c.modified, wanted);
         }
-        r = changes_add_json(&d, json_add_array(&d, d.root, "changes"), &l.changes, l.paths);
-        return r < 0 ? error_oom(h->err) : option_print_json(&d, false, h->err);
+        strv_freep(&c.added);
+        strv_freep(&c.modified);
+        return r < 0 ? error_oom(h->err) : h->cli->wants_json ? option_print_json(&d, false, h->err) : 0;
 }
 
-static bool has_dot_name(const char *path) {
-        return *path == '.' || strstr(path, "/.");
-}
-
-/* Without --force nothing that a program of the host's obeys comes there, and nothing goes; `data` is a
- * struct homes. */
-static int judge_taken(void *data, const struct changes *c, bool *is_chosen) {
-        const struct homes *h = data;
-
-        bool has_left = false;
-
-        for (size_t i = 0; i < c->n; i++) {
-                const struct change *one = &c->list[i];
-                _cleanup_free_ char *path = path_join(h->own, one->path);
-
-                if (!path)
-                        return -ENOMEM;
-                has_left |= is_chosen[i] && !is_of_note(one);
-                is_chosen[i] &= is_of_note(one);
-                if (!is_chosen[i] || h->cli->is_forced)
-                        continue;
-                if (has_dot_name(one->path) || protect_home_is_obeyed(h->own, path))
-                        return home_fail(h, UNSAID(-EPERM), path, "your programs obey what lies here",
-                                         "look at it first, in the home's folder; --force puts it there all the same");
-                if (S_ISLNK(one->new_mode))
-                        return home_fail(h, UNSAID(-EPERM), path,
-                                         "a symlink, which leads where a command chose",
-                                         "look at it first; --force puts it there all the same");
-                if (one->kind != CHANGE_ADDED)
-                        return home_fail(h, UNSAID(-EEXIST), path, "you have something else here",
-                                         "--force replaces it");
-        }
-        return has_left;
-}
-
+/* A person sees a copy of what is put there, which can't change any more, and is asked. */
 static int home_commit(struct homes *h, char **words) {
-        _cleanup_home_layer_ struct home_layer l = HOME_LAYER_INIT;
-        _cleanup_changes_report_ struct changes_report report = {0};
-        const struct changes_filter filter = {.leave_out = judge_taken, .data = h};
-        struct changes_commit *k = NULL;
-        int r = layer_begin(h, words, &l);
+        _cleanup_close_ int fd = home_open(h, words[0]);
+        _cleanup_free_ char *home = path_join(h->folder, words[0]);
+        _cleanup_strv_ char **wanted = NULL;
+        int r = fd < 0 ? fd : !home ? error_oom(h->err) : take_paths(h, fd, words + 1, &wanted);
 
-        if (r >= 0)
-                r = refuse_unchanged(h, &l, words + 1);
-        if (r >= 0)
-                r = changes_prepare(&l.layer, l.paths, 0, &filter, &report, &k, h->err);
-        if (r >= 0)
-                r = changes_finish(k);
-        (void)changes_commit_free(k);
-        log_committed("home", words[0], NULL, report.n_applied);
-        strv_tell(report.notes, "note");
-        strv_tell(report.conflicts, "conflict");
-        if (r >= 0)
-                (void)printf("committed %zu path%s\n", report.n_applied, report.n_applied == 1 ? "" : "s");
+        STRV_FOREACH (relative, wanted) {
+                _cleanup_free_ char *path = path_join(h->own, *relative);
+                _cleanup_close_ int folder = r < 0 ? r : open_around(h, fd, *relative, *relative);
+
+                if (folder < 0)
+                        return folder;
+                r = path ? review_accept_from(home, path, REVIEW_OF_HOME, folder, path_basename(*relative),
+                                              h->err)
+                         : error_oom(h->err);
+        }
         return r;
 }
-
-/* ------------------------------------------------------------------- names of it */
 
 static int home_rename(struct homes *h, char **words) {
         _cleanup_close_ int fd = home_open(h, words[0]);
@@ -393,7 +422,7 @@ static int home_rename(struct homes *h, char **words) {
         if (!home_is_name(words[1]))
                 return home_fail(h, UNSAID(-EINVAL), words[1], "not a home's name",
                                  "choose letters and digits");
-        r = refuse_used(h, words[0]);
+        r = refuse_used(h, words[0], fd);
         if (r < 0)
                 return r;
         r = syscall(SYS_renameat2, h->fd, words[0], h->fd, words[1], RENAME_NOREPLACE) < 0 ? -errno : 0;
@@ -401,21 +430,18 @@ static int home_rename(struct homes *h, char **words) {
                 return home_fail(h, UNSAID(r), words[1], "there is a home of that name already", NULL);
         if (r < 0)
                 return home_fail(h, r, words[1], "the home can't be renamed", NULL);
-        home_record_remove(words[0]);
-        home_record_remove(words[1]);
         return 0;
 }
 
 static int home_remove(struct homes *h, char **words) {
         _cleanup_close_ int fd = home_open(h, words[0]);
-        int r = fd < 0 ? fd : refuse_used(h, words[0]);
+        int r = fd < 0 ? fd : refuse_used(h, words[0], fd);
 
         if (r < 0)
                 return r;
         r = remove_tree(h->fd, words[0]);
         if (r < 0)
                 return home_fail(h, r, words[0], "the home can't be removed whole", NULL);
-        home_record_remove(words[0]);
         return 0;
 }
 
@@ -423,14 +449,14 @@ static const struct home_action {
         const char *name;
         size_t least, most; /* words behind it */
         const char *lacking;
-        bool takes_json, takes_force;
+        bool takes_json;
         int (*run)(struct homes *h, char **words);
 } home_actions[] = {
-        {"list", 0, 0, "", true, false, list_homes},
-        {"diff", 1, SIZE_MAX, "the NAME of a home is missing", true, false, home_diff},
-        {"commit", 2, SIZE_MAX, "the NAME of a home and PATHs in it are missing", false, true, home_commit},
-        {"rename", 2, 2, "the NAME of a home and a new one are missing", false, false, home_rename},
-        {"remove", 1, 1, "the NAME of a home is missing", false, false, home_remove},
+        {"list", 0, 0, "", true, list_homes},
+        {"diff", 1, SIZE_MAX, "the NAME of a home is missing", true, home_diff},
+        {"commit", 2, SIZE_MAX, "the NAME of a home and PATHs in it are missing", false, home_commit},
+        {"rename", 2, 2, "the NAME of a home and a new one are missing", false, home_rename},
+        {"remove", 1, 1, "the NAME of a home is missing", false, home_remove},
 };
 
 static int run_home(struct invocation *i, struct nsrun_error *err) {
@@ -454,8 +480,6 @@ static int run_home(struct invocation *i, struct nsrun_error *err) {
                                           err);
         if (h.cli->wants_json && !action->takes_json)
                 return option_usage_error(i->command, "--json", "this is for list and diff alone", err);
-        if (h.cli->is_forced && !action->takes_force)
-                return option_usage_error(i->command, "--force", "this is for commit alone", err);
         r = homes_open(&h);
         return r < 0 ? r : action->run(&h, i->words + 1);
 }

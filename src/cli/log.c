@@ -108,7 +108,8 @@ static void print_log_rest(const struct json_value *o) {
 }
 
 static bool is_of_session(const struct json_value *o, const char *id) {
-        const char *session = json_text(json_get(o, "session")), *sandbox = json_text(json_get(o, "sandbox"));
+        const char *session = json_text(json_get(o, "session")),
+                   *sandbox = json_text(json_get(o, "sandbox"));
 
         return (session && streq(session, id)) || (sandbox && streq(sandbox, id));
 }
@@ -142,8 +143,9 @@ static int print_log_line(void *data, const char *text, size_t n, bool is_chaine
         if (!is_chained) {
                 p->n_broken++;
                 (void)fflush(stdout);
-                (void)fprintf(stderr,
-                              "nsrun: the line before the next was changed, or lines there were taken out\n");
+                (void)fprintf(
+                        stderr,
+                        "nsrun: the line before the next was changed, or lines there were taken out\n");
         }
         if (r == -ENOMEM)
                 return r;
@@ -186,7 +188,8 @@ static int print_history(struct invocation *i, struct nsrun_error *err) {
                                                 NULL);
         (void)fflush(stdout);
         if (!is_whole)
-                (void)fprintf(stderr, "nsrun: the last line was changed, or lines behind it were taken out\n");
+                (void)fprintf(stderr,
+                              "nsrun: the last line was changed, or lines behind it were taken out\n");
         else if (p.n_printed == 0 && (p.options->project || p.options->session))
                 (void)fprintf(stderr, "nsrun: note: nothing of that is in the log\n");
         i->status = p.n_broken > 0 || !is_whole;

@@ -77,6 +77,11 @@ int mcp_main(const struct command *command, char **argv);
 int session_main(const struct command *command, char **argv);
 /* Prints what is kept aside of one project. */
 int review_print_of(const char *project, bool is_json, struct nsrun_error *err);
+/* Puts what lies in the folder on the host at `path`, when a person has seen it and says yes at the
+ * terminal; `project` is who keeps it meanwhile.  -ENOENT, with *err unfilled: there is nothing. */
+#define REVIEW_OF_HOME "home"
+int review_accept_from(const char *project, const char *path, const char *reason, int folder,
+                       const char *name, struct nsrun_error *err);
 int log_main(const struct command *command, char **argv);
 /* Writes down what a person did outside of any run: `members` are names and texts, of which NULL is left
  * out, until a name is NULL. */

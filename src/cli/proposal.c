@@ -237,8 +237,8 @@ static int ask_person(const struct proposal *p, const char *config, size_t n, st
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENXIO), p->file,
                                  "there is no terminal to ask on: nothing is taken over", NULL);
         if (!visible ||
-            !(prompt = str_format("Take this over (%zu setting%s) into %s for this project? [y/N] ", n, n == 1 ? "" : "s",
-                                  visible)))
+            !(prompt = str_format("Take this over (%zu setting%s) into %s for this project? [y/N] ", n,
+                                  n == 1 ? "" : "s", visible)))
                 return error_oom(err);
         /* The end of the input is no answer. */
         if (confirm_ask(fd, prompt, answer) <= 0)

@@ -223,7 +223,7 @@ static int show_files(struct reviewing *v, const struct kept *k, int fd, struct 
 
         if (!store)
                 return -ENOMEM;
-        if (!files)
+        if (!files && !streq(k->reason, REVIEW_OF_HOME))
                 (void)printf("    programs on the host would obey it, or execute it\n");
         STRV_FOREACH (name, k->removed) {
                 _cleanup_free_ char *path = path_join(k->path, *name);
@@ -433,21 +433,21 @@ static int review_accept(const char *project, const struct kept *k, int fd, char
 #define NO_AGENTS "no agent wrote this here"
 #define LISTED    "'nsrun review' lists what is kept aside"
 
-/* Keeps aside a copy of what an agent wrote at a path, which can't change any more, and asks about that. */
-static int review_accept_agents(const char *project, const char *path, struct nsrun_error *err) {
+/* Keeps aside a copy, which can't change any more, and asks about that. */
+int review_accept_from(const char *project, const char *path, const char *reason, int folder,
+                       const char *name, struct nsrun_error *err) {
         const struct kept about = {.path = (char *)(uintptr_t)path,
-                                   .reason = "agent",
+                                   .reason = (char *)(uintptr_t)reason,
                                    .command = "",
                                    .run = "",
                                    .is_whole = true};
-        const char *name = NULL;
-        _cleanup_close_ int folder = rest_open(project, path, &name), fd = -EBADF;
+        _cleanup_close_ int fd = -EBADF;
         struct kept k = {0};
         unsigned number = 0;
         int r = folder < 0 ? folder : kept_put(project, &about, folder, name, &number);
 
         if (r == -ENOENT)
-                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(r), path, NO_AGENTS, LISTED);
+                return r;
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_USAGE, r, path, "not all of this can be shown",
                                  "name what is in it");
@@ -458,6 +458,16 @@ static int review_accept_agents(const char *project, const char *path, struct ns
                 (void)kept_drop(project, number, fd);
         kept_clear(&k);
         return r;
+}
+
+static int review_accept_agents(const char *project, const char *path, struct nsrun_error *err) {
+        const char *name = NULL;
+        _cleanup_close_ int folder = rest_open(project, path, &name);
+        int r = review_accept_from(project, path, "agent", folder, name, err);
+
+        return r == -ENOENT && !err->stage
+                       ? error_set(err, NSRUN_STAGE_USAGE, UNSAID(r), path, NO_AGENTS, LISTED)
+                       : r;
 }
 
 static int review_discard_agents(const char *project, const char *path, struct nsrun_error *err) {

@@ -9,11 +9,29 @@
 
 #include "base/path.h"
 #include "host/gitorders.h"
+#include "keys/use.h"
 #include "policy/agents.h"
 #include "policy/options.h"
 #include "protect/learn_view.h"
 #include "protect/protect_home.h"
 #include "rules/home_secrets.h"
+
+bool explain_has_key_file(const struct nsrun_plan *plan, const char *path) {
+        bool has = false;
+
+        STRV_FOREACH (source, plan->keys) {
+                _cleanup_free_ char *canonical = NULL;
+                char name[KEY_NAME_MOST + 1];
+                enum key_source_kind kind;
+                const char *file;
+
+                if (key_source_read(*source, name, &kind, &file) || kind != KEY_OF_FILE)
+                        continue;
+                has |= path_is_beneath(file, path) ||
+                       (path_canonical(file, &canonical, NULL) >= 0 && path_is_beneath(canonical, path));
+        }
+        return has;
+}
 
 /* Which option does without the secret itself, by the folder of the home that has it. */
 static const struct {
@@ -245,7 +263,13 @@ int explain_never(const struct nsrun_plan *plan, const char *path, bool to_write
         int r = 0;
 
         *ret = NULL;
-        if (wide_is_secret(path, plan->home))
+        if (explain_has_key_file(plan, path))
+                r = (*ret = str_format(
+                             "%s is not exposed by policy: a key that stays outside lies there (--key)",
+                             path))
+                            ? 0
+                            : -ENOMEM;
+        if (r >= 0 && !*ret && wide_is_secret(path, plan->home))
                 r = never_secret(path, plan->home, ret);
         if (r >= 0 && !*ret)
                 r = never_agents(plan, path, ret);

@@ -9,6 +9,8 @@
  * a home: *ret is what is said instead; NULL: it may be proposed.  Of a secret it is the same whether it
  * exists or not.  -ENOMEM. */
 int explain_never(const struct nsrun_plan *plan, const char *path, bool to_write, char **ret);
+/* Whether the file of a key of --key's lies there, by the names that were given. */
+bool explain_has_key_file(const struct nsrun_plan *plan, const char *path);
 /* The same of a path in the host's /tmp where programs keep tickets, sockets of agents and what else stands
  * for a login.  -ENOMEM. */
 int explain_never_of_tmp(const char *path, char **ret);

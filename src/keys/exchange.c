@@ -95,6 +95,7 @@ static bool is_dropped(const char *name) {
                 "proxy-authorization",
                 "proxy-connection",
                 "range",
+                "request-range",
                 "te",
                 "trailer",
                 "transfer-encoding",

@@ -41,7 +41,7 @@ static const char *const beginnings[][2] = {
 #define TOKEN    WORD "-"
 
 /* One byte of a path's segment, decoded; *at moves behind it.  -1: what some read another way: half an
- * escape, a control, a slash, backslash or percent sign that is encoded, what is no UTF-8. */
+ * escape, a control, a slash, backslash or percent sign that is encoded. */
 static int path_byte(const char **at) {
         int high, low, byte;
 
@@ -53,10 +53,22 @@ static int path_byte(const char **at) {
                 return -1;
         *at += 3;
         byte = high << 4 | low;
-        return byte < ' ' || strchr("/\\%", byte) || byte == 0x7f || byte == 0xc0 || byte == 0xc1 ||
-                               byte >= 0xf5
-                       ? -1
-                       : byte;
+        return byte < ' ' || strchr("/\\%", byte) || byte == 0x7f ? -1 : byte;
+}
+
+/* Takes a byte of UTF-8's in its shortest form: *left is how many are to follow, *least the least of the
+ * next one.  False: it is none. */
+static bool take_utf8(int byte, unsigned *left, int *least) {
+        if (*left > 0) {
+                bool is_fit = byte >= *least && byte <= 0xbf;
+
+                *least = 0x80;
+                (*left)--;
+                return is_fit;
+        }
+        *left = byte < 0x80 ? 0 : byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
+        *least = byte == 0xe0 ? 0xa0 : byte == 0xf0 ? 0x90 : 0x80;
+        return byte < 0x80 || (byte >= 0xc2 && byte < 0xf5);
 }
 
 /* Whether every server reads it as the same path: no segment is of dots and blanks alone, up to a semicolon.
@@ -64,11 +76,13 @@ static int path_byte(const char **at) {
 static bool path_is_plain(const char *path) {
         while (*path == '/') {
                 bool has_dots = false, has_other = false, is_over = false;
+                unsigned left = 0;
+                int least = 0;
 
                 for (path++; *path && !strchr("/?#", *path);) {
                         int byte = path_byte(&path);
 
-                        if (byte < 0)
+                        if (byte < 0 || !take_utf8(byte, &left, &least))
                                 return false;
                         is_over |= byte == ';';
                         has_dots |= byte == '.' && !is_over;

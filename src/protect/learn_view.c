@@ -62,6 +62,12 @@ const char *const wide_hidden[] = {
         "key4.db",
         "logins.json",
         ".*_history",
+        "fish_history",
+        "history.db*",
+        ".lesshst",
+        ".viminfo",
+        ".Xauthority",
+        ".ICEauthority",
         NULL,
 };
 

@@ -13,6 +13,7 @@
 #include "base/sys.h"
 #include "carry/killed.h"
 #include "descriptors.h"
+#include "disk/homes.h"
 #include "explain/json_line.h"
 #include "explain/path.h"
 #include "explain/watch.h"
@@ -299,6 +300,8 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
         r = history_begin(plan, params->session, &run.history, err);
         if (r >= 0)
                 r = run_prepare(&run, plan, params->may_move, &launch_params, err);
+        if (r >= 0 && plan->own_home && !plan->join)
+                run.home = home_hold(plan->own_home);
         if (r >= 0 && !params->notes_later)
                 r = run_note_environment(&run, plan, err);
         if (r >= 0 && launch_params.watches &&
@@ -611,6 +614,7 @@ void run_end(struct run *run) {
         history_close(&run->history);
         reopened_end(&run->streams);
         close_fdp(&run->listener);
+        close_fdp(&run->home);
         close_fdp(&run->shown);
         killed_close(&run->killed);
         free(run->record_path);

@@ -84,13 +84,14 @@ struct run {
         struct record_process session; /* Pid 1 of the joined session, which is killed if this command's
                                           reaper is; pid 0: it isn't. */
         bool is_plain;                 /* there is no sandbox */
-        bool has_failed;               /* its launch has */
-        bool has_exited;               /* the command has ended */
-        bool timed_out;                /* at its deadline */
-        bool is_alone;                 /* and nothing is alive in the sandbox but its pid 1 */
-        bool is_gone;                  /* the sandbox is gone, or in a session the command's reaper */
-        int status;                    /* the command's, as wait(2) has it */
-        int reaped;                    /* and that of pid 1 or the reaper */
+        int home;        /* --home's folder, locked while it is shown (cli/home.c); or -EBADF */
+        bool has_failed; /* its launch has */
+        bool has_exited; /* the command has ended */
+        bool timed_out;  /* at its deadline */
+        bool is_alone;   /* and nothing is alive in the sandbox but its pid 1 */
+        bool is_gone;    /* the sandbox is gone, or in a session the command's reaper */
+        int status;      /* the command's, as wait(2) has it */
+        int reaped;      /* and that of pid 1 or the reaper */
 };
 
 #define RUN_INIT                                                                                       \
@@ -98,7 +99,7 @@ struct run {
                 .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT,                   \
                 .memory = OOM_WATCH_INIT, .versions = VERSIONS_INIT, .streams = REOPENED_INIT,         \
                 .network = NETWORK_INIT, .desktop = DESKTOP_INIT, .listener = -EBADF, .shown = -EBADF, \
-                .killed = KILLED_INIT, .history = HISTORY_INIT, .is_gone = true                        \
+                .killed = KILLED_INIT, .history = HISTORY_INIT, .home = -EBADF, .is_gone = true        \
         }
 
 /* Makes what the plan needs on disk and of cgroups, and launches it.  What goes wrong in the child

@@ -175,7 +175,7 @@ nsrun_public int nsrun_grant(struct nsrun_sandbox *sandbox, const char *option, 
         if (!streq(option, "ro") && !streq(option, "rw") && !streq(option, "overlay"))
                 return grant_usage(option, "not one of ro, rw and overlay", error);
         r = own_open(sandbox, &w, error);
-        return r < 0 ? r : widen_grant(&w, option, path, NULL, &sandbox->run.notes, error);
+        return r < 0 ? r : widen_grant(&w, option, path, NULL, &sandbox->run.notes, NULL, error);
 }
 
 nsrun_public int nsrun_revoke(struct nsrun_sandbox *sandbox, const char *path, struct nsrun_error *error) {

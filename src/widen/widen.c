@@ -338,7 +338,7 @@ int widen_judge(struct widened *w, const char *option, const char *path, const s
 }
 
 int widen_grant(struct widened *w, const char *option, const char *path, const struct stat *is,
-                char ***notes, struct nsrun_error *err) {
+                char ***notes, char **ret_path, struct nsrun_error *err) {
         _cleanup_(judged_clear) struct judged j;
         struct granted g = {.option = (char *)(uintptr_t)option};
         int r = widen_look(w, option, path, is, &j, err);
@@ -346,7 +346,11 @@ int widen_grant(struct widened *w, const char *option, const char *path, const s
         g.path = j.path;
         g.shown = j.place.shown;
         g.makes = j.place.makes;
-        return r < 0 ? r : widen_show(w, j.plan, &j.st, j.place.folder, &g, notes, err);
+        if (r >= 0)
+                r = widen_show(w, j.plan, &j.st, j.place.folder, &g, notes, err);
+        if (r >= 0 && ret_path)
+                *ret_path = TAKE_PTR(j.path);
+        return r;
 }
 
 static int widen_revoke(struct widened *w, struct granted *g, char ***notes, struct nsrun_error *err) {
@@ -354,9 +358,12 @@ static int widen_revoke(struct widened *w, struct granted *g, char ***notes, str
 
         (void)granted_say(w->file, GRANTED_ENDING, g);
         r = take_back(w, g, err);
-        if (r > 0)
-                (void)strv_consume(notes,
-                                   str_format("it is taken back, but that isn't written down: %s", g->path));
+        if (r > 0) {
+                _cleanup_free_ char *visible = str_visible(g->path);
+
+                (void)strv_consume(notes, str_format("it is taken back, but that isn't written down: %s",
+                                                     visible ? visible : "?"));
+        }
         return r < 0 ? r : 0;
 }
 

@@ -25,8 +25,9 @@ void widen_close(struct widened *w);
 
 /* What the option shows at a start, "ro", "overlay" or, of a file, "rw", is shown.  `is` may be NULL: else
  * the path is canonical, and what stat(2) says this of lies there, or it is refused.  *notes gets lines. */
+/* *ret_path (may be NULL) is what is shown, for free(3). */
 int widen_grant(struct widened *w, const char *option, const char *path, const struct stat *is,
-                char ***notes, struct nsrun_error *err);
+                char ***notes, char **ret_path, struct nsrun_error *err);
 /* What that would refuse is refused, and nothing is done. */
 int widen_judge(struct widened *w, const char *option, const char *path, const struct stat *is,
                 struct nsrun_error *err);

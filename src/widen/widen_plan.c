@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "explain/never.h"
 #include "explain/path.h"
 #include "plan/build.h"
 #include "plan/verify.h"
@@ -99,9 +100,10 @@ static int judge_granted(const struct granted_list *granted, const char *path, s
                     (!path_is_beneath(other, path) && !path_is_beneath(path, other)))
                         continue;
                 return widen_refuse(other,
-                                    streq(other, path)                ? "the sandbox was granted this"
-                                    : path_is_beneath(path, other) ? "the sandbox was granted this, and so has what lies in it"
-                                                                   : "the sandbox was granted this, which lies in that",
+                                    streq(other, path) ? "the sandbox was granted this"
+                                    : path_is_beneath(path, other)
+                                            ? "the sandbox was granted this, and so has what lies in it"
+                                            : "the sandbox was granted this, which lies in that",
                                     "take it back first: nsrun revoke", err);
         }
         return 0;
@@ -217,6 +219,8 @@ int widen_plan(const struct nsrun_plan *running, const struct granted_list *gran
                               "a running sandbox is shown no folder writable, since nobody would look after what the command makes there",
                               "name a file, or start the sandbox with --rw", err)
                     : judge_room(running, op, err);
+        if (r >= 0 && explain_has_key_file(running, canonical))
+                r = widen_refuse(canonical, "a key that stays outside lies there (--key)", NULL, err);
         if (r >= 0)
                 r = judge_parts(plan, canonical, err);
         if (r >= 0)

@@ -3,6 +3,7 @@
 #include "harness.h"
 
 #include "session.h"
+#include "talk.h"
 
 TEST(it_lasts_and_has_mount_points_of_its_own) {
         const struct site *s = *state;
@@ -158,77 +159,68 @@ static void home_says(const struct site *s, bool is_refusal, const char *says, c
 #define HOME_SAYS(site, says, ...)    home_says(site, false, says, OPTIONS("home", __VA_ARGS__))
 #define HOME_REFUSES(site, line, ...) home_says(site, true, line, OPTIONS("home", __VA_ARGS__))
 
-/* What a person puts in his own home of what a command wrote in a named one. */
-TEST(a_homes_changes_are_shown_and_taken_over_by_name) {
-        static const char *const made[] = {"docs/a", "out/x/f"}, *const obeyed[] = {".tool", "bin/ls",
-                                                                                    "docs/.x/y"};
+/* `nsrun home commit work PATH…` at a terminal, where each question is answered so. */
+static void commit_answered(const struct site *s, const char *answer, const char *const *paths,
+                            struct outcome *ret) {
+        _cleanup_free_ const char **argv =
+                words_of(OPTIONS(program(), "home", "commit", "work"), paths, OPTIONS(NULL));
+        struct talk t = {0};
+
+        start_talk(&t, s->project, argv);
+        for (; *paths; paths++) {
+                await(&t, "Put this on the host? [y/N] ");
+                type(&t, answer);
+        }
+        end_talk_alone(&t, ret);
+}
+
+/* A person sees what he puts in his own home; nothing else comes there, and nothing goes. */
+TEST(a_homes_changes_are_shown_and_taken_over_by_a_person) {
+        static const char *const named[] = {"notes", "docs/a", "out", ".tool", "repo/hooks"};
         const struct site *s = *state;
-        _cleanup_free_ char *notes = path_of(s->home, "notes"), *plain = path_of(s->home, "plain"),
-                            *link = path_of(s->home, "out/link"),
-                            *changed = text_of(
-                                    "nsrun: you have something else here: %s; --force replaces it", notes),
-                            *symlinked = text_of(
-                                    "nsrun: a symlink, which leads where a command chose: %s; look at it "
-                                    "first; --force puts it there all the same",
-                                    link),
-                            *text = NULL;
+        _cleanup_free_ char *notes = path_of(s->home, "notes"), *other = path_of(s->home, "other"),
+                            *text = NULL, *before = NULL;
         _cleanup_outcome_ struct outcome o = {0};
-        struct stat st;
 
         make_folder(s->home, "docs");
-        make_folder(s->home, "plain");
+        make_file(s->home, "docs/same", "same\n");
         make_file(s->home, "notes", "mine\n");
+        make_file(s->home, "other", "mine\n");
         RUN(s, &o, "--home=name:work", "--", "sh", "-c",
-            "cd; mkdir -p docs/.x out/x bin; echo theirs >notes; echo a >docs/a; echo f >out/x/f; echo t >.tool; "
-            "echo l >bin/ls; echo y >docs/.x/y; ln -s /etc/passwd out/link");
+            "cd; mkdir -p docs out/x repo/hooks other; echo same >docs/same; echo theirs >notes; echo a >docs/a; "
+            "echo f >out/x/f; echo t >.tool; echo x >repo/hooks/x; echo o >other/o; ln -s /etc/passwd out/link; "
+            "mkfifo fifo; mknod .bashrc c 0 0; setfattr -n user.overlay.opaque -v y . || :");
         expect_status(&o, 0);
-        HOME_SAYS(
-                s,
-                "A  .tool\nA  bin/\nA  bin/ls\nA  docs/.x/\nA  docs/.x/y\nA  docs/a\nM  notes\nA  out/\nA  "
-                "out/link\nA  out/x/\nA  out/x/f\n",
-                "diff", "work");
+        before = snapshot(s->home);
+        HOME_SAYS(s, "A  .tool\nA  docs/a\nA  out/\nA  repo/\nM  notes\nM  other/\n", "diff", "work");
         HOME_SAYS(s, "M  notes\n", "diff", "work", notes);
-        /* A folder that is there keeps its mode. */
-        RUN(s, &o, "--home=name:work", "--", "sh", "-c", "mkdir -m 777 ~/plain && echo p >~/plain/p");
-        HOME_SAYS(s, "committed 1 path\n", "commit", "work", "plain");
-        HOME_SAYS(s, "committed 1 path\n", "commit", "work", "docs/a");
-        assert_int_equal(stat(plain, &st), 0);
-        assert_int_equal(st.st_mode & 07777, 0755);
-        HOME_SAYS(s, "committed 1 path\n", "commit", "work", "out/x/f");
-        for (size_t i = 0; i < ARRAY_SIZE(made); i++) {
-                _cleanup_free_ char *path = path_of(s->home, made[i]);
-
-                assert_int_equal(access(path, F_OK), 0);
-        }
-        /* Neither over what the user has, nor where his programs obey it, unless he says so. */
-        HOME_REFUSES(s, changed, "commit", "work", "notes");
-        HOME_REFUSES(s, symlinked, "commit", "work", "out/link");
-        for (size_t i = 0; i < ARRAY_SIZE(obeyed); i++) {
-                _cleanup_free_ char
-                        *path = path_of(s->home, obeyed[i]),
-                        *line = text_of("nsrun: your programs obey what lies here: %s; look at it first, in the home's folder; "
-                                        "--force puts it there all the same",
-                                        path);
-
-                HOME_REFUSES(s, line, "commit", "work", path);
-                assert_int_not_equal(access(path, F_OK), 0);
-                HOME_SAYS(s, "committed 1 path\n", "commit", "--force", "work", path);
-                assert_int_equal(access(path, F_OK), 0);
-        }
-        text = file_text(notes);
-        assert_string_equal(text, "mine\n");
-        HOME_SAYS(s, "committed 1 path\n", "commit", "--force", "work", "notes");
-        free(text);
-        text = file_text(notes);
-        assert_string_equal(text, "theirs\n");
-        HOME_SAYS(s, "A  out/link\n", "diff", "work");
-        HOME_REFUSES(
-                s,
-                "nsrun: the home has nothing there that yours hasn't: notes; 'nsrun home diff' shows what it has",
-                "commit", "work", "notes");
+        HOME_SAYS(s, "{\"changes\":[{\"kind\":\"added\",\"path\":\"docs/a\"}]}\n", "diff", "--json", "work",
+                  "docs");
+        HOME_REFUSES(s, "nsrun: the home has nothing there: none; 'nsrun home diff' shows what it has",
+                     "diff", "work", "none");
         HOME_REFUSES(s,
                      "nsrun: this isn't below the home: /etc/x; name it as ~/PATH, or relative to the home",
                      "commit", "work", "/etc/x");
+        /* Nobody is there, or says no. */
+        NSRUN(s, &o, "home", "commit", "work", "notes");
+        expect_status(&o, 125);
+        expect_in(o.err,
+                  "nsrun: nobody can be asked: a person takes over what is kept aside, at a terminal");
+        commit_answered(s, "n\n", OPTIONS("out"), &o);
+        expect_status(&o, 125);
+        expect_in(o.out, "out/link\r\n      leads to /etc/passwd");
+        expect_unchanged(s->home, before);
+        commit_answered(s, "y\n", named, &o);
+        expect_status(&o, 0);
+        text = file_text(notes);
+        assert_string_equal(text, "theirs\n");
+        HOME_SAYS(s, "M  other/\n", "diff", "work");
+        /* What is a file stays one, also where something in a folder of its name is wanted. */
+        commit_answered(s, "y\n", OPTIONS("other/o"), &o);
+        expect_status(&o, 125);
+        free(text);
+        text = file_text(other);
+        assert_string_equal(text, "mine\n");
 }
 
 TEST(a_home_is_renamed_and_removed_when_nobody_has_it) {
