@@ -35,11 +35,11 @@ void log_by_hand(const char *event, const char *const *members) {
                 (void)fprintf(stderr, "nsrun: note: this isn't in the log\n");
 }
 
-void log_committed(const char *kind, const char *name, const char *project, size_t n) {
+void log_committed(const char *session, const char *project, size_t n) {
         _cleanup_free_ char *text = str_format("%zu path%s", n, n == 1 ? "" : "s");
 
         if (n > 0)
-                LOG_BY_HAND("committed", "text", text, kind, name, "project", project);
+                LOG_BY_HAND("committed", "text", text, "session", session, "project", project);
 }
 
 struct printing_log {
@@ -67,10 +67,10 @@ static void print_log_words(const struct json_value *words) {
 
 /* What an event says of itself: "message" and "path", or its other members. */
 static void print_log_rest(const struct json_value *o) {
-        static const char *const members[] = {"message", "text",    "path",   "hint",   "cwd",
-                                              "session", "sandbox", "option", "host",   "verdict",
-                                              "syscall", "errno",   "comm",   "rule",   "name",
-                                              "key",     "link",    "file",   "answer", "home"},
+        static const char *const members[] = {"message", "text",    "path",   "hint",  "cwd",
+                                              "session", "sandbox", "option", "host",  "verdict",
+                                              "syscall", "errno",   "comm",   "rule",  "name",
+                                              "key",     "link",    "file",   "answer"},
                                  *const numbers[] = {"code", "signal", "port", "count"},
                                  *const facts[] = {"timed_out", "oom_kill"};
         const char *separator = " ";

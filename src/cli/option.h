@@ -86,8 +86,8 @@ int log_main(const struct command *command, char **argv);
 /* Writes down what a person did outside of any run: `members` are names and texts, of which NULL is left
  * out, until a name is NULL. */
 void log_by_hand(const char *event, const char *const *members);
-/* So many paths, of a "session" or "home" of that name; `project` may be NULL. */
-void log_committed(const char *kind, const char *name, const char *project, size_t n);
+/* So many paths of a session, whose project may be NULL. */
+void log_committed(const char *session, const char *project, size_t n);
 #define LOG_BY_HAND(event, ...) log_by_hand(event, (const char *const[]){__VA_ARGS__, NULL})
 int review_main(const struct command *command, char **argv);
 int doctor_main(const struct command *command, char **argv);

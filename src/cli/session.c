@@ -472,7 +472,7 @@ static int commit(struct session_cli *cli, char **words, struct nsrun_error *err
         hold_signals(cli);
         r = nsrun_session_commit_choice(words[0], &choice, &outcome, err);
         (void)nsrun_session_show(words[0], &info, NULL);
-        log_committed("session", words[0], info ? info->project : NULL, outcome.n_applied);
+        log_committed(words[0], info ? info->project : NULL, outcome.n_applied);
         (void)nsrun_session_info_free(info);
         tell("committed", &outcome, r < 0);
         return r;

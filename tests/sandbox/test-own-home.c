@@ -208,7 +208,7 @@ TEST(a_homes_changes_are_shown_and_taken_over_by_a_person) {
                   "nsrun: nobody can be asked: a person takes over what is kept aside, at a terminal");
         commit_answered(s, "n\n", OPTIONS("out"), &o);
         expect_status(&o, 125);
-        expect_in(o.out, "out/link\r\n      leads to /etc/passwd");
+        expect_in(o.out, "out/link\n      leads to /etc/passwd");
         expect_unchanged(s->home, before);
         commit_answered(s, "y\n", named, &o);
         expect_status(&o, 0);
