@@ -63,10 +63,11 @@ static void digest_of(const char *bytes, size_t n, char to[HEX_SIZE]) {
         str_hex(digest, sizeof(digest), to);
 }
 
-/* What the log's end is to be: a file beside it, since nothing follows the last line that would tell. */
+/* What the log's end is: a file beside it, since nothing follows the last line that would tell.  It is
+ * written behind each line: a kill leaves one line more, which is chained to it. */
 struct log_end {
-        char before[HEX_SIZE], last[HEX_SIZE]; /* of the last line but one, and the last, if that was written */
-        unsigned turns;                        /* how often a file has become the previous one */
+        char last[HEX_SIZE];
+        unsigned turns; /* how often a file has become the previous one */
 };
 
 /* -ENOENT: none is written down. */
@@ -75,14 +76,14 @@ static int read_end(int folder, struct log_end *ret) {
         int r = read_small_file(folder, LAST, O_NOFOLLOW, 256, &text);
 
         *ret = (struct log_end){.turns = 0};
-        if (r >= 0 && sscanf(text, "%64[0-9a-f] %u %64[0-9a-f]", ret->last, &ret->turns, ret->before) < 2)
+        if (r >= 0 && sscanf(text, "%64[0-9a-f] %u", ret->last, &ret->turns) != 2)
                 return -ENOENT;
         return r;
 }
 
 static int write_end(int folder, const struct log_end *end) {
         _cleanup_close_ int fd = sys_open(folder, LAST, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
-        _cleanup_free_ char *text = str_format("%s %u %s\n", end->last, end->turns, end->before);
+        _cleanup_free_ char *text = str_format("%s %u\n", end->last, end->turns);
         ssize_t n = fd < 0 || !text ? 0 : pwrite(fd, text, strlen(text), 0);
 
         if (fd < 0 || !text)
@@ -90,21 +91,26 @@ static int write_end(int folder, const struct log_end *end) {
         return n == (ssize_t)strlen(text) && ftruncate(fd, n) >= 0 ? 0 : n < 0 ? -errno : -ENOSPC;
 }
 
-static bool is_end(const struct log_end *end, const char *digest) {
-        return streq(digest, end->last) || streq(digest, end->before);
+/* Whether the line, of that digest, may be the last one. */
+static bool is_end(const struct log_end *end, const char *line, size_t n, const char *digest) {
+        _cleanup_free_ char *chained = str_concat("\"chain\":\"", end->last, "\"");
+
+        return streq(digest, end->last) || (chained && line && memmem(line, n, chained, strlen(chained)));
 }
 
 /* ----------------------------------------------------------------------------- writing */
 
-/* The digest of a file's last line, or "".  A line that a kill has cut gets its end, and is said to be. */
-static int last_digest(int fd, char to[HEX_SIZE], uint64_t *ret_size, bool *ret_is_cut) {
+/* The digest of a file's last line, or "".  A line that a kill has cut gets its end.  A last line that isn't
+ * what was written down has that for its digest, so that the next one shows it for ever. */
+static int last_digest(int fd, const struct log_end *end, char to[HEX_SIZE], uint64_t *ret_size) {
         _cleanup_free_ char *tail = malloc(HISTORY_LINE + 1);
         struct stat st;
+        bool is_cut = false;
         size_t n;
         off_t from;
         int r;
 
-        *to = '\0';
+        (void)snprintf(to, HEX_SIZE, "%s", end->last);
         if (!tail || fstat(fd, &st) < 0)
                 return tail ? -errno : -ENOMEM;
         *ret_size = (uint64_t)st.st_size;
@@ -118,27 +124,27 @@ static int last_digest(int fd, char to[HEX_SIZE], uint64_t *ret_size, bool *ret_
                 return r;
         if (n == 0 || tail[n - 1] != '\n') {
                 tail[n++] = '\n';
-                *ret_is_cut = true;
+                is_cut = true;
                 r = write_full(fd, "\n", 1);
                 *ret_size += r >= 0;
         }
         for (from = (off_t)n - 1; from > 0 && tail[from - 1] != '\n'; from--)
                 ;
         digest_of(tail + from, n - (size_t)from, to);
+        if (*end->last && !is_cut && !is_end(end, tail + from, n - (size_t)from, to))
+                (void)snprintf(to, HEX_SIZE, "%s", end->last);
         return r;
 }
 
-/* The file to append to, and what its last line was.  One that isn't what was written down has that for its
- * digest, so that the next line shows it for ever. */
+/* The file to append to, and what its last line was. */
 static int open_current(int folder, struct log_end *end, char last[HEX_SIZE]) {
         _cleanup_close_ int fd =
                 sys_open(folder, HISTORY_CURRENT, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0600);
         uint64_t size = 0;
-        bool is_cut = false;
-        int r = fd < 0 ? fd : last_digest(fd, last, &size, &is_cut);
+        int r = fd < 0 ? fd : read_end(folder, end);
 
-        if (r >= 0 && read_end(folder, end) >= 0 && !is_cut && !is_end(end, last))
-                memcpy(last, end->last, HEX_SIZE);
+        if (r >= 0 || r == -ENOENT)
+                r = last_digest(fd, end, last, &size);
         if (r < 0 || size < HISTORY_SIZE)
                 return r < 0 ? r : TAKE_FD(fd);
         if (renameat(folder, HISTORY_CURRENT, folder, HISTORY_PREVIOUS) < 0)
@@ -192,14 +198,13 @@ static int append_lines(int folder, const char *run, const char *event, const ch
                 if (length < 2 || *text != '{')
                         continue;
                 r = make_line(run, last, event, text, length, &line);
+                if (r >= 0)
+                        r = append_whole(fd, line, strlen(line));
                 if (r < 0)
                         break;
-                memcpy(written.before, last, HEX_SIZE);
                 digest_of(line, strlen(line), last);
                 memcpy(written.last, last, HEX_SIZE);
                 r = write_end(folder, &written);
-                if (r >= 0)
-                        r = append_whole(fd, line, strlen(line));
         }
         return r;
 }
@@ -314,8 +319,10 @@ struct reading {
         int (*line)(void *data, const char *text, size_t n, bool is_chained);
         void *data;
         char last[HEX_SIZE];
-        bool has_begun; /* else nobody knows what was before the first line */
-        bool is_cut;    /* the last line has no end */
+        bool has_begun;        /* else nobody knows what was before the first line */
+        bool is_cut;           /* the last line has no end */
+        const char *line_read; /* the last one */
+        size_t n_line;
 };
 
 static int read_history_line(struct reading *reading, const char *text, size_t n) {
@@ -328,6 +335,8 @@ static int read_history_line(struct reading *reading, const char *text, size_t n
         digest_of(text, n, reading->last);
         reading->has_begun = true;
         reading->is_cut = n == 0 || text[n - 1] != '\n';
+        reading->line_read = text;
+        reading->n_line = n;
         return reading->line(reading->data, text, n, is_chained);
 }
 
@@ -376,6 +385,7 @@ int history_read(int (*line)(void *data, const char *text, size_t n, bool is_cha
                 r = read_history_lines(&reading, previous, n_previous);
         if (r >= 0)
                 r = read_history_lines(&reading, current, n_current);
-        *ret_is_whole = !has_end || reading.is_cut || is_end(&end, reading.last);
+        *ret_is_whole =
+                !has_end || reading.is_cut || is_end(&end, reading.line_read, reading.n_line, reading.last);
         return r;
 }

@@ -176,7 +176,7 @@ static void commit_answered(const struct site *s, const char *answer, const char
 
 /* A person sees what he puts in his own home; nothing else comes there, and nothing goes. */
 TEST(a_homes_changes_are_shown_and_taken_over_by_a_person) {
-        static const char *const named[] = {"notes", "docs/a", "out", ".tool", "repo/hooks"};
+        static const char *const named[] = {"notes", "docs/a", "out", ".tool", "repo/hooks", NULL};
         const struct site *s = *state;
         _cleanup_free_ char *notes = path_of(s->home, "notes"), *other = path_of(s->home, "other"),
                             *text = NULL, *before = NULL;
