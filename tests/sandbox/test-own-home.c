@@ -179,8 +179,9 @@ TEST(a_homes_changes_are_shown_and_taken_over_by_a_person) {
         static const char *const named[] = {"notes", "docs/a", "out", ".tool", "repo/hooks", NULL};
         const struct site *s = *state;
         _cleanup_free_ char *notes = path_of(s->home, "notes"), *other = path_of(s->home, "other"),
-                            *text = NULL, *before = NULL;
+                            *text = NULL;
         _cleanup_outcome_ struct outcome o = {0};
+        char *before = NULL;
 
         make_folder(s->home, "docs");
         make_file(s->home, "docs/same", "same\n");
