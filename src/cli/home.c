@@ -231,7 +231,7 @@ static bool same_link(int home, int own, const char *name) {
         return n >= 0 && n == m && memcmp(a, b, (size_t)n) == 0;
 }
 
-static int compare_folders(struct comparing *c, int home);
+static int compare_homes(struct comparing *c, int home);
 
 static int compare_within(struct comparing *c, int home, const char *name, const char *path) {
         _cleanup_close_ int theirs = sys_open(home, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0),
@@ -246,7 +246,7 @@ static int compare_within(struct comparing *c, int home, const char *name, const
         within.relative = path;
         within.own = mine;
         within.depth++;
-        r = compare_folders(&within, theirs);
+        r = compare_homes(&within, theirs);
         within.relative = c->relative;
         within.own = c->own;
         within.depth = c->depth;
@@ -254,7 +254,7 @@ static int compare_within(struct comparing *c, int home, const char *name, const
         return r;
 }
 
-static int compare_entry(struct comparing *c, int home, const char *name) {
+static int compare_in_home(struct comparing *c, int home, const char *name) {
         _cleanup_free_ char *path = str_concat(c->relative, *c->relative ? "/" : "", name);
         struct stat a, b;
         bool is_there;
@@ -274,7 +274,7 @@ static int compare_entry(struct comparing *c, int home, const char *name) {
                             str_concat(path, S_ISDIR(a.st_mode) ? "/" : "", ""));
 }
 
-static int compare_folders(struct comparing *c, int home) {
+static int compare_homes(struct comparing *c, int home) {
         _cleanup_strv_ char **names = NULL;
         int r = folder_each(home, collect_name, &names);
 
@@ -289,28 +289,27 @@ static int compare_folders(struct comparing *c, int home) {
                 if (c->n_looked++ == LOOKED_AT_MOST)
                         c->is_cut = true;
                 else
-                        r = compare_entry(c, home, *name);
+                        r = compare_in_home(c, home, *name);
         }
         return r == -ENOMEM ? r : 0;
 }
 
-/* A path as the shell has it, below the user's home, or relative to it; relative, for free(3).  NULL: it is
- * refused. */
-static char *take_path(const struct homes *h, const char *word) {
+/* A path as the shell has it, below the user's home, or relative to it: *ret is relative, for free(3). */
+static int take_home_path(const struct homes *h, const char *word, char **ret) {
         _cleanup_free_ char *path = path_is_absolute(word) ? strdup(word) : path_join(h->own, word),
                             *normal = path ? path_normalise(path) : NULL;
         const char *below = normal ? path_below(normal, h->own) : NULL;
-        char *relative = below && *below ? strdup(below) : NULL;
 
-        if (!normal || (below && *below && !relative))
-                (void)error_oom(h->err);
-        else if (!relative)
-                (void)home_fail(h, UNSAID(-EINVAL), word, "this isn't below the home",
-                                "name it as ~/PATH, or relative to the home");
-        return relative;
+        if (!normal)
+                return error_oom(h->err);
+        if (!below || !*below)
+                return home_fail(h, UNSAID(-EINVAL), word, "this isn't below the home",
+                                 "name it as ~/PATH, or relative to the home");
+        *ret = strdup(below);
+        return *ret ? 0 : error_oom(h->err);
 }
 
-static bool is_wanted(const char *path, char *const *wanted) {
+static bool is_meant_path(const char *path, char *const *wanted) {
         _cleanup_free_ char *plain = strndup(path, strlen(path) - (path[strlen(path) - 1] == '/'));
 
         STRV_FOREACH (one, wanted)
@@ -322,7 +321,7 @@ static bool is_wanted(const char *path, char *const *wanted) {
 static void tell_changes(const struct homes *h, struct json_document *d, struct json_value *array,
                          const char *kind, char *const *paths, char *const *wanted) {
         STRV_FOREACH (path, paths) {
-                if (!is_wanted(*path, wanted))
+                if (!is_meant_path(*path, wanted))
                         continue;
                 if (h->cli->wants_json) {
                         struct json_value *o = json_add_object(d, array, NULL);
@@ -354,16 +353,19 @@ static int open_around(const struct homes *h, int home, const char *relative, co
 
 /* The paths that are meant; none: all. */
 static int take_paths(const struct homes *h, int home, char *const *words, char ***ret) {
-        STRV_FOREACH (word, words) {
-                char *path = take_path(h, *word);
-                _cleanup_close_ int folder = path ? open_around(h, home, path, *word) : -EINVAL;
+        int r = 0;
 
-                if (folder < 0)
-                        free(path);
-                else if (strv_consume(ret, path) < 0)
-                        return error_oom(h->err);
-                if (folder < 0)
-                        return folder;
+        STRV_FOREACH (word, words) {
+                _cleanup_free_ char *path = NULL;
+                _cleanup_close_ int folder = -EBADF;
+
+                r = take_home_path(h, *word, &path);
+                if (r >= 0)
+                        r = folder = open_around(h, home, path, *word);
+                if (r >= 0 && strv_consume(ret, TAKE_PTR(path)) < 0)
+                        r = error_oom(h->err);
+                if (r < 0)
+                        return r;
         }
         return 0;
 }
@@ -381,7 +383,7 @@ static int home_diff(struct homes *h, char **words) {
         r = c.own = own = sys_open(AT_FDCWD, h->own, O_RDONLY | O_DIRECTORY, 0);
         if (r < 0)
                 return home_fail(h, r, h->own, "the user's home can't be opened", NULL);
-        r = compare_folders(&c, fd);
+        r = compare_homes(&c, fd);
         if (r >= 0 && c.is_cut)
                 (void)fprintf(stderr, "nsrun: note: not all of it could be looked at\n");
         if (r >= 0) {

@@ -71,7 +71,7 @@ struct log_end {
 };
 
 /* -ENOENT: none is written down. */
-static int read_end(int folder, struct log_end *ret) {
+static int read_log_end(int folder, struct log_end *ret) {
         _cleanup_free_ char *text = NULL;
         int r = read_small_file(folder, LAST, O_NOFOLLOW, 256, &text);
 
@@ -81,7 +81,7 @@ static int read_end(int folder, struct log_end *ret) {
         return r;
 }
 
-static int write_end(int folder, const struct log_end *end) {
+static int write_log_end(int folder, const struct log_end *end) {
         _cleanup_close_ int fd = sys_open(folder, LAST, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
         _cleanup_free_ char *text = str_format("%s %u\n", end->last, end->turns);
         ssize_t n = fd < 0 || !text ? 0 : pwrite(fd, text, strlen(text), 0);
@@ -92,7 +92,7 @@ static int write_end(int folder, const struct log_end *end) {
 }
 
 /* Whether the line, of that digest, may be the last one. */
-static bool is_end(const struct log_end *end, const char *line, size_t n, const char *digest) {
+static bool is_log_end(const struct log_end *end, const char *line, size_t n, const char *digest) {
         _cleanup_free_ char *chained = str_concat("\"chain\":\"", end->last, "\"");
 
         return streq(digest, end->last) || (chained && line && memmem(line, n, chained, strlen(chained)));
@@ -131,7 +131,7 @@ static int last_digest(int fd, const struct log_end *end, char to[HEX_SIZE], uin
         for (from = (off_t)n - 1; from > 0 && tail[from - 1] != '\n'; from--)
                 ;
         digest_of(tail + from, n - (size_t)from, to);
-        if (*end->last && !is_cut && !is_end(end, tail + from, n - (size_t)from, to))
+        if (*end->last && !is_cut && !is_log_end(end, tail + from, n - (size_t)from, to))
                 (void)snprintf(to, HEX_SIZE, "%s", end->last);
         return r;
 }
@@ -141,7 +141,7 @@ static int open_current(int folder, struct log_end *end, char last[HEX_SIZE]) {
         _cleanup_close_ int fd =
                 sys_open(folder, HISTORY_CURRENT, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0600);
         uint64_t size = 0;
-        int r = fd < 0 ? fd : read_end(folder, end);
+        int r = fd < 0 ? fd : read_log_end(folder, end);
 
         if (r >= 0 || r == -ENOENT)
                 r = last_digest(fd, end, last, &size);
@@ -204,7 +204,7 @@ static int append_lines(int folder, const char *run, const char *event, const ch
                         break;
                 digest_of(line, strlen(line), last);
                 memcpy(written.last, last, HEX_SIZE);
-                r = write_end(folder, &written);
+                r = write_log_end(folder, &written);
         }
         return r;
 }
@@ -375,7 +375,7 @@ int history_read(int (*line)(void *data, const char *text, size_t n, bool is_cha
         has_previous = r >= 0;
         if (r >= 0 || (r == -ENOENT && lock >= 0))
                 r = read_history_file(folder, HISTORY_CURRENT, &current, &n_current);
-        has_end = lock >= 0 && read_end(folder, &end) >= 0;
+        has_end = lock >= 0 && read_log_end(folder, &end) >= 0;
         if (r == -ENOENT && (has_previous || has_end))
                 r = 0;
         /* No run waits for whoever reads. */
@@ -385,7 +385,7 @@ int history_read(int (*line)(void *data, const char *text, size_t n, bool is_cha
                 r = read_history_lines(&reading, previous, n_previous);
         if (r >= 0)
                 r = read_history_lines(&reading, current, n_current);
-        *ret_is_whole =
-                !has_end || reading.is_cut || is_end(&end, reading.line_read, reading.n_line, reading.last);
+        *ret_is_whole = !has_end || reading.is_cut ||
+                        is_log_end(&end, reading.line_read, reading.n_line, reading.last);
         return r;
 }

@@ -44,7 +44,7 @@ void history_close(struct history *h);
 int history_add(struct json_document *event);
 
 /* Reads the log, the oldest line first: `line` is called with each, and whether the chain holds there, until
- * it returns below 0.  *ret_is_whole: the last one is that which was written last.  -ENOENT: there is no log;
- * -errno. */
+ * it returns below 0.  *ret_is_whole: the last one is that which was written last.  -ENOENT: there is no
+ * log; -errno. */
 int history_read(int (*line)(void *data, const char *text, size_t n, bool is_chained), void *data,
                  bool *ret_is_whole);

@@ -150,8 +150,9 @@ TEST(what_a_start_refuses_is_refused) {
         within = text_of("nsrun: the sandbox has it already: %s", s->project);
         expect_refused(s, id, "--ro", s->project, within);
         expect_granted(s, id, "--ro", beside);
-        granted =
-                text_of("nsrun: the sandbox was granted this, and so has what lies in it: %s; take it back first: nsrun revoke", beside);
+        granted = text_of(
+                "nsrun: the sandbox was granted this, and so has what lies in it: %s; take it back first: nsrun revoke",
+                beside);
         expect_refused(s, id, "--ro", file, granted);
         NSRUN(s, &o, "grant", "nobody", "--ro", beside);
         expect_refusal(&o, 125, "nsrun: no such sandbox: nobody; 'nsrun ps' lists them");
