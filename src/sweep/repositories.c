@@ -209,8 +209,7 @@ static unsigned look_at_pointer(struct candidate *c, const struct stat *st) {
         if (r == -EFBIG)
                 return 0;
         git_dir = r < 0 ? r : open_elsewhere(c, path);
-        if (git_dir == -ENOENT)
-                return 0;
+        /* What it leads to may come to be. */
         if (git_dir < 0)
                 return c->is_moved && !c->was_there ? ELSEWHERE : 0;
         return look_at_git_dir(c, git_dir);
