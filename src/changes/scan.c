@@ -21,6 +21,7 @@ struct frame {
                             commit of this session put there counts as deleted */
         bool has_moved;  /* the base's folder isn't the one that was there */
         bool is_foreign; /* entries of the base's folder may have come or gone */
+        size_t change;   /* its own, of which this many are in the list up to it; 0: it has none */
 };
 
 struct scan {
@@ -32,11 +33,17 @@ struct scan {
         struct nsrun_error *err;
 };
 
+/* The number of the change that was found last if it is that of the path, else 0. */
+static size_t last_change(const struct scan *s, const char *path) {
+        return s->found.n > 0 && streq(s->found.list[s->found.n - 1].path, path) ? s->found.n : 0;
+}
+
 static int add_frame(struct scan *s, const struct frame *f) {
         if (ARRAY_GROW(s->todo, s->n_todo) < 0)
                 return -ENOMEM;
         s->todo[s->n_todo] = *f;
         s->todo[s->n_todo].path = strdup(f->path);
+        s->todo[s->n_todo].change = last_change(s, f->path);
         return s->todo[s->n_todo++].path ? 0 : -ENOMEM;
 }
 
@@ -345,16 +352,17 @@ static int visit_failed(struct scan *s, const struct frame *f, int r) {
         struct stat upper, base;
         bool has_upper = f->has_upper && tree_stat(&s->upper, f->path, &upper) >= 0;
         bool has_base = f->has_base && tree_stat(&s->base, f->path, &base) >= 0;
+        size_t change;
 
         if (r == -ENOENT || (!has_upper && !has_base))
                 return 0;
         if (*f->path == '\0')
                 return r;
-        for (size_t i = s->found.n; i > 0; i--)
-                if (streq(s->found.list[i - 1].path, f->path)) {
-                        s->found.list[i - 1].error = -r;
-                        return 0;
-                }
+        change = f->change > 0 ? f->change : last_change(s, f->path);
+        if (change > 0) {
+                s->found.list[change - 1].error = -r;
+                return 0;
+        }
         return add_unreadable(s, f->path, has_upper ? &upper : NULL, has_base ? &base : NULL, r);
 }
 
