@@ -148,6 +148,11 @@ int apply_choose(struct apply *a, const struct changes *c, char *const *paths) {
 
                 if (!has_all && !is_chosen[i] && !is_implied)
                         continue;
+                /* Nobody has asked for that of a file or a symlink. */
+                if (is_implied && a->is_commit && x->kind == CHANGE_MODIFIED && (x->what & CHANGE_TYPE))
+                        return error_set(a->err, NSRUN_STAGE_WORKSPACE, UNSAID(-EEXIST), x->path,
+                                         "this would have to become a folder, and what is there would go",
+                                         "name it, too");
                 if (x->error && a->wants_digest)
                         return apply_differs(a);
                 if (x->error)

@@ -167,6 +167,38 @@ TEST(what_else_the_host_obeys_is_to_be_named) {
 }
 
 /* Wherever the repository is whose configuration names it. */
+/* Of the host's no file and no symlink becomes a folder for what is wanted in it. */
+TEST(a_file_that_is_in_the_way_is_to_be_named) {
+        static const char *const names[] = {"notes", "link"};
+        const struct site *s = *state;
+        _cleanup_free_ char *id = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->project, "notes", "mine\n");
+        make_link(s->project, "link", "notes");
+        id = START(s, "--overlay", s->project);
+        JOIN_SCRIPT(s, id, &o, "rm notes link; mkdir notes link; echo x >notes/a; echo x >link/a");
+        expect_status(&o, 0);
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                _cleanup_free_ char
+                        *path = path_of(s->project, names[i]),
+                        *within = path_of(path, "a"),
+                        *line = text_of("nsrun: this would have to become a folder, and what is there would "
+                                        "go: %s; name it, too",
+                                        names[i]);
+                struct stat st;
+
+                SESSION(s, &o, "commit", id, within);
+                expect_refusal(&o, 125, line);
+                assert_int_equal(lstat(path, &st), 0);
+                assert_false(S_ISDIR(st.st_mode));
+                SESSION(s, &o, "commit", id, path);
+                expect_status(&o, 0);
+                assert_int_equal(access(within, F_OK), 0);
+        }
+        end_session(s, id, "stop");
+}
+
 TEST(what_the_project_names_in_another_folder_is_to_be_named) {
         const struct site *s = *state;
         _cleanup_free_ char *id = NULL,
