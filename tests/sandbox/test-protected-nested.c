@@ -553,15 +553,14 @@ TEST(a_repository_that_is_moved_into_its_place_is_told) {
         assert_string_equal(o.err, told);
 }
 
-/* Or a git dir that a .git file has named before it was there. */
+/* Or a git dir that a .git file of the user's has named before it was there. */
 TEST(a_git_dir_that_is_moved_into_its_place_is_told) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
-        with_git(s, "git init -q .", &o);
+        with_git(s, "git init -q .; mkdir n; echo 'gitdir: ../.b/g' >n/.git", &o);
         RUN(s, &o, "--", "sh", "-c",
-            "git init -q x; mkdir -p .a n; mv x/.git .a/g; git --git-dir=.a/g config core.fsmonitor /x; "
-            "echo 'gitdir: ../.b/g' >n/.git");
+            "git init -q x; mkdir .a; mv x/.git .a/g; git --git-dir=.a/g config core.fsmonitor /x");
         assert_string_equal(o.err, "");
         await_tick();
         RUN(s, &o, "--", "mv", ".a", ".b");
