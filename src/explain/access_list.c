@@ -145,6 +145,30 @@ static bool is_named_folder(const struct nsrun_plan *plan, const char *path) {
         return !path_is_beneath(path, "/etc") && (!below || *below != '.');
 }
 
+/* Whether a program was looked for in a folder of PATH that another one has: the next, for the most part. */
+static bool is_search_of_path(const struct nsrun_plan *plan, const struct asked *a) {
+        const char *path = environment_get(plan->env, "PATH"), *name = path_basename(a->path);
+        size_t folder = (size_t)(name - a->path) - 1;
+        bool is_searched = false, is_found = false;
+
+        if (!path || a->is_there || (a->how != WATCHED_LOOK && a->how != WATCHED_EXEC))
+                return false;
+        for (const char *end; *path && !(is_searched && is_found); path = end + (*end == ':')) {
+                _cleanup_free_ char *there = NULL;
+                const struct plan_op *op;
+
+                end = strchrnul(path, ':');
+                if ((size_t)(end - path) == folder && strncmp(path, a->path, folder) == 0) {
+                        is_searched = true;
+                        continue;
+                }
+                there = str_format("%.*s/%s", (int)(end - path), path, name);
+                op = there && *there == '/' ? explain_covering(plan, there) : NULL;
+                is_found |= op && op->kind == PLAN_BIND && access(there, X_OK) == 0;
+        }
+        return is_searched && is_found;
+}
+
 static bool may_be_cause(const struct asked_list *list, const struct asked *a, enum asked_depth depth) {
         const char *below = list->plan->home ? path_below(a->path, list->plan->home) : NULL;
         bool is_late = a->last + LATE >= list->calls,
@@ -152,7 +176,7 @@ static bool may_be_cause(const struct asked_list *list, const struct asked *a, e
 
         if (depth == ASKED_PROTECTED)
                 return changes_something(a->how) && explain_is_protected(list->plan, a->path);
-        if (is_always_probed(list->plan, a->path) ||
+        if (is_always_probed(list->plan, a->path) || is_search_of_path(list->plan, a) ||
             (!is_late && explain_is_own_tmp(explain_covering(list->plan, a->path))))
                 return false;
         if (depth == ASKED_PLAIN)

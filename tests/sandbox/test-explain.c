@@ -517,6 +517,29 @@ TEST(what_the_command_leaves_behind_ends_with_it) {
 
 /* ------------------------------------------------------------------- refusals */
 
+/* A folder of PATH that isn't exposed is no reason if the program is in another one. */
+TEST(a_search_of_path_is_no_reason) {
+        const struct site *s = *state;
+        _cleanup_free_ char *tools = path_of(s->home, "tools"), *before = strdup(getenv("PATH")),
+                            *path = text_of("%s:%s", tools, before),
+                            *reason = text_of("nsrun: reason: %s is on the host and isn't exposed", tools);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_file(s->home, "tools/own", "#!/bin/sh\n");
+        make_file(s->home, "tools/cat", "");
+        assert_int_equal(setenv("PATH", path, 1), 0);
+        RUN(s, &o, "--explain", "--", "sh", "-c", "cat none");
+        assert_int_equal(setenv("PATH", before, 1), 0);
+        expect_status(&o, 1);
+        expect_not_in(o.err, "reason");
+        /* The control. */
+        assert_int_equal(setenv("PATH", path, 1), 0);
+        RUN(s, &o, "--explain", "--", "sh", "-c", "own");
+        assert_int_equal(setenv("PATH", before, 1), 0);
+        expect_status(&o, 127);
+        expect_in(o.err, reason);
+}
+
 TEST(a_sessions_command_is_watched_if_it_leaves_nothing_behind) {
         const struct site *s = *state;
         _cleanup_free_ char *id = START_PLAIN(s), *session = text_of("--session=%s", id),
