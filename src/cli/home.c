@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/array.h"
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
@@ -183,11 +184,33 @@ enum {
         DEPTH_MOST = 64,
 };
 
+/* Any number of them, unlike a strv's. */
+struct home_paths {
+        char **items;
+        size_t n;
+};
+
+static void home_paths_clear(struct home_paths *p) {
+        for (size_t i = 0; i < p->n; i++)
+                free(p->items[i]);
+        free(p->items);
+}
+
+/* Takes the path over. */
+static int home_paths_add(struct home_paths *p, char *path) {
+        if (!path || ARRAY_GROW(p->items, p->n) < 0) {
+                free(path);
+                return -ENOMEM;
+        }
+        p->items[p->n++] = path;
+        return 0;
+}
+
 /* What a home has otherwise than the user's own, or besides.  The command may be writing it meanwhile: all
  * is looked at by descriptors, and nothing is followed. */
 struct comparing {
-        char **added,
-                **modified; /* relative; a folder ends with a slash, and what is in a new one isn't listed */
+        struct home_paths added,
+                modified; /* relative; a folder ends with a slash, and what is in a new one isn't listed */
         unsigned n_looked, depth;
         const char *relative; /* of the folders that are compared */
         int own;
@@ -195,7 +218,9 @@ struct comparing {
 };
 
 static int collect_name(void *data, nsrun_unused int folder, const struct dirent *entry) {
-        return strv_add(data, entry->d_name);
+        struct home_paths *names = data;
+
+        return names->n > LOOKED_AT_MOST ? 1 : home_paths_add(names, strdup(entry->d_name));
 }
 
 /* 1: they are the same; 0: they aren't; -errno. */
@@ -270,26 +295,25 @@ static int compare_in_home(struct comparing *c, int home, const char *name) {
         if (is_there && (a.st_mode & S_IFMT) == (b.st_mode & S_IFMT) &&
             (S_ISREG(a.st_mode) ? same_file(home, c->own, name, &a, &b) : same_link(home, c->own, name)))
                 return 0;
-        return strv_consume(is_there ? &c->modified : &c->added,
-                            str_concat(path, S_ISDIR(a.st_mode) ? "/" : "", ""));
+        return home_paths_add(is_there ? &c->modified : &c->added,
+                              str_concat(path, S_ISDIR(a.st_mode) ? "/" : "", ""));
 }
 
 static int compare_homes(struct comparing *c, int home) {
-        _cleanup_strv_ char **names = NULL;
+        __attribute__((cleanup(home_paths_clear))) struct home_paths names = {0};
         int r = folder_each(home, collect_name, &names);
 
         /* What can't be read isn't compared. */
-        if (r < 0 && r != -ENOMEM)
-                c->is_cut = true;
-        if (names)
-                strv_sort(names, strv_length(names));
-        STRV_FOREACH (name, names) {
-                if (r == -ENOMEM || c->is_cut)
-                        break;
-                if (c->n_looked++ == LOOKED_AT_MOST)
+        c->is_cut |= r != 0;
+        if (names.n > 0)
+                strv_sort(names.items, names.n);
+        for (size_t i = 0; i < names.n && r != -ENOMEM; i++) {
+                if (c->n_looked > LOOKED_AT_MOST) {
                         c->is_cut = true;
-                else
-                        r = compare_in_home(c, home, *name);
+                        return 0;
+                }
+                c->n_looked++;
+                r = compare_in_home(c, home, names.items[i]);
         }
         return r == -ENOMEM ? r : 0;
 }
@@ -319,17 +343,19 @@ static bool is_meant_path(const char *path, char *const *wanted) {
 }
 
 static void tell_changes(const struct homes *h, struct json_document *d, struct json_value *array,
-                         const char *kind, char *const *paths, char *const *wanted) {
-        STRV_FOREACH (path, paths) {
-                if (!is_meant_path(*path, wanted))
+                         const char *kind, const struct home_paths *paths, char *const *wanted) {
+        for (size_t i = 0; i < paths->n; i++) {
+                const char *path = paths->items[i];
+
+                if (!is_meant_path(path, wanted))
                         continue;
                 if (h->cli->wants_json) {
                         struct json_value *o = json_add_object(d, array, NULL);
 
                         json_add_string(d, o, "kind", kind);
-                        json_add_string(d, o, "path", *path);
+                        json_add_string(d, o, "path", path);
                 } else {
-                        _cleanup_free_ char *visible = str_visible(*path);
+                        _cleanup_free_ char *visible = str_visible(path);
 
                         (void)printf("%c  %s\n", *kind == 'a' ? 'A' : 'M', visible ? visible : "?");
                 }
@@ -387,11 +413,11 @@ static int home_diff(struct homes *h, char **words) {
         if (r >= 0 && c.is_cut)
                 (void)fprintf(stderr, "nsrun: note: not all of it could be looked at\n");
         if (r >= 0) {
-                tell_changes(h, &d, array, "added", c.added, wanted);
-                tell_changes(h, &d, array, "modified", c.modified, wanted);
+                tell_changes(h, &d, array, "added", &c.added, wanted);
+                tell_changes(h, &d, array, "modified", &c.modified, wanted);
         }
-        strv_freep(&c.added);
-        strv_freep(&c.modified);
+        home_paths_clear(&c.added);
+        home_paths_clear(&c.modified);
         return r < 0 ? error_oom(h->err) : h->cli->wants_json ? option_print_json(&d, false, h->err) : 0;
 }
 

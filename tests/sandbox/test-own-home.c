@@ -216,6 +216,14 @@ TEST(a_homes_changes_are_shown_and_taken_over_by_a_person) {
         text = file_text(notes);
         assert_string_equal(text, "theirs\n");
         HOME_SAYS(s, "M  other/\n", "diff", "work");
+        /* A folder that can't be read hides nothing else. */
+        make_folder(s->home, "aside");
+        RUN(s, &o, "--home=name:work", "--", "sh", "-c", "mkdir -m 0 ~/aside");
+        if (geteuid() != 0) {
+                NSRUN(s, &o, "home", "diff", "work");
+                assert_string_equal(o.err, "nsrun: note: not all of it could be looked at\n");
+                expect_out(&o, "M  other/\n");
+        }
         /* What is a file stays one, also where something in a folder of its name is wanted. */
         commit_answered(s, "y\n", OPTIONS("other/o"), &o);
         expect_status(&o, 125);
