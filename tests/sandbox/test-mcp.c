@@ -227,6 +227,7 @@ TEST(a_command_goes_on_in_the_background_until_it_is_ended) {
         static const char as[] = "runs in the background as ",
                           rest[] = ": bash_output has what it prints, bash_kill ends it";
         const struct site *s = *state;
+        const char *begun;
         char *name, *end;
         struct json_object *o;
         struct client c;
@@ -235,9 +236,9 @@ TEST(a_command_goes_on_in_the_background_until_it_is_ended) {
         o = client_call(&c, "bash",
                         "{\"command\":\"echo begun; until [ -e go ]; do sleep 0.01; done; echo done; >went; "
                         "exec sleep 1000\",\"run_in_background\":true}");
-        name = strstr(text_at(o, "result.content.0.text"), as);
-        assert_non_null(name);
-        name = strdup(name + strlen(as));
+        begun = strstr(text_at(o, "result.content.0.text"), as);
+        assert_non_null(begun);
+        name = strdup(begun + strlen(as));
         end = strstr(name, rest);
         assert_non_null(end);
         assert_string_equal(end, rest);
