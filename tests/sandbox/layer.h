@@ -261,9 +261,17 @@ static inline void layer_look_anew(const struct layer *y) {
 static inline void layer_commit(const struct layer *y, const char *path) {
         _cleanup_changes_report_ struct changes_report report = {0};
         struct nsrun_error err = {0};
-        char *const paths[] = {(char *)path, NULL};
+        _cleanup_free_ char *above = NULL;
+        char *paths[] = {(char *)path, NULL, NULL};
         int r = changes_commit(&y->l, paths, 0, &report, &err);
 
+        /* A file that has to become a folder for it is to be named, too; that is one of them at most. */
+        if (r == -EEXIST && path) {
+                paths[1] = above = strdup(err.path);
+                memset(&err, 0, sizeof(err));
+                changes_report_clear(&report);
+                r = changes_commit(&y->l, paths, 0, &report, &err);
+        }
         if (r < 0)
                 fail_msg("%s%s: %s: %s; the changes:\n%s", layer_context, err.what, err.path, strerror(-r),
                          layer_list(y));

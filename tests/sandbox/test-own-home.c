@@ -218,9 +218,13 @@ TEST(a_homes_changes_are_shown_and_taken_over_by_a_person) {
         HOME_SAYS(s, "M  other/\n", "diff", "work");
         /* A folder that can't be read hides nothing else. */
         make_folder(s->home, "aside");
-        RUN(s, &o, "--home=name:work", "--", "sh", "-c", "mkdir -m 0 ~/aside");
+        RUN(s, &o, "--home=name:work", "--", "sh", "-c", "mkdir ~/aside");
         if (geteuid() != 0) {
+                _cleanup_free_ char *aside = path_of(s->home, "aside");
+
+                assert_int_equal(chmod(aside, 0), 0);
                 NSRUN(s, &o, "home", "diff", "work");
+                assert_int_equal(chmod(aside, 0755), 0);
                 assert_string_equal(o.err, "nsrun: note: not all of it could be looked at\n");
                 expect_out(&o, "M  other/\n");
         }
