@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 #include <termios.h>
 
+#include "base/programs.h"
 #include "base/str.h"
 #include "base/stream.h"
 #include "base/sys.h"
@@ -29,7 +30,11 @@ static void look_at_limits(struct doctor *d) {
         for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
                 struct sys_rlimit own;
 
-                if (sys_prlimit(all[i].resource, NULL, &own) < 0 || own.soft >= all[i].least)
+                /* Of open files, what commands get: nsrun's own are raised. */
+                if ((all[i].resource != RLIMIT_NOFILE || !program_files_before(&own)) &&
+                    sys_prlimit(all[i].resource, NULL, &own) < 0)
+                        continue;
+                if (own.soft >= all[i].least)
                         continue;
                 is_low = true;
                 doctor_add(d, "limits", DOCTOR_DEGRADED, all[i].text, all[i].fix);

@@ -41,13 +41,15 @@ static const char *talk(const struct sockaddr_un *at, socklen_t size, int type) 
 static _Noreturn void attempt(const char *stream, const char *datagram, const char *path) {
         struct sockaddr_un at;
         socklen_t size = abstract_address(&at, stream);
+        char inside[64];
         int fd;
 
         (void)printf("stream: %s\n", talk(&at, size, SOCK_STREAM));
         size = abstract_address(&at, datagram);
         (void)printf("datagram: %s\n", talk(&at, size, SOCK_DGRAM));
-        /* Two processes inside. */
-        size = abstract_address(&at, "nsrun-test-inside");
+        /* Two processes inside, by a name that no other run of this test has. */
+        (void)snprintf(inside, sizeof(inside), "%s-inside", stream);
+        size = abstract_address(&at, inside);
         fd = listen_at(&at, size, SOCK_STREAM);
         (void)fflush(stdout);
         if (fork() == 0) {
