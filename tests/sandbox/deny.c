@@ -175,8 +175,8 @@ static void add_call(const char *name, unsigned error) {
         give_up(name);
 }
 
-/* Reads a text of another process; "" where there is none. */
-static void read_text(pid_t pid, uint64_t at, char *to, size_t n) {
+/* Reads a text of another process; "" where there is none.  False: it can't be looked into. */
+static bool read_text(pid_t pid, uint64_t at, char *to, size_t n) {
         size_t done = 0;
 
         /* Up to the end of a page at a time: what comes after may not be mapped. */
@@ -187,10 +187,11 @@ static void read_text(pid_t pid, uint64_t at, char *to, size_t n) {
                 ssize_t got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
 
                 if (got < 0)
-                        give_up("a mount's words can't be read");
+                        return false;
                 done += (size_t)got;
         }
         to[done] = '\0';
+        return true;
 }
 
 static bool is_silent(const char *path) {
@@ -210,14 +211,9 @@ static bool is_answered(const struct seccomp_notif *call, struct seccomp_notif_r
                      remote = {.iov_base = (void *)(uintptr_t)call->data.args[2], .iov_len = sizeof(how)};
         uint64_t name = call->data.args[(unsigned)call->data.nr == SYS_access ? 0 : 1];
         char path[4096] = "";
-        struct iovec text = {.iov_base = path, .iov_len = 4096 - name % 4096},
-                     from = {.iov_base = (void *)(uintptr_t)name, .iov_len = text.iov_len};
 
         /* Not from inside, where nobody looks into a process. */
-        if (process_vm_readv((pid_t)call->pid, &text, 1, &from, 1, 0) < 0)
-                return true;
-        path[sizeof(path) - 1] = '\0';
-        if (!is_silent(path))
+        if (!read_text((pid_t)call->pid, name, path, sizeof(path)) || !is_silent(path))
                 return true;
         if (call->data.nr == SYS_openat2)
                 (void)process_vm_readv((pid_t)call->pid, &local, 1, &remote, 1, 0);
@@ -243,9 +239,10 @@ static void answer(int listener) {
                 if (!is_answered(&call, &response))
                         return;
         } else {
-                read_text((pid_t)call.pid, call.data.args[2], type, sizeof(type));
-                read_text((pid_t)call.pid, streq(type, mount_type) ? call.data.args[4] : 0, data,
-                          sizeof(data));
+                if (!read_text((pid_t)call.pid, call.data.args[2], type, sizeof(type)) ||
+                    !read_text((pid_t)call.pid, streq(type, mount_type) ? call.data.args[4] : 0, data,
+                               sizeof(data)))
+                        give_up("a mount's words can't be read");
                 if (streq(type, mount_type) && (!mount_option || strstr(data, mount_option))) {
                         response.flags = 0;
                         response.error = -(int)mount_error;
