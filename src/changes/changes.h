@@ -102,8 +102,7 @@ enum {
 
 /* A filter that takes some of the chosen changes out of a commit again by unmarking them in the very list
  * that the commit is made of. A new or removed folder that contains an unmarked change is then not moved as
- * a whole. Returns 1: some were unmarked; 0: none; -ENOMEM; or another -errno, of which it says itself why
- * nothing is committed. */
+ * a whole. Returns 1: some were unmarked; 0: none; -ENOMEM. */
 struct changes_filter {
         int (*leave_out)(void *data, const struct changes *c, bool *is_chosen);
         /* Whether a path gets an inode of its own, whatever it shares one with in the overlay; may be NULL.

@@ -100,7 +100,7 @@ static int ops_leave_out(struct apply *a, const struct changes *c, bool *is_chos
         if (r > 0 && some_collect(&unchosen, NULL, c, is_chosen, false) < 0)
                 r = -ENOMEM;
         if (r < 0)
-                return r == -ENOMEM ? error_oom(a->err) : r;
+                return error_oom(a->err);
         for (size_t i = 0; i < c->n && r > 0; i++)
                 if (is_chosen[i] && takes_all(a, &c->list[i]) && some_within(&unchosen, c->list[i].path))
                         is_chosen[i] = false;

@@ -116,8 +116,10 @@ static int refuse_used(const struct homes *h, const char *name, int fd) {
         _cleanup_free_ char *id = home_user(h, name),
                             *hint = id ? str_format("end it: nsrun stop %s", id) : NULL;
 
-        return id || home_lock(fd) < 0
-                       ? home_fail(h, UNSAID(-EBUSY), name, "a sandbox runs with this home", hint)
+        int r = id ? -EWOULDBLOCK : home_lock(fd);
+
+        return r == -EWOULDBLOCK ? home_fail(h, UNSAID(-EBUSY), name, "a sandbox runs with this home", hint)
+               : r < 0 ? home_fail(h, r, name, "the home can't be locked, and may be a sandbox's", NULL)
                        : 0;
 }
 

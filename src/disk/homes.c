@@ -28,8 +28,10 @@ char *named_home_path(const char *user_home, const char *data, const char *name)
 int home_hold(const char *path) {
         int fd = sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 
-        if (fd >= 0)
-                (void)flock(fd, LOCK_SH | LOCK_NB);
+        if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+                close_fdp(&fd);
+                return -EWOULDBLOCK;
+        }
         return fd;
 }
 

@@ -8,8 +8,8 @@
  *
  * and lines of --status-fd ("note", "network", "exited"), with --report denied calls ("denied"), questions
  * that were answered ("asked"), and what a person did outside of any run ("accepted", "granted",
- * "revoked", "committed").  A line that was
- * taken out, or changed, breaks the chain; of the last one the file "last" has the digest. */
+ * "revoked", "committed", "discarded").  A
+ * line that was taken out, or changed, breaks the chain; of the last one the file "last" has the digest. */
 #pragma once
 
 #include "base/json.h"

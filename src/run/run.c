@@ -302,6 +302,11 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
                 r = run_prepare(&run, plan, params->may_move, &launch_params, err);
         if (r >= 0 && plan->own_home && !plan->join)
                 run.home = home_hold(plan->own_home);
+        if (run.home == -EWOULDBLOCK)
+                r = error_set(err, NSRUN_STAGE_WORKSPACE, UNSAID(-EBUSY), plan->own_home,
+                              "this home is locked",
+                              "nsrun home renames or removes it, or a command that has it locked it: see "
+                              "nsrun home list");
         if (r >= 0 && !params->notes_later)
                 r = run_note_environment(&run, plan, err);
         if (r >= 0 && launch_params.watches &&

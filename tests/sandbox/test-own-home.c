@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* --home: a folder that HOME shows, and that stays. */
+#include <sys/file.h>
+
 #include "harness.h"
 
 #include "session.h"
@@ -53,6 +55,28 @@ TEST(a_name_is_a_folder_of_nsruns) {
         assert_int_equal(access(kept, F_OK), 0);
         RUN(s, &o, "--home=name:../x", "--", "true");
         expect_refusal(&o, 125, "nsrun: not a home's name (--home): ../x; choose letters and digits");
+}
+
+TEST(a_home_that_is_locked_is_refused) {
+        const struct site *s = *state;
+        _cleanup_free_ char *jail = path_of(s->root, "jail"),
+                            *line = text_of(
+                                    "nsrun: this home is locked: %s; nsrun home renames or removes it, "
+                                    "or a command that has it locked it: see nsrun home list",
+                                    jail);
+        _cleanup_outcome_ struct outcome o = {0};
+        int fd;
+
+        make_folder(s->root, "jail");
+        fd = open(jail, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_int_equal(flock(fd, LOCK_EX), 0);
+        RUN(s, &o, "--home", jail, "--", "echo", "fine");
+        expect_refusal(&o, 125, line);
+        /* Who has it as well is no hindrance. */
+        assert_int_equal(flock(fd, LOCK_SH), 0);
+        RUN(s, &o, "--home", jail, "--", "echo", "fine");
+        expect_out(&o, "fine\n");
+        assert_int_equal(close(fd), 0);
 }
 
 /* What the user's own home has is told of as without it, keys among that. */
