@@ -241,6 +241,39 @@ TEST(of_what_no_yes_would_show_nobody_is_asked) {
         expect_not_in(o.out, "key");
 }
 
+/* Nor of the file of a key that stays outside, by whichever of its names. */
+TEST(the_file_of_a_key_that_stays_outside_is_never_asked_about) {
+        static const char *const key[] = {"--net=allow", "--key=BOT=file:~/bot", "--key-use",
+                                          "BOT=https://api.example.com,variable=API", NULL};
+        const struct site *s = *state;
+        _cleanup_free_ char *f = path_of(s->home, "f"), *bot = path_of(s->home, "bot"),
+                            *line = text_of("nsrun: a key that stays outside lies there (--key): %s", bot),
+                            *folder_line = text_of("nsrun: a key that stays outside lies there (--key): %s",
+                                                   s->home),
+                            *id = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct talk t;
+        char code[3];
+
+        make_file(s->home, "bot", "key\n");
+        make_file(s->home, "f", "text\n");
+        make_link(s->home, "to-bot", "bot");
+        begin_asking(&t, s, key, "cat ~/bot ~/to-bot; cat ~/f");
+        await_asked(&t, "wants to read", f, NULL, code);
+        answer(&t, "y", code);
+        end_talk(&t, &o);
+        expect_unasked(&t);
+        expect_out(&o, "text\n");
+        id = start_session(s, key);
+        NSRUN(s, &o, "grant", id, "--ro", bot);
+        expect_refusal(&o, 125, line);
+        NSRUN(s, &o, "grant", id, "--ro", s->home);
+        expect_refusal(&o, 125, folder_line);
+        NSRUN(s, &o, "grant", id, "--ro", f);
+        expect_status(&o, 0);
+        end_session(s, id, "stop");
+}
+
 /* A name says nothing but itself, and who asks neither. */
 TEST(what_is_shown_of_a_name_is_the_name) {
         const struct site *s = *state;
