@@ -241,8 +241,12 @@ TEST(of_what_no_yes_would_show_nobody_is_asked) {
         expect_not_in(o.out, "key");
 }
 
-/* Nor of the file of a key that stays outside, by whichever of its names. */
+/* Nor of the file of a key that stays outside, by whichever of its names, and of what is named as keys are.
+ */
 TEST(the_file_of_a_key_that_stays_outside_is_never_asked_about) {
+        static const char named[] =
+                ".age/x .bitcoin/x .cloudflared/x .config/github-copilot/x .config/solana/x "
+                ".electrum/x .local/share/fish/fish_history .x/history.db .Xauthority";
         static const char *const key[] = {"--net=allow", "--key=BOT=file:~/bot", "--key-use",
                                           "BOT=https://api.example.com,variable=API", NULL};
         const struct site *s = *state;
@@ -250,15 +254,20 @@ TEST(the_file_of_a_key_that_stays_outside_is_never_asked_about) {
                             *line = text_of("nsrun: a key that stays outside lies there (--key): %s", bot),
                             *folder_line = text_of("nsrun: a key that stays outside lies there (--key): %s",
                                                    s->home),
-                            *id = NULL;
+                            *lay_out = text_of(
+                                    "cd; for f in %s; do mkdir -p $(dirname $f); echo key >$f; done", named),
+                            *script = text_of("cd; cat bot to-bot %s; cat f", named), *id = NULL;
         _cleanup_outcome_ struct outcome o = {0};
         struct talk t;
         char code[3];
 
+        on_host(s, lay_out, &o);
+        expect_status(&o, 0);
+        outcome_clear(&o);
         make_file(s->home, "bot", "key\n");
         make_file(s->home, "f", "text\n");
         make_link(s->home, "to-bot", "bot");
-        begin_asking(&t, s, key, "cat ~/bot ~/to-bot; cat ~/f");
+        begin_asking(&t, s, key, script);
         await_asked(&t, "wants to read", f, NULL, code);
         answer(&t, "y", code);
         end_talk(&t, &o);
