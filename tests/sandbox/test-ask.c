@@ -264,7 +264,7 @@ TEST(the_file_of_a_key_that_stays_outside_is_never_asked_about) {
         on_host(s, lay_out, &o);
         expect_status(&o, 0);
         outcome_clear(&o);
-        make_file(s->home, "bot", "key\n");
+        make_file(s->home, "bot", "key-0123456789abcdef\n");
         make_file(s->home, "f", "text\n");
         make_link(s->home, "to-bot", "bot");
         begin_asking(&t, s, key, script);
