@@ -5,6 +5,7 @@
 
 #include "base/programs.h"
 #include "base/str.h"
+#include "host/user.h"
 #include "keys/use.h"
 #include "net/rules.h"
 #include "policy/agents.h"
@@ -173,6 +174,18 @@ static int keys_add_value(struct keys_resolving *k, const char *name, const char
                        : error_oom(k->err);
 }
 
+/* The key as the plan has it: its file by a path from the root, for all who keep that from commands. */
+static char *key_of_plan(const char *text, enum key_source_kind kind, const char *what) {
+        _cleanup_free_ char *home = NULL, *path = NULL, *before = NULL;
+
+        if (kind != KEY_OF_FILE)
+                return strdup(text);
+        before = strndup(text, (size_t)(what - text));
+        return before && user_find_home(getenv("HOME"), &home) >= 0 && user_expand(home, what, &path) >= 0
+                       ? str_concat(before, path ? path : what, "")
+                       : NULL;
+}
+
 static int add_key(struct keys_resolving *k, const char *text) {
         _cleanup_free_ char *placeholder = NULL;
         char name[KEY_NAME_MOST + 1];
@@ -188,7 +201,7 @@ static int add_key(struct keys_resolving *k, const char *text) {
                 return keys_refuse(k, name, "--env gives the command that variable",
                                    "leave one of the two out");
         placeholder = key_placeholder(name);
-        if (!placeholder || strv_add(&k->net->keys, text) < 0 ||
+        if (!placeholder || strv_consume(&k->net->keys, key_of_plan(text, kind, what)) < 0 ||
             strv_consume(&k->net->key_variables, str_concat(name, "=", placeholder)) < 0)
                 return error_oom(k->err);
         r = kind == KEY_OF_VARIABLE ? keys_add_value(k, name, what) : 0;

@@ -11,7 +11,6 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "explain/path.h"
-#include "host/user.h"
 #include "keys/use.h"
 #include "keys/wire.h"
 #include "network.h"
@@ -51,16 +50,11 @@ static int is_shown(const struct nsrun_plan *plan, const char *path) {
 /* A symlink of the user's may lead there: what was opened is judged, and is what is read. */
 static int key_open_file(const struct nsrun_plan *plan, const char *name, const char *path,
                          struct nsrun_error *err) {
-        _cleanup_free_ char *home = NULL, *below = NULL, *opened = NULL;
+        _cleanup_free_ char *opened = NULL;
         _cleanup_close_ int fd = -EBADF;
         struct stat st;
         int r;
 
-        if (path[0] == '~') {
-                if (user_find_home(getenv("HOME"), &home) < 0 || !(below = str_concat(home, path + 1, "")))
-                        return error_oom(err);
-                path = below;
-        }
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
         if (fd < 0 || fstat(fd, &st) < 0)
                 return key_refuse(name, "its file can't be opened", "", -errno, err);
