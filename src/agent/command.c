@@ -106,6 +106,7 @@ static int take_output(void *data, nsrun_unused short revents) {
 static int press(struct watch *w) {
         int signal = deadline_press(&w->deadline, w->err);
 
+        run_drop_files(&w->command->run);
         if (signal == SIGKILL)
                 (void)launch_signal(&w->command->run.launch, SIGKILL);
         else if (signal >= 0)
@@ -190,6 +191,11 @@ static int command_take_question(void *data, nsrun_unused short revents) {
         return 0;
 }
 
+static int command_take_asked(void *data, nsrun_unused short revents) {
+        run_take_asked(&((struct watch *)data)->command->run);
+        return 0;
+}
+
 static int command_take_appeared(void *data, nsrun_unused short revents) {
         run_take_appeared(&((struct watch *)data)->command->run);
         return 0;
@@ -210,6 +216,7 @@ static int tell_watched(struct loop *l, void *data) {
         loop_add(l, w->is_at_end ? -1 : c->output_fd, POLLIN, take_output);
         loop_add(l, w->params->ask && !w->is_unasked ? c->run.network.life_fd : -1, POLLIN,
                  command_take_question);
+        loop_add(l, c->run.asked_fd, POLLIN, command_take_asked);
         loop_add(l, w->deadline.fd, POLLIN, take_timer);
         loop_add(l, run_appeared_fd(&c->run), POLLIN, command_take_appeared);
         loop_add(l, w->result->was_cancelled ? -1 : w->params->cancel_fd, POLLIN, take_cancel);

@@ -22,7 +22,7 @@ struct bash_options {
         struct confirmer confirmer;
         sigset_t mask; /* the caller's */
         enum nsrun_format format;
-        bool wants_description, is_streamed;
+        bool wants_description, is_streamed, asks;
         struct bash_stream stream;
 };
 
@@ -63,6 +63,7 @@ static int apply_json_stream(void *target, const struct option_spec *spec, const
 }
 
 OPTION_FLAG(cli_bash_apply_report, struct bash_options, options.wants_report);
+OPTION_FLAG(cli_bash_apply_ask, struct bash_options, asks);
 OPTION_FLAG(apply_detach, struct bash_options, options.detaches);
 
 static int apply_until_port(void *target, const struct option_spec *spec, const char *value,
@@ -96,6 +97,9 @@ const struct option_spec bash_options[] = {
          apply_confirm},
         {"description", 0, "TEXT", OPTION_COMPLETES_NOTHING, "Command", "a short label for the question",
          apply_description},
+        {"ask", 0, NULL, OPTION_COMPLETES_NOTHING, "Command",
+         "with --session and --kill-leftovers: have 'nsrun session ask' ask about files that the command doesn't find",
+         cli_bash_apply_ask},
         {"detach", 0, NULL, OPTION_COMPLETES_NOTHING, "Background",
          "with --session: start the command in the background, with a log for its output", apply_detach},
         {"until-port", 0, "PORT", OPTION_COMPLETES_NOTHING, "Background",
@@ -237,6 +241,7 @@ static int cli_run_bash(const struct nsrun_policy *policy, struct bash_options *
                                      .command_line = program_arguments,
                                      .command_line_size = program_arguments_size},
                           .owns_pass_fds = true,
+                          .asks_files = o->asks,
                           .may_move = true},
         };
         struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
@@ -316,6 +321,12 @@ static int check_usage(const struct invocation *i, struct nsrun_error *err) {
                                 : 0;
         if (!words[0])
                 return option_usage_error(i->command, NULL, "no command", err);
+        if (o->asks && o->options.detaches)
+                return option_usage_error(i->command, "--ask",
+                                          "of a command in the background nobody is asked", err);
+        if (o->asks && !i->policy->session)
+                return option_usage_error(i->command, "--ask",
+                                          "of a session's commands alone somebody can be asked", err);
         if (words[1])
                 return option_usage_error(i->command, words[1],
                                           "one command string is enough, quoted for the shell", err);

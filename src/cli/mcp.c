@@ -38,6 +38,8 @@ static int apply_address(void *target, const struct option_spec *spec, const cha
         return 0;
 }
 
+OPTION_FLAG(cli_mcp_apply_ask, struct mcp_options, settings.asks_files);
+
 static int apply_commits(void *target, const struct option_spec *spec, nsrun_unused const char *value,
                          struct nsrun_error *err) {
         struct mcp_options *o = target;
@@ -54,6 +56,9 @@ const struct option_spec mcp_options[] = {
         {"ask-commit", 0, NULL, OPTION_COMPLETES_NOTHING, "Server",
          "the model may commit and discard overlays' changes, each time that the client's user says yes",
          apply_commits},
+        {"ask", 0, NULL, OPTION_COMPLETES_NOTHING, "Server",
+         "have the client's user, or 'nsrun session ask', asked about files that a command doesn't find: a yes shows them, read-only",
+         cli_mcp_apply_ask},
         {"allow-commit", 0, NULL, OPTION_COMPLETES_NOTHING, "Server",
          "the model may commit and discard overlays' changes, and nobody is asked", apply_commits},
         {"http", 0, "ADDRESS", OPTION_COMPLETES_PATH, "Server",
@@ -112,6 +117,7 @@ static int check_and_serve(struct invocation *i, struct nsrun_error *err) {
         int r = command_refuse_words(i, "it takes no arguments", err);
 
         o->settings.policy = i->policy;
+        i->policy->kills_leftovers |= i->policy->session && o->settings.asks_files;
         if (r == 0 && i->policy->session && o->settings.session.name)
                 r = option_usage_error(i->command, "--name", "the session that --session names has its own",
                                        err);

@@ -75,6 +75,8 @@ int net_main(const struct command *command, char **argv);
 int seccomp_main(const struct command *command, char **argv);
 int mcp_main(const struct command *command, char **argv);
 int session_main(const struct command *command, char **argv);
+/* `nsrun session ask`: asks at this terminal until the session ends. */
+int session_ask_here(const char *id, struct nsrun_error *err);
 /* Prints what is kept aside of one project. */
 int review_print_of(const char *project, bool is_json, struct nsrun_error *err);
 /* Puts what lies in the folder on the host at `path`, when a person has seen it and says yes at the

@@ -15,7 +15,6 @@
 #include "option.h"
 #include "plan/print.h"
 #include "session/log.h"
-#include "session/questions.h"
 #include "session/session.h"
 #include "session_ps.h"
 #include "shell.h"
@@ -352,37 +351,8 @@ static int publish(nsrun_unused struct session_cli *cli, char **words, struct ns
         return r;
 }
 
-/* Asks at this terminal until the session's network ends. */
-static int answer_questions(struct asking *asking, int fd, struct nsrun_error *err) {
-        (void)question_write(
-                asking, "nsrun: names that no rule covers are asked about here, until the session ends\n");
-        while (!asking->has_ended) {
-                struct pollfd fds[] = {{.fd = fd, .events = POLLIN},
-                                       {.fd = asking->is_open ? asking->tty : -1, .events = POLLIN}};
-                int r = sys_poll(fds, ARRAY_SIZE(fds), -1);
-
-                if (r < 0 && r != -EINTR)
-                        return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
-                if (r > 0 && fds[1].revents)
-                        question_take_line(asking);
-                if (r > 0 && fds[0].revents)
-                        question_take(asking, fd);
-        }
-        return 0;
-}
-
 static int ask_here(nsrun_unused struct session_cli *cli, char **words, struct nsrun_error *err) {
-        struct asking asking = ASKING_INIT;
-        _cleanup_close_ int fd = -EBADF;
-        int r = question_begin(&asking, ASKED_NAME, err);
-
-        asking.is_session = true;
-        if (r >= 0)
-                r = session_join_questions(words[0], &fd, &asking.init, err);
-        if (r >= 0)
-                r = answer_questions(&asking, fd, err);
-        question_end(&asking);
-        return r;
+        return session_ask_here(words[0], err);
 }
 
 static int enter(struct session_cli *cli, char **words, struct nsrun_error *err) {

@@ -158,11 +158,18 @@ static int call_new(const struct message *m, struct call **ret) {
         struct call *c = calloc(1, sizeof(*c));
         _cleanup_free_ char *text = arguments ? json_spell(arguments) : strdup("{}");
         struct json_trouble trouble;
+        pthread_condattr_t attributes;
 
         if (!c)
                 return -ENOMEM;
         (void)pthread_mutex_init(&c->lock, NULL);
-        (void)pthread_cond_init(&c->changed, NULL);
+        if (pthread_condattr_init(&attributes) != 0) {
+                free(c);
+                return -ENOMEM;
+        }
+        (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+        (void)pthread_cond_init(&c->changed, &attributes);
+        (void)pthread_condattr_destroy(&attributes);
         c->cancel_fd = sys_eventfd();
         c->id = strdup(m->id);
         c->progress_token = find_progress_token(m);
@@ -333,16 +340,27 @@ bool calls_tell_progress(struct mcp_server *s) {
 
 /* ------------------------------------------------------- questions to the client */
 
-int call_ask(struct call *c, const char *method, const char *params, char **ret) {
+/* A question that nobody waits for any more. */
+static void take_question_back(struct call *c, const char *id) {
+        _cleanup_free_ char *params = str_format("{\"requestId\":%s}", id),
+                            *text = params ? message_request(NULL, "notifications/cancelled", params) : NULL;
+
+        if (text)
+                writer_send(&c->server->writer, text);
+}
+
+int call_ask(struct call *c, const char *params, uint64_t until_ms, char **ret) {
+        const struct timespec until = {.tv_sec = (time_t)(until_ms / 1000),
+                                       .tv_nsec = (long)(until_ms % 1000) * 1000000};
         _cleanup_free_ char *id = NULL, *text = NULL;
-        int r;
+        int r = 0;
 
         (void)pthread_mutex_lock(&c->server->lock);
         id = str_format("\"nsrun-%llu\"", ++c->server->n_asked);
         (void)pthread_mutex_unlock(&c->server->lock);
         if (!id)
                 return -ENOMEM;
-        text = message_request(id, method, params);
+        text = message_request(id, "elicitation/create", params);
         (void)pthread_mutex_lock(&c->lock);
         c->question = TAKE_PTR(id);
         (void)pthread_mutex_unlock(&c->lock);
@@ -350,13 +368,19 @@ int call_ask(struct call *c, const char *method, const char *params, char **ret)
                 return -ENOMEM;
         writer_send(&c->server->writer, text);
         (void)pthread_mutex_lock(&c->lock);
-        while (!c->has_reply && !c->is_cancelled && !c->server->is_deaf)
-                (void)pthread_cond_wait(&c->changed, &c->lock);
+        while (r == 0 && !c->has_reply && !c->is_cancelled && !c->server->is_deaf)
+                r = until_ms ? pthread_cond_timedwait(&c->changed, &c->lock, &until)
+                             : pthread_cond_wait(&c->changed, &c->lock);
         *ret = TAKE_PTR(c->reply);
-        r = c->is_cancelled || (c->server->is_deaf && !c->has_reply) ? -ECANCELED : *ret ? 0 : -EPROTO;
+        r = c->is_cancelled || (c->server->is_deaf && !c->has_reply) ? -ECANCELED
+            : *ret                                                   ? 0
+            : c->has_reply                                           ? -EPROTO
+                                                                     : -ETIMEDOUT;
         c->has_reply = false;
-        free(TAKE_PTR(c->question));
+        id = TAKE_PTR(c->question);
         (void)pthread_mutex_unlock(&c->lock);
+        if (r == -ETIMEDOUT)
+                take_question_back(c, id);
         return r;
 }
 

@@ -10,8 +10,10 @@
 #include "base/sys.h"
 #include "call.h"
 #include "session/overlays.h"
+#include "session/session.h"
 #include "session/view.h"
 #include "subscription.h"
+#include "widen/widen_ask.h"
 
 #define CHUNK ((size_t)64 * 1024)
 
@@ -54,7 +56,10 @@ int mcp_session_start(const struct mcp_settings *settings, char **ret_session,
         strv_tell(notes, "note");
         if (r >= 0 && nsrun_policy_new(ret_policy) < 0)
                 r = error_oom(err);
-        return r < 0 ? r : nsrun_policy_set(*ret_policy, "session", *ret_session, err);
+        if (r < 0)
+                return r;
+        (*ret_policy)->kills_leftovers = settings->asks_files;
+        return nsrun_policy_set(*ret_policy, "session", *ret_session, err);
 }
 
 static int start_own_session(struct mcp_server *s, struct nsrun_error *err) {
@@ -72,11 +77,22 @@ static int join_session(struct mcp_server *s, struct nsrun_error *err) {
         return s->session ? 0 : error_oom(err);
 }
 
+/* What would refuse each command. */
+static int judge_asking(const struct mcp_server *s, struct nsrun_error *err) {
+        _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
+        _cleanup_record_ struct plan_record record = {0};
+        int r = session_read(s->session, &folder, &record, err);
+
+        return r < 0 ? r : file_questions_judge(record.plan, err);
+}
+
 static int open_session(struct mcp_server *s, struct nsrun_error *err) {
         int r = bash_refuse_chdir(s->settings->policy, err);
 
         if (r >= 0)
                 r = s->settings->policy->session ? join_session(s, err) : start_own_session(s, err);
+        if (r >= 0 && s->settings->asks_files)
+                r = judge_asking(s, err);
         if (r >= 0)
                 r = session_view(s->session, &s->files, err);
         if (r >= 0) {

@@ -360,6 +360,26 @@ static int judge_arguments(const struct call *c, struct nsrun_error *err) {
 
 /* ----------------------------------------------------------------------- answer */
 
+char *tool_spell_elicitation(const char *message, const char *title, const char *const choices[][2]) {
+        _cleanup_json_ struct json_document d = json_begin();
+        struct json_value *schema, *o, *values, *words;
+
+        json_add_string(&d, d.root, "message", message);
+        schema = json_add_object(&d, d.root, "requestedSchema");
+        json_add_string(&d, schema, "type", "object");
+        o = json_add_object(&d, json_add_object(&d, schema, "properties"), TOOL_QUESTION);
+        json_add_string(&d, o, "type", choices ? "string" : "boolean");
+        json_add_string(&d, o, "title", title);
+        values = choices ? json_add_array(&d, o, "enum") : NULL;
+        words = choices ? json_add_array(&d, o, "enumNames") : NULL;
+        for (; choices && (*choices)[0]; choices++) {
+                json_add_string(&d, values, NULL, (*choices)[0]);
+                json_add_string(&d, words, NULL, (*choices)[1]);
+        }
+        json_add_string(&d, json_add_array(&d, schema, "required"), NULL, TOOL_QUESTION);
+        return json_line(&d);
+}
+
 static char *spell_question(const struct tool_answer *a) {
         _cleanup_json_ struct json_document d = json_begin();
         struct json_value *o =

@@ -29,6 +29,8 @@ struct tool_answer {
 
 /* What the one question of a call is called. */
 #define TOOL_QUESTION "confirm"
+/* An elicitation's params: yes or no, or one of `choices`, a value and its words each, up to a NULL. */
+char *tool_spell_elicitation(const char *message, const char *title, const char *const choices[][2]);
 
 struct tool {
         const char *name, *title, *text;

@@ -4,8 +4,10 @@
 #include <sys/wait.h>
 
 #include "agent/bash.h"
+#include "base/programs.h"
 #include "base/sys.h"
 #include "session/log.h"
+#include "terminal/file_asker.h"
 #include "tool.h"
 
 static void note_output(const char *bytes, size_t n, void *data) {
@@ -19,21 +21,86 @@ static void fill_options(struct call *c, struct nsrun_bash_options *o) {
         o->description = argument_text(c, "description");
         o->output = note_output;
         o->data = c;
-        o->cancel_fd = c->cancel_fd;
         (void)pthread_mutex_lock(&c->lock);
         c->timeout = o->timeout > 0 ? (unsigned)o->timeout : 0;
         (void)pthread_mutex_unlock(&c->lock);
 }
 
+/* ------------------------------------------------------------ questions about files */
+
+static char *spell_file_question(const struct file_question *q) {
+        _cleanup_free_ char *words = file_question_words(q), *message = NULL, *all = NULL, *rest = NULL,
+                            *folder = *q->folder ? file_question_path(q->folder) : NULL;
+        const char *choices[][2] = {{"no", "no"},
+                                    {"yes", "yes"},
+                                    {"never", "no, and ask no more of this command"},
+                                    {NULL, NULL},
+                                    {NULL, NULL}};
+
+        if (!words || (*q->folder && !folder) ||
+            !(message = str_format("%s. Show it, read-only, until the session ends?", words)))
+                return NULL;
+        if (folder) {
+                choices[0][1] = rest = str_concat("no, and nothing else in ", folder, "");
+                choices[1][1] = "yes, this file";
+                choices[3][0] = "folder";
+                choices[3][1] = all = str_concat("yes, all of ", folder, "");
+        }
+        if (folder && (!rest || !all))
+                return NULL;
+        return tool_spell_elicitation(message, "Show it", choices);
+}
+
+/* What isn't one of the answers is a no. */
+static enum file_answer read_file_answer(const struct json_value *reply, bool has_folder) {
+        const char *action = json_text(json_get(reply, "action")),
+                   *answer = json_text(json_get(json_get(reply, "content"), TOOL_QUESTION));
+
+        if (action && streq(action, "cancel"))
+                return FILE_NOT_NOW;
+        if (!action || !streq(action, "accept") || !answer)
+                return FILE_NO;
+        return streq(answer, "yes")                    ? FILE_YES
+               : streq(answer, "folder") && has_folder ? FILE_FOLDER
+               : streq(answer, "never")                ? FILE_NEVER
+                                                       : FILE_NO;
+}
+
+/* A request of a version whose requests stand for themselves can't wait for an answer. */
+static enum file_answer ask_client(const struct file_question *q, void *data) {
+        struct call *c = data;
+        _cleanup_free_ char *params = NULL, *reply = NULL;
+        _cleanup_json_ struct json_document d = {0};
+        struct json_trouble trouble;
+        const uint64_t until = c->begun_ms + (uint64_t)c->timeout * 1000;
+        int r;
+
+        if (!c->terms->client_elicits || c->terms->version->is_stateless)
+                return FILE_UNASKED;
+        if (c->is_cancelled || sys_now_ms() >= until)
+                return FILE_NOT_NOW;
+        params = spell_file_question(q);
+        r = params ? call_ask(c, params, until, &reply) : -ENOMEM;
+        if (r >= 0)
+                r = json_read(&d, reply, strlen(reply), JSON_STRICT, &trouble);
+        return r >= 0 ? read_file_answer(d.root, *q->folder) : r == -EPROTO ? FILE_UNASKED : FILE_NOT_NOW;
+}
+
 int tool_run_bash(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {
         struct nsrun_bash_options options = NSRUN_BASH_OPTIONS_INIT;
+        const struct bash_params params = {.options = &options,
+                                           .start = {.launch = {.init_path = program_init()},
+                                                     .asks_files = c->server->settings->asks_files,
+                                                     .ask_file = ask_client,
+                                                     .ask_data = c},
+                                           .cancel_fd = c->cancel_fd};
         struct nsrun_bash_result result = NSRUN_BASH_RESULT_INIT;
         _cleanup_free_ char *text = NULL, *name = NULL;
         size_t n = 0;
         int r;
 
         fill_options(c, &options);
-        r = nsrun_bash(c->server->policy, argument_text(c, "command"), &options, &result, err);
+        r = bash_run(c->server->policy, argument_text(c, "command"), &params, &result, err);
         if (r < 0)
                 return r;
         /* How a person ends it, at a terminal, is nothing for a model. */

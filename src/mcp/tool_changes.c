@@ -104,21 +104,11 @@ static int diff_to_show(const struct call *c, const char **paths, char **ret, ch
 }
 
 static char *question_of(const char *verb, const char *diff) {
-        _cleanup_json_ struct json_document d = json_begin();
         _cleanup_free_ char *visible = str_visible_text(diff), *message = NULL;
-        struct json_value *schema, *o;
 
         if (!visible || !(message = str_format("%s these changes?\n\n%s", verb, visible)))
                 return NULL;
-        json_add_string(&d, d.root, "message", message);
-        schema = json_add_object(&d, d.root, "requestedSchema");
-        json_add_string(&d, schema, "type", "object");
-        o = json_add_object(&d, json_add_object(&d, schema, "properties"), TOOL_QUESTION);
-        json_add_string(&d, o, "type", "boolean");
-        json_add_string(&d, o, "title", verb);
-        o = json_add_array(&d, schema, "required");
-        json_add_string(&d, o, NULL, TOOL_QUESTION);
-        return json_line(&d);
+        return tool_spell_elicitation(message, verb, NULL);
 }
 
 static int judge_answer(const struct json_value *answer, struct nsrun_error *err) {
@@ -176,7 +166,7 @@ static int ask_user(struct call *c, const char *verb, const char *diff, const ch
                 return error_oom(err);
         if (c->terms->version->is_stateless)
                 return ask_by_result(c, params, digest, ret, err);
-        r = call_ask(c, "elicitation/create", params, &reply);
+        r = call_ask(c, params, 0, &reply);
         if (r < 0)
                 return tool_refuse(err, NULL, "the user couldn't be asked", NULL);
         if (json_read(&d, reply, strlen(reply), JSON_STRICT, &trouble) < 0)

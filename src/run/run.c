@@ -39,7 +39,7 @@ static void take_history(struct run *run, const char *event) {
                 (void)strv_consume(&run->notes, nsrun_error_format(&note));
 }
 
-static int take_note(struct run *run, const struct nsrun_error *note, struct nsrun_error *err) {
+int run_take_note(struct run *run, const struct nsrun_error *note, struct nsrun_error *err) {
         const struct degraded *row = degraded_find(note);
         size_t n = strv_length(run->degraded);
         int r = row ? degraded_add(&run->degraded, row, note->path) : 0;
@@ -67,7 +67,7 @@ void run_log_answer(struct run *run, const char *about, const char *what, const 
 }
 
 static int take_finding(void *data, const struct nsrun_error *note) {
-        return take_note(data, note, NULL);
+        return run_take_note(data, note, NULL);
 }
 
 /* That RLIMIT_NPROC bounds the processes. */
@@ -75,7 +75,7 @@ static int note_rlimit(struct run *run, struct nsrun_error *err) {
         struct nsrun_error note;
 
         degraded_note(&note, DEGRADED_PIDS, NULL);
-        return take_note(run, &note, err);
+        return run_take_note(run, &note, err);
 }
 
 /* That the command has no version of its own of what it would have one of. */
@@ -85,7 +85,7 @@ static int note_no_version(struct run *run, const struct nsrun_plan *plan, struc
         if (!plan->private || plan->join || plan->plain || run->rundir.path || run->versions.is_in_memory)
                 return 0;
         degraded_note(&note, DEGRADED_GIT_CONFIG, plan->private[0]);
-        return take_note(run, &note, err);
+        return run_take_note(run, &note, err);
 }
 
 /* Says which variables the command doesn't get.  Of a session's that was said at its start. */
@@ -107,7 +107,7 @@ static int note_secrets(struct run *run, const struct nsrun_plan *plan, struct n
                 &note, NSRUN_STAGE_POLICY, 0, list,
                 "variables that look like secrets are withheld from the command (--env NAME passes one)",
                 NULL);
-        return take_note(run, &note, err);
+        return run_take_note(run, &note, err);
 }
 
 /* Notes, a line each. */
@@ -118,7 +118,7 @@ static int note_lines(struct run *run, char *const *lines, enum nsrun_stage stag
                 struct nsrun_error note = {0};
 
                 (void)error_set(&note, stage, 0, NULL, *line, NULL);
-                r = r < 0 ? r : take_note(run, &note, err);
+                r = r < 0 ? r : run_take_note(run, &note, err);
         }
         return r;
 }
@@ -156,7 +156,7 @@ static int note_own_programs(struct run *run, const struct nsrun_plan *plan, str
                         "(install nsrun where no command may write)",
                         NULL);
                 if (r > 0)
-                        return take_note(run, &note, err);
+                        return run_take_note(run, &note, err);
         }
         return r < 0 ? error_oom(err) : 0;
 }
@@ -240,7 +240,7 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
         run->is_plain = plan->plain != NULL;
         (void)error_set(&plain, NSRUN_STAGE_POLICY, 0, NULL, plan->plain ? plan->plain : "", NULL);
         if (r >= 0 && plan->plain)
-                r = take_note(run, &plain, err);
+                r = run_take_note(run, &plain, err);
         if (r >= 0 && params->n_processes > 0)
                 r = note_rlimit(run, err);
         if (r >= 0 && !plan->join && !plan->raw && !plan->plain)
@@ -348,6 +348,10 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
         if (run.files) {
                 denials_watched(run.denials)->hold = file_questions_hold;
                 denials_watched(run.denials)->data = run.files;
+                run.asks_files_here = params->asks_files_here;
+                run.ask_file = params->ask_file;
+                run.ask_data = params->ask_data;
+                run.record_fd = plan->join ? plan->join->folder.dir_fd : -EBADF;
         }
         /* The command has copies of them: the other end of a pipe sees its end only when all
          * holders have closed it. */
@@ -391,13 +395,13 @@ int run_take_report(struct run *run, struct launch_report *ret, struct nsrun_err
                 return is_refusal ? -EOPNOTSUPP : -report.error.error;
         }
         if (report.kind == LAUNCH_NOTE) {
-                r = take_note(run, &report.error, err);
+                r = run_take_note(run, &report.error, err);
                 if (r < 0)
                         return r;
         }
         if (report.kind == LAUNCH_DROPPED) {
                 r = dropped_take(&run->dropped, report.error.path, &report.error);
-                r = r > 0 ? take_note(run, &report.error, err) : r == -ENOMEM ? error_oom(err) : 0;
+                r = r > 0 ? run_take_note(run, &report.error, err) : r == -ENOMEM ? error_oom(err) : 0;
                 if (r < 0)
                         return r;
         }
@@ -435,6 +439,8 @@ int run_denials_fd(const struct run *run) {
 
 void run_take_denial(struct run *run, int events) {
         denials_take(run->denials, &run->launch, &run->listener, events);
+        if (run->files && !run->asks_files_here)
+                run_ask_files(run);
 }
 
 int run_appeared_fd(const struct run *run) {
@@ -540,7 +546,7 @@ static void tell_network(struct run *run) {
         struct nsrun_error note = {0};
 
         if (network_tell(&run->network, &note) > 0)
-                (void)take_note(run, &note, NULL);
+                (void)run_take_note(run, &note, NULL);
 }
 
 /* Why the session has ended, with its command. */
@@ -552,7 +558,7 @@ static void tell_session_end(struct run *run) {
         if (!why)
                 return;
         (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, NULL, "the session has ended", why);
-        (void)take_note(run, &note, NULL);
+        (void)run_take_note(run, &note, NULL);
 }
 
 int run_wait(struct run *run) {
@@ -619,6 +625,7 @@ void run_end(struct run *run) {
         history_close(&run->history);
         reopened_end(&run->streams);
         close_fdp(&run->listener);
+        close_fdp(&run->asked_fd);
         close_fdp(&run->home);
         close_fdp(&run->shown);
         killed_close(&run->killed);

@@ -38,8 +38,12 @@ struct run_params {
         bool notes_later;     /* the caller makes run_note_environment()'s notes, where it wants them */
         bool can_ask;         /* asking.h's questions about names are read and answered, */
         bool can_ask_of_keys; /* and its questions about keys, and those about links */
-        bool asks_files;      /* struct run's `files` are asked about */
-        bool may_move;        /* cgroup_prepare()'s may_move */
+        bool asks_files;      /* struct run's `files` are asked about, */
+        bool asks_files_here; /* by the caller, at its terminal; else by asked_files.h, */
+        /* which calls this first, with `ask_data`, if it isn't NULL; FILE_UNASKED: it can't ask. */
+        enum file_answer (*ask_file)(const struct file_question *q, void *data);
+        void *ask_data;
+        bool may_move;           /* cgroup_prepare()'s may_move */
         bool watches_all_memory; /* OOM kills are watched for also where the run has no cgroup with a memory
                                     limit */
         /* Called with each choice that was left to the start, and how it came out: 0 or -errno.
@@ -71,6 +75,12 @@ struct run {
         uint64_t n_processes; /* the bound on processes by RLIMIT_NPROC; 0: none */
         struct denials *denials;
         struct file_questions *files; /* NULL: nobody is asked */
+        bool asks_files_here;         /* asked_files.h has these: */
+        enum file_answer (*ask_file)(const struct file_question *q, void *data);
+        void *ask_data;
+        int record_fd; /* the folder of the joined session's record, which is the plan's; or -EBADF */
+        int asked_fd;  /* by which a question is put, or a turn waited for; or -EBADF */
+        bool is_put, has_told_unseen;
         int listener; /* the descriptor that gives the kernel's questions about denied calls; or -EBADF */
         int shown;    /* shown_begin()'s descriptor; or -errno */
         struct killed killed; /* in the run directory `record_path`, the plan's or its own; */
@@ -94,12 +104,13 @@ struct run {
         int reaped;      /* and that of pid 1 or the reaper */
 };
 
-#define RUN_INIT                                                                                       \
-        (struct run) {                                                                                 \
-                .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT,                   \
-                .memory = OOM_WATCH_INIT, .versions = VERSIONS_INIT, .streams = REOPENED_INIT,         \
-                .network = NETWORK_INIT, .desktop = DESKTOP_INIT, .listener = -EBADF, .shown = -EBADF, \
-                .killed = KILLED_INIT, .history = HISTORY_INIT, .home = -EBADF, .is_gone = true        \
+#define RUN_INIT                                                                                         \
+        (struct run) {                                                                                   \
+                .launch = LAUNCH_INIT, .rundir = RUNDIR_INIT, .cgroup = CGROUP_INIT,                     \
+                .memory = OOM_WATCH_INIT, .versions = VERSIONS_INIT, .streams = REOPENED_INIT,           \
+                .network = NETWORK_INIT, .desktop = DESKTOP_INIT, .listener = -EBADF, .shown = -EBADF,   \
+                .record_fd = -EBADF, .asked_fd = -EBADF, .killed = KILLED_INIT, .history = HISTORY_INIT, \
+                .home = -EBADF, .is_gone = true                                                          \
         }
 
 /* Makes what the plan needs on disk and of cgroups, and launches it.  What goes wrong in the child
@@ -107,6 +118,17 @@ struct run {
  * do. */
 int run_begin(const struct nsrun_plan *plan, const struct run_params *params, struct run *ret,
               struct nsrun_error *err);
+
+/* Tells a note, or keeps it.  -errno where it can't be. */
+int run_take_note(struct run *run, const struct nsrun_error *note, struct nsrun_error *err);
+
+/* asked_files.c: answers the first question about a file, and notes what there is to say of it; has what
+ * waits answered, or puts it, or refuses it where nobody is there (run_take_denial() does, unless a terminal
+ * is asked); something has come by asked_fd; refuses what is asked now. */
+int run_answer_file(struct run *run, enum file_answer answer, struct nsrun_error *err);
+void run_ask_files(struct run *run);
+void run_take_asked(struct run *run);
+void run_drop_files(struct run *run);
 
 /* Notes what the command doesn't get of the environment, and what that points at which the command doesn't
  * find.  run_begin() does, unless it is told not to. */

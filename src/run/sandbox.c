@@ -53,21 +53,18 @@ static int sandbox_take_report(void *data, nsrun_unused short revents) {
         return r < 0 ? r : r == 0 || (w->is_for_start && w->has_started);
 }
 
+static enum file_answer sandbox_ask_file(const struct file_question *q, void *data) {
+        const struct nsrun_sandbox *s = data;
+        int answer = s->ask_file(q->path, *q->folder ? q->folder : NULL, q->program, s->data);
+
+        return answer < 0                  ? FILE_NEVER
+               : answer == 1               ? FILE_YES
+               : answer == 2 && *q->folder ? FILE_FOLDER
+                                           : FILE_NO;
+}
+
 static int sandbox_take_file(void *data, short revents) {
-        struct nsrun_sandbox *s = ((struct sandbox_waiting *)data)->sandbox;
-        struct file_question q;
-
-        run_take_denial(&s->run, revents);
-        while (file_questions_first(s->run.files, &q)) {
-                int answer = s->ask_file(q.path, q.folder, q.program, s->data);
-
-                (void)file_questions_answer(s->run.files, s->run.listener,
-                                            answer < 0                ? FILE_NEVER
-                                            : answer == 1             ? FILE_YES
-                                            : answer == 2 && q.folder ? FILE_FOLDER
-                                                                      : FILE_NO,
-                                            &s->run.notes, NULL);
-        }
+        run_take_denial(&((struct sandbox_waiting *)data)->sandbox->run, revents);
         return 0;
 }
 
@@ -117,6 +114,8 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, const struct nsrun_s
         s->ask = own.ask;
         s->ask_file = own.ask_file;
         s->data = own.data;
+        params.ask_file = sandbox_ask_file;
+        params.ask_data = s;
         s->init = plan->join ? plan->join->init.pid : 0;
         /* may_move stays false: the process is the host program's, and so is its cgroup. */
         r = run_begin(plan, &params, &s->run, error);

@@ -8,7 +8,6 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
-#include "base/closed_streams.h"
 #include "base/degraded.h"
 #include "base/json.h"
 #include "base/loop.h"
@@ -54,11 +53,8 @@ static void passed_on(sigset_t *set) {
 /* Calls that wait for a person end, so that what was sent is seen by who has asked; and where nobody can be
  * asked. */
 static void drop_file_questions(struct supervised *s) {
-        struct file_question q;
-
         question_drop_file(&s->asking);
-        while (s->run.files && file_questions_first(s->run.files, &q))
-                (void)file_questions_answer(s->run.files, s->run.listener, FILE_NOT_NOW, NULL, NULL);
+        run_drop_files(&s->run);
 }
 
 static int take_signals(void *data, nsrun_unused short revents) {
@@ -314,20 +310,13 @@ static void await_terminal(struct loop *l, struct supervised *s) {
         l->patience_ms = pty_patience(s->pty);
 }
 
-/* Shows what a person wants shown, and tells of it. */
 static int answer_file(void *data, enum file_answer answer, struct nsrun_error *err) {
-        _cleanup_streams_ int held = closed_streams_hold(NULL);
-        struct supervised *s = data;
-        _cleanup_strv_ char **notes = NULL;
-        int r = file_questions_answer(s->run.files, s->run.listener, answer, &notes, err);
+        return run_answer_file(&((struct supervised *)data)->run, answer, err);
+}
 
-        STRV_FOREACH (note, notes) {
-                struct nsrun_error line = {0};
-
-                (void)error_set(&line, NSRUN_STAGE_SUPERVISE, 0, NULL, *note, NULL);
-                (void)tell_note(s, &line);
-        }
-        return r;
+static int take_asked_file(void *data, nsrun_unused short revents) {
+        run_take_asked(&((struct supervised *)data)->run);
+        return 0;
 }
 
 static void log_answered(void *data, const char *about, const char *what, const char *answer) {
@@ -355,6 +344,7 @@ static int tell_supervised(struct loop *l, void *data) {
         loop_add(l, s->deadline.fd, POLLIN, take_deadline);
         loop_add(l, run_denials_fd(&s->run), POLLIN, take_denial);
         loop_add(l, run_appeared_fd(&s->run), POLLIN, take_appeared);
+        loop_add(l, s->run.asked_fd, POLLIN, take_asked_file);
         loop_add(l, a->is_open ? a->tty : -1, POLLIN, take_typed_answer);
         /* A name waits while a question about a file is open. */
         loop_add(l,
@@ -484,7 +474,7 @@ static int take_over_signals(struct supervised *s) {
 static int begin_asking(struct supervised *s, bool *ret_can_ask) {
         int r;
 
-        if (!s->plan->join || s->params->asks)
+        if (!s->plan->join)
                 return question_begin(&s->asking,
                                       s->params->asks              ? ASKED_FILE
                                       : plan_asks(s->plan)         ? ASKED_NAME
@@ -548,6 +538,7 @@ int supervise(struct nsrun_plan *plan, const struct supervise_params *params, in
         if (r >= 0 &&
             (params->asks || plan_asks(plan) || plan_asks_of_keys(plan) || plan_asks_of_links(plan)))
                 r = begin_asking(&s, &run_params.can_ask);
+        run_params.asks_files_here = s.asking.tty >= 0;
         s.asking.screen = s.pty ? &s.pty->screen : NULL;
         if (r >= 0)
                 r = take_over_signals(&s);

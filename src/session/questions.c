@@ -16,34 +16,46 @@ static int refuse_unasked(const char *id, struct nsrun_error *err) {
                          "one that was started with --net=ask asks about names that no rule covers");
 }
 
-int session_join_questions(const char *id, int *ret_fd, pid_t *ret_init, struct nsrun_error *err) {
+void session_leave_questions(struct session_questions *q) {
+        close_fdp(&q->names);
+        close_fdp(&q->end);
+        file_asker_end(&q->files);
+}
+
+int session_join_questions(const char *id, bool with_files, struct session_questions *ret,
+                           struct nsrun_error *err) {
         _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
         _cleanup_record_ struct plan_record record = {0};
         int r = session_read(id, &folder, &record, err);
 
+        *ret = SESSION_QUESTIONS_INIT;
         if (r < 0)
                 return r;
-        if (!plan_asks(record.plan))
+        with_files = with_files && file_questions_judge(record.plan, NULL) >= 0;
+        if (!plan_asks(record.plan) && !with_files)
                 return refuse_unasked(id, err);
-        r = question_join(folder.dir_fd, ret_fd);
-        *ret_init = record.init.pid;
-        return r < 0 ? error_set(err, NSRUN_STAGE_NETWORK, r, id, "the session's nsrun-net doesn't answer",
-                                 "its network has ended, or 64 are asked already")
+        ret->init = record.init.pid;
+        ret->end = record_open_process(&record.init);
+        if (plan_asks(record.plan) && (r = question_join(folder.dir_fd, &ret->names)) < 0)
+                return error_set(err, NSRUN_STAGE_NETWORK, r, id, "the session's nsrun-net doesn't answer",
+                                 "its network has ended, or 64 are asked already");
+        r = with_files ? file_asker_begin(folder.dir_fd, &ret->files) : 0;
+        return r < 0 ? error_set(err, NSRUN_STAGE_SUPERVISE, r, id, "questions about files can't come here",
+                                 NULL)
                      : 0;
 }
 
 nsrun_public int nsrun_session_ask(const char *id,
                                    int (*ask)(const char *name, const char *program, void *data), void *data,
                                    struct nsrun_error *error) {
-        _cleanup_close_ int fd = -EBADF;
-        pid_t init = 0;
-        int r = session_join_questions(id, &fd, &init, error);
+        _cleanup_(session_leave_questions) struct session_questions q;
+        int r = session_join_questions(id, false, &q, error);
 
         while (r >= 0) {
-                r = loop_await(fd, POLLIN, -1);
+                r = loop_await(q.names, POLLIN, -1);
                 if (r < 0)
                         return error_set(error, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun can't wait", NULL);
-                if (question_call(fd, init, 0, ask, data, NULL) < 0)
+                if (question_call(q.names, q.init, 0, ask, data, NULL) < 0)
                         return 0;
         }
         return r;

@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "desktop/ssh_agent.h"
+#include "file_asker.h"
 #include "host/socket_table.h"
 #include "net/control.h"
 
@@ -272,35 +273,24 @@ static bool is_this_machine(const char *host) {
 /* A byte of a path is four characters at most. */
 #define QUESTION_MOST (LINK_MOST + 2 * NET_NAME_MOST + 8 * FILE_PATH_MOST + 256)
 
-/* What could be taken for more than a path is in quotes. */
-static char *visible_path(const char *path) {
-        _cleanup_free_ char *visible = str_visible(path);
-
-        return visible ? str_shell_quote(visible) : NULL;
-}
-
 /* Of a file the path, else the name. */
 static char *visible_subject(const struct asking *a) {
-        return a->about == ASKED_FILE ? visible_path(a->is_folder ? a->file.folder : a->file.path)
+        return a->about == ASKED_FILE ? file_question_path(a->is_folder ? a->file.folder : a->file.path)
                                       : strdup(a->question.name);
 }
 
 static void file_word(const struct asking *a, char *to, size_t size) {
-        _cleanup_free_ char *path = visible_path(a->file.path),
-                            *folder = a->file.folder ? visible_path(a->file.folder) : NULL;
+        _cleanup_free_ char *words = file_question_words(&a->file),
+                            *folder = *a->file.folder ? file_question_path(a->file.folder) : NULL;
 
         (void)snprintf(
                 to, size,
-                "\nnsrun: %s %s %s, which isn't exposed.\n"
+                "\nnsrun: %s.\n"
                 "nsrun: Show it, read-only, until the %s ends? [type y%s for %s%s%s%s%s, n for no, q to "
                 "be asked no more] ",
-                a->file.program,
-                a->file.how == WATCHED_EXEC   ? "wants to execute"
-                : a->file.how == WATCHED_READ ? "wants to read"
-                                              : "looks for",
-                path ? path : "?", a->is_session ? "session" : "run", a->code, folder ? "this file" : "yes",
-                folder ? ", f" : "", folder ? a->code : "", folder ? " for all of " : "",
-                folder ? folder : "");
+                words ? words : "?", a->is_session ? "session" : "run", a->code,
+                folder ? "this file" : "yes", folder ? ", f" : "", folder ? a->code : "",
+                folder ? " for all of " : "", folder ? folder : "");
 }
 
 /* The question's lines. */
@@ -465,7 +455,8 @@ void question_drop_file(struct asking *a) {
 static void tell_file(const struct asking *a, enum net_verdict verdict, const struct nsrun_error *err) {
         const char *path = a->is_folder ? a->file.folder : a->file.path;
         _cleanup_free_ char *subject = visible_subject(a), *visible = str_visible(path), *text = NULL,
-                            *folder = a->file.folder ? visible_path(a->file.folder) : NULL, *why = NULL;
+                            *folder = *a->file.folder ? file_question_path(a->file.folder) : NULL,
+                            *why = NULL;
         /* What can't be typed as it is seen is no advice. */
         bool is_word = subject && visible && streq(visible, path);
 
@@ -528,7 +519,7 @@ static void question_decide(struct asking *a) {
                                    : streq(a->line, "q") ? NET_VERDICT_NEVER
                                                          : NET_VERDICT_YES;
 
-        a->is_folder = a->about == ASKED_FILE && a->file.folder && is_answer(a, 'f');
+        a->is_folder = a->about == ASKED_FILE && *a->file.folder && is_answer(a, 'f');
         if (verdict == NET_VERDICT_YES && !a->is_folder && !is_answer(a, 'y')) {
                 /* What was meant may have been a question of the command's: this one is asked again. */
                 question_word(a, text, sizeof(text));

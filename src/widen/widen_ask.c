@@ -37,6 +37,7 @@ struct file_entry {
                 FILE_WAITS,
                 FILE_REFUSED,
                 FILE_SHOWN,
+                FILE_UNPUT, /* refused; its place is another's as soon as it is the last */
         } state;
 };
 
@@ -376,11 +377,10 @@ bool file_questions_first(const struct file_questions *q, struct file_question *
 
         if (!e)
                 return false;
-        *ret = (struct file_question){.path = e->path,
-                                      .folder = e->folder,
-                                      .program = e->program,
-                                      .how = e->how,
-                                      .is_last = e == &q->entries[FILE_QUESTIONS_MOST - 1]};
+        *ret = (struct file_question){.how = e->how, .is_last = e == &q->entries[FILE_QUESTIONS_MOST - 1]};
+        (void)snprintf(ret->path, sizeof(ret->path), "%s", e->path);
+        (void)snprintf(ret->folder, sizeof(ret->folder), "%s", e->folder ? e->folder : "");
+        (void)snprintf(ret->program, sizeof(ret->program), "%s", e->program);
         return true;
 }
 
@@ -405,14 +405,14 @@ static int show_answered(const struct file_questions *q, const struct file_entry
 
 /* Lets the calls go on that wait for nothing any more; what was shown may lead to something else that is
  * missing. */
-static void release_held(struct file_questions *q, int listener) {
+static void release_held(struct file_questions *q, int listener, bool looks_again) {
         size_t n = 0;
 
         for (size_t i = 0; i < q->n_held; i++) {
                 struct held_call *held = &q->held[i];
                 const struct file_entry *e = &q->entries[held->entry];
 
-                if (e->state == FILE_SHOWN)
+                if (e->state == FILE_SHOWN || looks_again)
                         e = entry_of(q, held);
                 if (e && e->state == FILE_WAITS) {
                         held->entry = (size_t)(e - q->entries);
@@ -424,6 +424,28 @@ static void release_held(struct file_questions *q, int listener) {
                 free(held->path);
         }
         q->n_held = n;
+}
+
+static void take_places_back(struct file_questions *q) {
+        while (q->n > 0 && q->entries[q->n - 1].state == FILE_UNPUT)
+                entry_clear(&q->entries[--q->n]);
+}
+
+void file_questions_look_again(struct file_questions *q, int listener) {
+        release_held(q, listener, true);
+        for (size_t i = 0; i < q->n; i++) {
+                struct file_entry *e = &q->entries[i];
+                bool is_wanted = e->state != FILE_WAITS;
+
+                for (size_t k = 0; k < q->n_held && !is_wanted; k++)
+                        is_wanted = q->held[k].entry == i;
+                if (is_wanted)
+                        continue;
+                e->state = FILE_UNPUT;
+                *e->path = '\0';
+                let_go(e);
+        }
+        take_places_back(q);
 }
 
 int file_questions_answer(struct file_questions *q, int listener, enum file_answer answer, char ***notes,
@@ -438,9 +460,9 @@ int file_questions_answer(struct file_questions *q, int listener, enum file_answ
                 shown = answer == FILE_FOLDER && e->folder ? e->folder : e->path;
                 r = show_answered(q, e, shown == e->folder, notes, err);
         }
-        e->state = shown && r >= 0 ? FILE_SHOWN : FILE_REFUSED;
+        e->state = shown && r >= 0 ? FILE_SHOWN : answer == FILE_UNASKED ? FILE_UNPUT : FILE_REFUSED;
         /* It may be asked about again. */
-        if (answer == FILE_NOT_NOW)
+        if (answer == FILE_NOT_NOW || answer == FILE_UNASKED)
                 *e->path = '\0';
         q->is_never |= answer == FILE_NEVER;
         if (answer == FILE_NO)
@@ -456,6 +478,7 @@ int file_questions_answer(struct file_questions *q, int listener, enum file_answ
         for (size_t i = 0; i < q->n; i++)
                 if (q->entries[i].state != FILE_WAITS)
                         let_go(&q->entries[i]);
-        release_held(q, listener);
+        release_held(q, listener, false);
+        take_places_back(q);
         return r;
 }

@@ -19,13 +19,14 @@ enum file_answer {
         FILE_FOLDER,  /* the folder, with all that is in it */
         FILE_NEVER,   /* no, and nothing else is asked */
         FILE_NOT_NOW, /* no, since nobody can be asked at this moment */
+        FILE_UNASKED, /* likewise: nobody has seen the question, which doesn't count */
 };
 
 struct file_question {
-        const char *path;     /* absolute, of a file or a folder */
-        const char *folder;   /* around a file: it may be shown instead; or NULL */
-        const char *program;  /* "cc (pid 42)", as that calls itself, fit to print */
-        enum watched_how how; /* WATCHED_LOOK, WATCHED_READ or WATCHED_EXEC */
+        char path[FILE_PATH_MOST + 1];   /* absolute, of a file or a folder */
+        char folder[FILE_PATH_MOST + 1]; /* around a file: it may be shown instead; or "" */
+        char program[40];                /* "cc (pid 42)", as that calls itself, fit to print */
+        enum watched_how how;            /* WATCHED_LOOK, WATCHED_READ or WATCHED_EXEC */
         bool is_last;
 };
 
@@ -40,9 +41,11 @@ struct file_questions *file_questions_free(struct file_questions *q);
 /* struct watch's `hold`: the call waits for an answer, if somebody is to be asked. */
 bool file_questions_hold(void *questions, int root_fd, const struct seccomp_notif *call, const char *path,
                          enum watched_how how, const char *program);
-/* The question that is to be put first, until it is answered: its texts stay until the questions are freed.
- * False: there is none. */
+/* The question that is to be put first, until it is answered.  False: there is none. */
 bool file_questions_first(const struct file_questions *q, struct file_question *ret);
+/* Forgets questions that nothing waits for any more: another command's answer may have shown what they are
+ * about. */
+void file_questions_look_again(struct file_questions *q, int listener);
 /* Answers that one, shows what is to be shown, and lets the calls of that listener go on which wait for it.
  * -errno with *err filled: it isn't shown.  *notes gets lines. */
 int file_questions_answer(struct file_questions *q, int listener, enum file_answer answer, char ***notes,

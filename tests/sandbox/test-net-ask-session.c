@@ -144,7 +144,7 @@ TEST(without_a_terminal_a_sessions_command_is_refused_and_asked_about_later) {
 /* The command could type an answer at a terminal that is its own, too. */
 TEST(who_shares_the_terminal_with_the_command_is_not_asked) {
         const struct site *s = *state;
-        _cleanup_free_ char *id = START(s, "--net=ask"), *plain = START_PLAIN(s),
+        _cleanup_free_ char *id = START(s, "--net=ask"), *plain = START(s, "--hide=x"),
                             *none = text_of(
                                     "nsrun: nobody is asked in the session: %s; one that was started "
                                     "with --net=ask asks about names that no rule covers",
@@ -211,6 +211,59 @@ TEST(session_ask_answers_for_commands_without_a_terminal) {
         end_talk_alone(&other, &o);
         expect_status(&o, 0);
         assert_string_equal(o.err, "");
+        collect_orphans();
+}
+
+/* One at a time: what else is wanted waits. */
+TEST(session_ask_asks_about_names_and_files) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START(s, "--net=ask"), *f = path_of(s->home, "beside/f"),
+                            *shown = text_of("nsrun: %s is shown;", f);
+        _cleanup_outcome_ struct outcome o = {0};
+        static struct talk t;
+        struct running running;
+        char code[5];
+
+        make_file(s->home, "beside/f", "text\n");
+        ask_at_terminal(&t, s, id);
+        await(&t, "nsrun: files that commands with --ask don't find are asked about here, until the session "
+                  "ends\r\n");
+        spawn(&(struct request){.argv = OPTIONS("setsid", "-w", program(), "run", "--session", id,
+                                                "--kill-leftovers", "--ask", "--", "sh", "-c",
+                                                "cat ~/beside/f & echo both.test | { " LOOK_UP
+                                                "; }; wait; cat ~/beside/f"),
+                                .cwd = s->root},
+              &running);
+        /* Whichever is the first. */
+        while (!strstr(t.text + t.seen, "no more] "))
+                assert_true(read_more(&t, deadline_seconds * 500));
+        if (strstr(t.text + t.seen, " wants to reach ")) {
+                await_question_for(&t, "session", "both.test", code);
+                type(&t, code);
+                await(&t, " for this file");
+        } else {
+                await(&t, " for this file");
+                memcpy(code, "y", 1);
+                memcpy(code + 1, t.text + t.seen - strlen("12 for this file"), 2);
+                memcpy(code + 3, "\n", 2);
+                type(&t, code);
+                await(&t, shown);
+                await_question_for(&t, "session", "both.test", code);
+                type(&t, code);
+                code[0] = '\0';
+        }
+        if (*code) {
+                memcpy(code + 1, t.text + t.seen - strlen("12 for this file"), 2);
+                type(&t, code);
+                await(&t, shown);
+        }
+        finish(&running, &o);
+        expect_in(o.out, "both.test: yes\n");
+        expect_in(o.out, "text\n");
+        SESSION(s, &o, "stop", id);
+        outcome_clear(&o);
+        end_talk_alone(&t, &o);
+        expect_status(&o, 0);
         collect_orphans();
 }
 

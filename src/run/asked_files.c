@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* --ask where nsrun has no terminal: questions about files are answered by a function of the caller's, or in
+ * a session by who runs `nsrun session ask`. */
+#include "base/closed_streams.h"
+#include "base/str.h"
+#include "base/sys.h"
+#include "run.h"
+#include "terminal/file_asker.h"
+
+static void note_of_files(struct run *run, const char *what, const char *hint) {
+        struct nsrun_error note = {0};
+
+        (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, NULL, what, hint);
+        (void)run_take_note(run, &note, NULL);
+}
+
+int run_answer_file(struct run *run, enum file_answer answer, struct nsrun_error *err) {
+        _cleanup_streams_ int held = closed_streams_hold(NULL);
+        _cleanup_strv_ char **notes = NULL;
+        int r = file_questions_answer(run->files, run->listener, answer, &notes, err);
+
+        STRV_FOREACH (note, notes)
+                note_of_files(run, *note, NULL);
+        return r;
+}
+
+void run_drop_files(struct run *run) {
+        struct file_question q;
+
+        close_fdp(&run->asked_fd);
+        while (run->files && file_questions_first(run->files, &q))
+                (void)run_answer_file(run, FILE_NOT_NOW, NULL);
+}
+
+/* Nobody sees what is refused now. */
+static void refuse_unseen(struct run *run) {
+        (void)run_answer_file(run, FILE_UNASKED, NULL);
+        if (run->has_told_unseen)
+                return;
+        run->has_told_unseen = true;
+        note_of_files(run, "files that aren't exposed are refused: nobody is there to be asked",
+                      run->record_fd >= 0 ? "'nsrun session ask' asks at a terminal" : NULL);
+}
+
+static int answer_asked(struct run *run, const struct file_question *q, enum file_answer answer,
+                        struct nsrun_error *err) {
+        static const char *const words[] = {[FILE_NO] = "no",
+                                            [FILE_YES] = "yes",
+                                            [FILE_FOLDER] = "yes",
+                                            [FILE_NEVER] = "never",
+                                            [FILE_NOT_NOW] = "none"};
+        int r = run_answer_file(run, answer, err);
+
+        run_log_answer(run, "file", answer == FILE_FOLDER && *q->folder ? q->folder : q->path,
+                       r < 0 ? "failed" : words[answer]);
+        if (q->is_last && answer != FILE_NEVER)
+                note_of_files(run, "that was the last question: what else isn't exposed is refused", NULL);
+        return r;
+}
+
+void run_ask_files(struct run *run) {
+        struct file_question q;
+
+        while (run->asked_fd < 0 && file_questions_first(run->files, &q)) {
+                enum file_answer answer = FILE_UNASKED;
+
+                if (run->ask_file) {
+                        file_questions_look_again(run->files, run->listener);
+                        if (!file_questions_first(run->files, &q))
+                                break;
+                        answer = run->ask_file(&q, run->ask_data);
+                }
+                if (answer != FILE_UNASKED)
+                        (void)answer_asked(run, &q, answer, NULL);
+                else if (run->record_fd < 0 || (run->asked_fd = file_asking_join(run->record_fd)) < 0)
+                        refuse_unseen(run);
+                else
+                        run->is_put = false;
+        }
+}
+
+/* Another command's answer may have shown it while this one waited for its turn. */
+static bool put_file_question(struct run *run) {
+        struct file_question q;
+
+        file_questions_look_again(run->files, run->listener);
+        run->is_put = file_questions_first(run->files, &q) && file_asking_put(run->asked_fd, &q) >= 0;
+        return run->is_put;
+}
+
+void run_take_asked(struct run *run) {
+        enum file_answer answer = file_asking_hear(run->asked_fd);
+        struct file_question q;
+
+        if (answer == FILE_UNASKED && put_file_question(run))
+                return;
+        if (run->is_put && file_questions_first(run->files, &q)) {
+                struct nsrun_error err = {0};
+                int r = answer_asked(run, &q, answer, &err);
+
+                file_asking_tell(run->asked_fd, r, &err);
+        }
+        close_fdp(&run->asked_fd);
+        run_ask_files(run);
+}
