@@ -12,11 +12,11 @@
 #include "base/path.h"
 #include "base/programs.h"
 #include "base/sys.h"
-#include "config_section.h"
 #include "confirm.h"
 #include "learned_file.h"
 #include "option.h"
 #include "plan/plan.h"
+#include "policy/config_section.h"
 #include "proposal.h"
 
 struct config_options {
@@ -63,7 +63,7 @@ static int make_copy(struct edit *e, struct nsrun_error *err) {
         _cleanup_free_ char *folder = path_parent(e->file);
         const char *text = e->text ? e->text : template;
         _cleanup_close_ int fd = -EBADF;
-        int r = folder ? learned_file_make_folders(e->file) : -ENOMEM;
+        int r = folder ? config_make_folders(e->file) : -ENOMEM;
 
         if (r < 0)
                 return fail_edit(err, r, folder, "the configuration's folder can't be made", NULL);

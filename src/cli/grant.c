@@ -2,8 +2,8 @@
 /* `nsrun grant` and `nsrun revoke`: what a running sandbox is shown besides. */
 #include "base/path.h"
 #include "base/str.h"
-#include "config_section.h"
 #include "option.h"
+#include "policy/config_section.h"
 #include "ps_row.h"
 
 struct grant_cli {
@@ -54,49 +54,12 @@ static void tell_granted(const char *id, const char *project, const struct grant
                               visible ? visible : "?");
 }
 
-/* In the section of the sandbox's project, where it is a person's. */
 static int save_granted(const struct nsrun_plan *plan, const struct grant_cli *cli, const char *shown,
                         struct nsrun_error *err) {
-        const char *key = streq(cli->option, "ro")   ? "readable"
-                          : streq(cli->option, "rw") ? "writable"
-                                                     : "overlay";
-        _cleanup_free_ char *config = NULL, *said = NULL,
-                            *project = config_section_name(plan->project ? plan->project : ""),
-                            *path = config_section_name(shown);
-        _cleanup_json_ struct json_document d = {0};
-        struct json_value *section, *list;
-        struct nsrun_policy *policy = NULL;
-        int r;
+        _cleanup_free_ char *said = NULL;
+        int r = config_section_save(plan->project, cli->option, shown, &said, err);
 
-        if (!plan->project)
-                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), NULL,
-                                 "it is granted, but not saved: the sandbox has no project", NULL);
-        r = nsrun_policy_new(&policy) < 0 ? error_oom(err) : config_edit_find(policy, NULL, &config, err);
-        (void)nsrun_policy_free(policy);
-        if (r >= 0)
-                r = config_section_open(config, &d, err);
-        if (r < 0)
-                return r;
-        if (!project || !path)
-                return error_oom(err);
-        section = config_section_find(&d, plan->project, project);
-        if (section && json_has(section, CONFIG_SECTION_PROPOSAL))
-                return error_set(
-                        err, NSRUN_STAGE_USAGE, UNSAID(-EEXIST), config,
-                        "it is granted, but not saved: the project's section is what it proposed itself",
-                        "add it by 'nsrun config edit'");
-        if (!section)
-                section = json_add_object(&d, config_section_all(&d), project);
-        list = json_get(section, key);
-        if (!list)
-                list = json_add_array(&d, section, key);
-        for (size_t k = 0; k < json_length(list); k++)
-                if (json_text(json_at(list, k)) && streq(json_text(json_at(list, k)), path))
-                        return 0;
-        json_add_string(&d, list, NULL, path);
-        r = config_section_write(&d, config, err);
-        said = r < 0 ? NULL : str_format("%s: \"%s\" has %s for %s", config, key, path, project);
-        if (said) {
+        if (r >= 0 && said) {
                 _cleanup_free_ char *visible = str_visible(said);
 
                 (void)printf("%s\n", visible ? visible : "?");

@@ -6,6 +6,7 @@
 #include "learned_file.h"
 #include "option.h"
 #include "plan/plan.h"
+#include "policy/config_section.h"
 #include "protect/learn_view.h"
 #include "run/run.h"
 #include "run/supervise.h"
@@ -78,7 +79,7 @@ static int learn_give(const struct learned_file *f, const char *file, struct nsr
         int r = learned_file_text(f, &text, err);
 
         if (r >= 0 && file)
-                r = learned_file_write(file, text, err);
+                r = config_write(file, text, err);
         else if (r >= 0)
                 (void)fputs(text, stdout);
         if (r >= 0)

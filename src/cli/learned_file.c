@@ -280,35 +280,3 @@ int learned_file_check(const struct nsrun_plan *plan, const char *file, bool is_
         *ret = TAKE_PTR(path);
         return 0;
 }
-
-int learned_file_make_folders(const char *path) {
-        _cleanup_free_ char *folder = path_parent(path);
-
-        if (!folder)
-                return -ENOMEM;
-        if (streq(folder, "/") || access(folder, F_OK) == 0)
-                return 0;
-        if (learned_file_make_folders(folder) < 0)
-                return -errno;
-        return mkdir(folder, 0700) < 0 && errno != EEXIST ? -errno : 0;
-}
-
-int learned_file_write(const char *file, const char *text, struct nsrun_error *err) {
-        _cleanup_free_ char *copy = str_concat(file, "-XXXXXX", "");
-        _cleanup_close_ int fd = -EBADF;
-        int r;
-
-        if (!copy)
-                return error_oom(err);
-        r = learned_file_make_folders(file);
-        if (r >= 0) {
-                fd = mkostemp(copy, O_CLOEXEC);
-                r = fd < 0 ? -errno : write_full(fd, text, strlen(text));
-        }
-        if (r >= 0 && rename(copy, file) < 0)
-                r = -errno;
-        if (r < 0 && fd >= 0)
-                (void)unlink(copy);
-        return r < 0 ? error_set(err, NSRUN_STAGE_USAGE, r, file, "the configuration can't be written", NULL)
-                     : 0;
-}

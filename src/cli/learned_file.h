@@ -23,7 +23,3 @@ int learned_file_text(const struct learned_file *f, char **ret, struct nsrun_err
  * canonical path, for the caller to free: the command may change a link on the way that was named. */
 int learned_file_check(const struct nsrun_plan *plan, const char *file, bool is_new, char **ret,
                        struct nsrun_error *err);
-/* Makes the folders above a path, for the user alone. */
-int learned_file_make_folders(const char *path);
-/* Writes it, by that path: the file is whole, or as it was. */
-int learned_file_write(const char *file, const char *text, struct nsrun_error *err);

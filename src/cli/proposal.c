@@ -11,11 +11,11 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "changes/digest.h"
-#include "config_section.h"
 #include "confirm.h"
 #include "host/project.h"
 #include "host/user.h"
 #include "policy/config.h"
+#include "policy/config_section.h"
 #include "rules/home_secrets.h"
 
 #define MOST_BYTES  ((size_t)64 << 10)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "plan/plan.h"
+#include "policy.h"
 
 /* The key of a section that says which proposal of the project it was. */
 #define CONFIG_SECTION_PROPOSAL "// proposal"
@@ -23,3 +23,11 @@ char *config_section_name(const char *path);
 struct json_value *config_section_find(const struct json_document *d, const char *project, const char *name);
 /* The configuration as it is now in the document, if it is one. */
 int config_section_write(struct json_document *d, const char *config, struct nsrun_error *err);
+/* Makes the folders above a path, for the user alone. */
+int config_make_folders(const char *path);
+/* Writes it, by that path: the file is whole, or as it was. */
+int config_write(const char *file, const char *text, struct nsrun_error *err);
+/* `nsrun grant --save`: what the option "ro", "rw" or "overlay" showed a sandbox is the project's (NULL:
+ * refused) from now on, unless its section is what it proposed.  *ret_said: a line, if it is new. */
+int config_section_save(const char *of, const char *option, const char *shown, char **ret_said,
+                        struct nsrun_error *err);
