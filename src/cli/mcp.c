@@ -57,7 +57,7 @@ const struct option_spec mcp_options[] = {
          "the model may commit and discard overlays' changes, each time that the client's user says yes",
          apply_commits},
         {"ask", 0, NULL, OPTION_COMPLETES_NOTHING, "Server",
-         "have the client's user, or 'nsrun session ask', asked about files that a command doesn't find: a yes shows them, read-only",
+         "have the client's user, or 'nsrun session ask', asked about files that a command doesn't find: a yes shows them, read-only or as it says",
          cli_mcp_apply_ask},
         {"allow-commit", 0, NULL, OPTION_COMPLETES_NOTHING, "Server",
          "the model may commit and discard overlays' changes, and nobody is asked", apply_commits},

@@ -84,7 +84,7 @@ const struct option_spec run_options[] = {
         {"pty", 't', NULL, OPTION_COMPLETES_NOTHING, "Isolation",
          "give the command a terminal of its own, so that yours is out of its reach", apply_pty},
         {"ask", 0, NULL, OPTION_COMPLETES_NOTHING, "Paths",
-         "ask at the terminal about files that the command doesn't find and the host has: a yes shows them, read-only",
+         "ask at the terminal about files that the command doesn't find and the host has: a yes shows them, read-only or as it says",
          apply_ask},
         {"pass-fd", 0, "FD", OPTION_COMPLETES_NOTHING, "Environment",
          "give the command the open descriptor FD under the same number; may be given again",

@@ -25,6 +25,7 @@ struct seen {
         enum watched_how how;
         bool is_there, is_folder, is_made, is_replaced;
         bool is_told; /* why it isn't there */
+        bool opens;   /* by open(2) with O_CREAT */
 };
 
 /* A look at a file system of the command's own would end when it likes. */
@@ -241,6 +242,7 @@ static void see(struct watch *watch, const struct seccomp_notif *question, const
                 return;
         if (call->how == WATCHED_READ && !strstr(call->name, "link"))
                 seen->how = how_opened(question->pid, call, arguments);
+        seen->opens = call->how == WATCHED_READ && seen->how == WATCHED_MAKE;
         if (call->how == WATCHED_EXEC)
                 watch_privileges(watch, normal);
         seen->is_told = asked_is_of_interest(watch->asked.plan, normal, seen->how);
@@ -298,9 +300,10 @@ int watch_take(struct watch *watch, int listener, const struct seccomp_notif *qu
                         see(watch, question, &watched_calls[i], &seen[n++]);
         if (seen[0].path || seen[1].path)
                 read_process_name((pid_t)question->pid, program, sizeof(program));
-        /* A call with two paths doesn't only read. */
+        /* A call with two paths doesn't only read; what open(2) can't make it may be meant to write. */
         is_held = n == 1 && seen[0].path && !seen[0].is_there && watch->hold &&
-                  watch->hold(watch->data, watch->root_fd, question, seen[0].path, seen[0].how, program);
+                  watch->hold(watch->data, watch->root_fd, question, seen[0].path,
+                              seen[0].opens && !seen[0].is_made ? WATCHED_WRITE : seen[0].how, program);
         r = is_held ? 0 : sys_seccomp_continue(listener, question);
         for (size_t i = 0; i < n; i++) {
                 /* What a person is asked about needs no reason. */

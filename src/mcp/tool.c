@@ -360,21 +360,35 @@ static int judge_arguments(const struct call *c, struct nsrun_error *err) {
 
 /* ----------------------------------------------------------------------- answer */
 
-char *tool_spell_elicitation(const char *message, const char *title, const char *const choices[][2]) {
+static struct json_value *spell_choice(struct json_document *d, struct json_value *to, const char *name,
+                                       const char *title, const char *const choices[][2]) {
+        struct json_value *o = json_add_object(d, to, name), *values, *words;
+
+        json_add_string(d, o, "type", choices ? "string" : "boolean");
+        json_add_string(d, o, "title", title);
+        values = choices ? json_add_array(d, o, "enum") : NULL;
+        words = choices ? json_add_array(d, o, "enumNames") : NULL;
+        for (; choices && (*choices)[0]; choices++) {
+                json_add_string(d, values, NULL, (*choices)[0]);
+                json_add_string(d, words, NULL, (*choices)[1]);
+        }
+        return o;
+}
+
+char *tool_spell_elicitation(const char *message, const char *title, const char *const choices[][2],
+                             const char *const access[][2]) {
         _cleanup_json_ struct json_document d = json_begin();
-        struct json_value *schema, *o, *values, *words;
+        struct json_value *schema, *all, *o;
 
         json_add_string(&d, d.root, "message", message);
         schema = json_add_object(&d, d.root, "requestedSchema");
         json_add_string(&d, schema, "type", "object");
-        o = json_add_object(&d, json_add_object(&d, schema, "properties"), TOOL_QUESTION);
-        json_add_string(&d, o, "type", choices ? "string" : "boolean");
-        json_add_string(&d, o, "title", title);
-        values = choices ? json_add_array(&d, o, "enum") : NULL;
-        words = choices ? json_add_array(&d, o, "enumNames") : NULL;
-        for (; choices && (*choices)[0]; choices++) {
-                json_add_string(&d, values, NULL, (*choices)[0]);
-                json_add_string(&d, words, NULL, (*choices)[1]);
+        all = json_add_object(&d, schema, "properties");
+        (void)spell_choice(&d, all, TOOL_QUESTION, title, choices);
+        if (access) {
+                o = spell_choice(&d, all, "access", "Access", access);
+                json_add_string(&d, o, "default", (*access)[0]);
+                (void)spell_choice(&d, all, "always", "Save it for the project's later sessions, too", NULL);
         }
         json_add_string(&d, json_add_array(&d, schema, "required"), NULL, TOOL_QUESTION);
         return json_line(&d);

@@ -29,8 +29,11 @@ struct tool_answer {
 
 /* What the one question of a call is called. */
 #define TOOL_QUESTION "confirm"
-/* An elicitation's params: yes or no, or one of `choices`, a value and its words each, up to a NULL. */
-char *tool_spell_elicitation(const char *message, const char *title, const char *const choices[][2]);
+/* An elicitation's params: yes or no, or one of `choices`, a value and its words each, up to a NULL; with
+ * `access`, which is such, too, and begins with what is meant where nothing is said, also "access" and
+ * "always". */
+char *tool_spell_elicitation(const char *message, const char *title, const char *const choices[][2],
+                             const char *const access[][2]);
 
 struct tool {
         const char *name, *title, *text;

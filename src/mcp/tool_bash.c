@@ -35,7 +35,14 @@ static char *spell_file_question(const struct file_question *q) {
                                     {"yes", "yes"},
                                     {"never", "no, and ask no more of this command"},
                                     {NULL, NULL},
-                                    {NULL, NULL}};
+                                    {NULL, NULL}},
+                   *const access[][2] = {
+                           {"ro", "read-only"},
+                           {q->is_folder ? "overlay" : "rw",
+                            q->is_folder ? "to be written, and thrown away" : "this file, to be written"},
+                           {*q->folder ? "overlay" : NULL,
+                            "all of the folder, to be written, and thrown away"},
+                           {NULL, NULL}};
 
         if (!words || (*q->folder && !folder) ||
             !(message = str_format("%s. Show it, read-only, until the session ends?", words)))
@@ -48,26 +55,33 @@ static char *spell_file_question(const struct file_question *q) {
         }
         if (folder && (!rest || !all))
                 return NULL;
-        return tool_spell_elicitation(message, "Show it", choices);
+        return tool_spell_elicitation(message, "Show it", choices, access);
 }
 
 /* What isn't one of the answers is a no. */
-static enum file_answer read_file_answer(const struct json_value *reply, bool has_folder) {
+static enum file_answer read_file_answer(const struct json_value *reply, const struct file_question *q,
+                                         struct file_wish *wish) {
+        static const char *const options[] = {"ro", "rw", "overlay"};
+        const struct json_value *content = json_get(reply, "content");
         const char *action = json_text(json_get(reply, "action")),
-                   *answer = json_text(json_get(json_get(reply, "content"), TOOL_QUESTION));
+                   *answer = json_text(json_get(content, TOOL_QUESTION)),
+                   *access = json_has(content, "access") ? json_text(json_get(content, "access")) : "ro";
 
         if (action && streq(action, "cancel"))
                 return FILE_NOT_NOW;
-        if (!action || !streq(action, "accept") || !answer)
+        if (!action || !streq(action, "accept") || !answer || !access || !STR_IS_ANY(access, options))
                 return FILE_NO;
-        return streq(answer, "yes")                    ? FILE_YES
-               : streq(answer, "folder") && has_folder ? FILE_FOLDER
-               : streq(answer, "never")                ? FILE_NEVER
-                                                       : FILE_NO;
+        (void)snprintf(wish->option, sizeof(wish->option), "%s", access);
+        wish->is_always = json_is_true(json_get(content, "always"));
+        if (streq(answer, "folder"))
+                memcpy(wish->path, q->folder, sizeof(wish->path));
+        return streq(answer, "yes") || *wish->path ? FILE_YES
+               : streq(answer, "never")            ? FILE_NEVER
+                                                   : FILE_NO;
 }
 
 /* A request of a version whose requests stand for themselves can't wait for an answer. */
-static enum file_answer ask_client(const struct file_question *q, void *data) {
+static enum file_answer ask_client(const struct file_question *q, struct file_wish *wish, void *data) {
         struct call *c = data;
         _cleanup_free_ char *params = NULL, *reply = NULL;
         _cleanup_json_ struct json_document d = {0};
@@ -83,7 +97,7 @@ static enum file_answer ask_client(const struct file_question *q, void *data) {
         r = params ? call_ask(c, params, until, &reply) : -ENOMEM;
         if (r >= 0)
                 r = json_read(&d, reply, strlen(reply), JSON_STRICT, &trouble);
-        return r >= 0 ? read_file_answer(d.root, *q->folder) : r == -EPROTO ? FILE_UNASKED : FILE_NOT_NOW;
+        return r >= 0 ? read_file_answer(d.root, q, wish) : r == -EPROTO ? FILE_UNASKED : FILE_NOT_NOW;
 }
 
 int tool_run_bash(struct call *c, struct tool_answer *ret, struct nsrun_error *err) {

@@ -108,7 +108,7 @@ static char *question_of(const char *verb, const char *diff) {
 
         if (!visible || !(message = str_format("%s these changes?\n\n%s", verb, visible)))
                 return NULL;
-        return tool_spell_elicitation(message, verb, NULL);
+        return tool_spell_elicitation(message, verb, NULL, NULL);
 }
 
 static int judge_answer(const struct json_value *answer, struct nsrun_error *err) {

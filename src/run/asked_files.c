@@ -4,6 +4,7 @@
 #include "base/closed_streams.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "explain/watch.h"
 #include "run.h"
 #include "terminal/file_asker.h"
 
@@ -14,10 +15,26 @@ static void note_of_files(struct run *run, const char *what, const char *hint) {
         (void)run_take_note(run, &note, NULL);
 }
 
-int run_answer_file(struct run *run, enum file_answer answer, struct nsrun_error *err) {
+int run_begin_files(struct run *run, const struct nsrun_plan *plan, const struct run_params *params) {
+        int r = file_questions_new(plan, plan->join ? plan->join->init.pid : run->launch.pid,
+                                   !params->asks_to_read, &run->files);
+
+        if (r < 0)
+                return r;
+        denials_watched(run->denials)->hold = file_questions_hold;
+        denials_watched(run->denials)->data = run->files;
+        run->asks_files_here = params->asks_files_here;
+        run->ask_file = params->ask_file;
+        run->ask_data = params->ask_data;
+        run->record_fd = plan->join ? plan->join->folder.dir_fd : -EBADF;
+        return 0;
+}
+
+int run_answer_file(struct run *run, enum file_answer answer, const struct file_wish *wish,
+                    struct nsrun_error *err) {
         _cleanup_streams_ int held = closed_streams_hold(NULL);
         _cleanup_strv_ char **notes = NULL;
-        int r = file_questions_answer(run->files, run->listener, answer, &notes, err);
+        int r = file_questions_answer(run->files, run->listener, answer, wish, &notes, err);
 
         STRV_FOREACH (note, notes)
                 note_of_files(run, *note, NULL);
@@ -29,12 +46,12 @@ void run_drop_files(struct run *run) {
 
         close_fdp(&run->asked_fd);
         while (run->files && file_questions_first(run->files, &q))
-                (void)run_answer_file(run, FILE_NOT_NOW, NULL);
+                (void)run_answer_file(run, FILE_NOT_NOW, NULL, NULL);
 }
 
 /* Nobody sees what is refused now. */
 static void refuse_unseen(struct run *run) {
-        (void)run_answer_file(run, FILE_UNASKED, NULL);
+        (void)run_answer_file(run, FILE_UNASKED, NULL, NULL);
         if (run->has_told_unseen)
                 return;
         run->has_told_unseen = true;
@@ -43,16 +60,15 @@ static void refuse_unseen(struct run *run) {
 }
 
 static int answer_asked(struct run *run, const struct file_question *q, enum file_answer answer,
-                        struct nsrun_error *err) {
-        static const char *const words[] = {[FILE_NO] = "no",
-                                            [FILE_YES] = "yes",
-                                            [FILE_FOLDER] = "yes",
-                                            [FILE_NEVER] = "never",
-                                            [FILE_NOT_NOW] = "none"};
-        int r = run_answer_file(run, answer, err);
+                        const struct file_wish *wish, struct nsrun_error *err) {
+        static const char *const words[] = {
+                [FILE_NO] = "no", [FILE_NEVER] = "never", [FILE_NOT_NOW] = "none"};
+        int r = run_answer_file(run, answer, wish, err);
 
-        run_log_answer(run, "file", answer == FILE_FOLDER && *q->folder ? q->folder : q->path,
-                       r < 0 ? "failed" : words[answer]);
+        run_log_answer(run, "file", *wish->path ? wish->path : q->path,
+                       r < 0                ? "failed"
+                       : answer == FILE_YES ? file_wish_word(wish)
+                                            : words[answer]);
         if (q->is_last && answer != FILE_NEVER)
                 note_of_files(run, "that was the last question: what else isn't exposed is refused", NULL);
         return r;
@@ -63,19 +79,24 @@ void run_ask_files(struct run *run) {
 
         while (run->asked_fd < 0 && file_questions_first(run->files, &q)) {
                 enum file_answer answer = FILE_UNASKED;
+                struct file_wish wish = FILE_WISH_INIT;
+                struct nsrun_error err = {0};
+                int r = 0;
 
                 if (run->ask_file) {
                         file_questions_look_again(run->files, run->listener);
                         if (!file_questions_first(run->files, &q))
                                 break;
-                        answer = run->ask_file(&q, run->ask_data);
+                        answer = run->ask_file(&q, &wish, run->ask_data);
                 }
                 if (answer != FILE_UNASKED)
-                        (void)answer_asked(run, &q, answer, NULL);
+                        r = answer_asked(run, &q, answer, &wish, &err);
                 else if (run->record_fd < 0 || (run->asked_fd = file_asking_join(run->record_fd)) < 0)
                         refuse_unseen(run);
                 else
                         run->is_put = false;
+                if (r > 0 || (r < 0 && !streq(wish.option, "ro")))
+                        (void)run_take_note(run, &err, NULL);
         }
 }
 
@@ -89,14 +110,15 @@ static bool put_file_question(struct run *run) {
 }
 
 void run_take_asked(struct run *run) {
-        enum file_answer answer = file_asking_hear(run->asked_fd);
+        struct file_wish wish;
+        enum file_answer answer = file_asking_hear(run->asked_fd, &wish);
         struct file_question q;
 
         if (answer == FILE_UNASKED && put_file_question(run))
                 return;
         if (run->is_put && file_questions_first(run->files, &q)) {
                 struct nsrun_error err = {0};
-                int r = answer_asked(run, &q, answer, &err);
+                int r = answer_asked(run, &q, answer, &wish, &err);
 
                 file_asking_tell(run->asked_fd, r, &err);
         }

@@ -339,19 +339,9 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
                 run_end(&run);
                 return r;
         }
-        if (params->asks_files)
-                r = file_questions_new(plan, plan->join ? plan->join->init.pid : run.launch.pid, &run.files);
-        if (r < 0) {
+        if (params->asks_files && run_begin_files(&run, plan, params) < 0) {
                 run_end(&run);
                 return error_oom(err);
-        }
-        if (run.files) {
-                denials_watched(run.denials)->hold = file_questions_hold;
-                denials_watched(run.denials)->data = run.files;
-                run.asks_files_here = params->asks_files_here;
-                run.ask_file = params->ask_file;
-                run.ask_data = params->ask_data;
-                run.record_fd = plan->join ? plan->join->folder.dir_fd : -EBADF;
         }
         /* The command has copies of them: the other end of a pipe sees its end only when all
          * holders have closed it. */

@@ -39,9 +39,10 @@ struct run_params {
         bool can_ask;         /* asking.h's questions about names are read and answered, */
         bool can_ask_of_keys; /* and its questions about keys, and those about links */
         bool asks_files;      /* struct run's `files` are asked about, */
+        bool asks_to_read;    /* but not what is to be written, */
         bool asks_files_here; /* by the caller, at its terminal; else by asked_files.h, */
         /* which calls this first, with `ask_data`, if it isn't NULL; FILE_UNASKED: it can't ask. */
-        enum file_answer (*ask_file)(const struct file_question *q, void *data);
+        enum file_answer (*ask_file)(const struct file_question *q, struct file_wish *wish, void *data);
         void *ask_data;
         bool may_move;           /* cgroup_prepare()'s may_move */
         bool watches_all_memory; /* OOM kills are watched for also where the run has no cgroup with a memory
@@ -76,7 +77,7 @@ struct run {
         struct denials *denials;
         struct file_questions *files; /* NULL: nobody is asked */
         bool asks_files_here;         /* asked_files.h has these: */
-        enum file_answer (*ask_file)(const struct file_question *q, void *data);
+        enum file_answer (*ask_file)(const struct file_question *q, struct file_wish *wish, void *data);
         void *ask_data;
         int record_fd; /* the folder of the joined session's record, which is the plan's; or -EBADF */
         int asked_fd;  /* by which a question is put, or a turn waited for; or -EBADF */
@@ -122,10 +123,13 @@ int run_begin(const struct nsrun_plan *plan, const struct run_params *params, st
 /* Tells a note, or keeps it.  -errno where it can't be. */
 int run_take_note(struct run *run, const struct nsrun_error *note, struct nsrun_error *err);
 
-/* asked_files.c: answers the first question about a file, and notes what there is to say of it; has what
+/* asked_files.c: has questions asked about files of the plan's command.  -ENOMEM. */
+int run_begin_files(struct run *run, const struct nsrun_plan *plan, const struct run_params *params);
+/* Answers the first question about a file, and notes what there is to say of it; has what
  * waits answered, or puts it, or refuses it where nobody is there (run_take_denial() does, unless a terminal
  * is asked); something has come by asked_fd; refuses what is asked now. */
-int run_answer_file(struct run *run, enum file_answer answer, struct nsrun_error *err);
+int run_answer_file(struct run *run, enum file_answer answer, const struct file_wish *wish,
+                    struct nsrun_error *err);
 void run_ask_files(struct run *run);
 void run_take_asked(struct run *run);
 void run_drop_files(struct run *run);

@@ -53,14 +53,13 @@ static int sandbox_take_report(void *data, nsrun_unused short revents) {
         return r < 0 ? r : r == 0 || (w->is_for_start && w->has_started);
 }
 
-static enum file_answer sandbox_ask_file(const struct file_question *q, void *data) {
+static enum file_answer sandbox_ask_file(const struct file_question *q, struct file_wish *wish, void *data) {
         const struct nsrun_sandbox *s = data;
         int answer = s->ask_file(q->path, *q->folder ? q->folder : NULL, q->program, s->data);
 
-        return answer < 0                  ? FILE_NEVER
-               : answer == 1               ? FILE_YES
-               : answer == 2 && *q->folder ? FILE_FOLDER
-                                           : FILE_NO;
+        if (answer == 2)
+                memcpy(wish->path, q->folder, sizeof(wish->path));
+        return answer < 0 ? FILE_NEVER : answer == 1 || *wish->path ? FILE_YES : FILE_NO;
 }
 
 static int sandbox_take_file(void *data, short revents) {
@@ -108,6 +107,7 @@ nsrun_public int nsrun_start(const struct nsrun_plan *plan, const struct nsrun_s
         params.launch.n_pass_fds = own.n_pass_fds;
         params.can_ask = own.ask;
         params.asks_files = own.ask_file;
+        params.asks_to_read = true;
         s = sandbox_new();
         if (!s)
                 return error_oom(error);

@@ -310,8 +310,9 @@ static void await_terminal(struct loop *l, struct supervised *s) {
         l->patience_ms = pty_patience(s->pty);
 }
 
-static int answer_file(void *data, enum file_answer answer, struct nsrun_error *err) {
-        return run_answer_file(&((struct supervised *)data)->run, answer, err);
+static int answer_file(void *data, enum file_answer answer, const struct file_wish *wish,
+                       struct nsrun_error *err) {
+        return run_answer_file(&((struct supervised *)data)->run, answer, wish, err);
 }
 
 static int take_asked_file(void *data, nsrun_unused short revents) {

@@ -62,11 +62,11 @@ static int give_answer(struct asking *a, int fd, enum net_verdict verdict, struc
                 return 0;
         }
         return a->answer_file(a->data,
-                              verdict == NET_VERDICT_YES     ? a->is_folder ? FILE_FOLDER : FILE_YES
+                              verdict == NET_VERDICT_YES     ? FILE_YES
                               : verdict == NET_VERDICT_NO    ? FILE_NO
                               : verdict == NET_VERDICT_NEVER ? FILE_NEVER
                                                              : FILE_NOT_NOW,
-                              err);
+                              &a->wish, err);
 }
 
 #define HELLO_MS 10000
@@ -273,10 +273,13 @@ static bool is_this_machine(const char *host) {
 /* A byte of a path is four characters at most. */
 #define QUESTION_MOST (LINK_MOST + 2 * NET_NAME_MOST + 8 * FILE_PATH_MOST + 256)
 
+static const char *asked_file(const struct asking *a) {
+        return *a->wish.path ? a->wish.path : a->file.path;
+}
+
 /* Of a file the path, else the name. */
 static char *visible_subject(const struct asking *a) {
-        return a->about == ASKED_FILE ? file_question_path(a->is_folder ? a->file.folder : a->file.path)
-                                      : strdup(a->question.name);
+        return a->about == ASKED_FILE ? file_question_path(asked_file(a)) : strdup(a->question.name);
 }
 
 static void file_word(const struct asking *a, char *to, size_t size) {
@@ -287,10 +290,11 @@ static void file_word(const struct asking *a, char *to, size_t size) {
                 to, size,
                 "\nnsrun: %s.\n"
                 "nsrun: Show it, read-only, until the %s ends? [type y%s for %s%s%s%s%s, n for no, q to "
-                "be asked no more] ",
+                "be asked no more, or y%s [%s] [always] [FOLDER]] ",
                 words ? words : "?", a->is_session ? "session" : "run", a->code,
                 folder ? "this file" : "yes", folder ? ", f" : "", folder ? a->code : "",
-                folder ? " for all of " : "", folder ? folder : "");
+                folder ? " for all of " : "", folder ? folder : "", a->code,
+                a->file.is_folder ? "overlay" : "rw|overlay");
 }
 
 /* The question's lines. */
@@ -420,7 +424,7 @@ void question_take_link(struct asking *a, int fd) {
 
 void question_take_file(struct asking *a, const struct file_question *file) {
         a->file = *file;
-        a->is_folder = false;
+        a->wish = FILE_WISH_INIT;
         a->about = ASKED_FILE;
         question_show(a, -EBADF);
 }
@@ -432,7 +436,7 @@ static void tell_answered(const struct asking *a, const char *answer) {
         if (a->answered)
                 a->answered(a->data, about[a->about],
                             a->about == ASKED_LINK   ? a->link
-                            : a->about == ASKED_FILE ? a->is_folder ? a->file.folder : a->file.path
+                            : a->about == ASKED_FILE ? asked_file(a)
                                                      : a->question.name,
                             answer);
 }
@@ -453,24 +457,32 @@ void question_drop_file(struct asking *a) {
 
 /* What comes of the answer about a file; `err`: why it isn't shown. */
 static void tell_file(const struct asking *a, enum net_verdict verdict, const struct nsrun_error *err) {
-        const char *path = a->is_folder ? a->file.folder : a->file.path;
+        const char *path = asked_file(a);
         _cleanup_free_ char *subject = visible_subject(a), *visible = str_visible(path), *text = NULL,
                             *folder = *a->file.folder ? file_question_path(a->file.folder) : NULL,
                             *why = NULL;
+        bool is_saved = a->wish.is_always && !(err && err->stage);
         /* What can't be typed as it is seen is no advice. */
-        bool is_word = subject && visible && streq(visible, path);
+        bool is_word = subject && visible && streq(visible, path) && !is_saved;
 
         if (verdict == NET_VERDICT_YES)
-                text = str_format("nsrun: %s is shown%s%s\n", subject ? subject : "?",
-                                  is_word ? "; in later runs by --ro " : "", is_word ? subject : "");
+                text = str_format("nsrun: %s is shown%s%s%s%s\n", subject ? subject : "?",
+                                  is_saved  ? ", and saved for the project"
+                                  : is_word ? "; in later runs by --"
+                                            : "",
+                                  is_word ? a->wish.option : "", is_word ? " " : "", is_word ? subject : "");
         else if (verdict == NET_VERDICT_NO)
                 text = str_format("nsrun: %s is refused%s%s\n", subject ? subject : "?",
                                   folder ? ", and so is what else is in " : "", folder ? folder : "");
         else if (verdict == NET_VERDICT_NEVER)
                 text = str_format("nsrun: %s is refused, and so is all else that isn't exposed\n",
                                   subject ? subject : "?");
-        else if ((why = nsrun_error_format(err)))
-                text = str_format("nsrun: it isn't shown: %s\n", why);
+        if (text)
+                (void)question_write(a, text);
+        free(text);
+        why = err && err->stage ? nsrun_error_format(err) : NULL;
+        text = why ? str_format("nsrun: %s%s\n", verdict == NET_VERDICT_YES ? "" : "it isn't shown: ", why)
+                   : NULL;
         if (text)
                 (void)question_write(a, text);
         if (a->file.is_last && verdict != NET_VERDICT_NEVER)
@@ -507,21 +519,38 @@ static void question_tell(const struct asking *a, enum net_verdict verdict) {
                         a, "nsrun: That was the last question: what else no rule covers is refused\n");
 }
 
-/* Whether a line is the letter with the question's digits. */
+/* Whether a line is the letter with the question's digits, and nothing else but where it is a file's. */
 static bool is_answer(const struct asking *a, char letter) {
-        return a->line[0] == letter && streq(a->line + 1, a->code);
+        const char *rest = startswith(a->line + (*a->line == letter), a->code);
+
+        return *a->line == letter && rest && (!*rest || (a->about == ASKED_FILE && *rest == ' '));
+}
+
+/* Reads a yes.  False: it is none; *ret_wrong, for free(3), or NULL, says why. */
+static bool read_yes(struct asking *a, char **ret_wrong) {
+        bool is_folder = a->about == ASKED_FILE && *a->file.folder && is_answer(a, 'f');
+
+        if (!is_folder && !is_answer(a, 'y'))
+                return false;
+        a->wish = FILE_WISH_INIT;
+        if (is_folder)
+                memcpy(a->wish.path, a->file.folder, sizeof(a->wish.path));
+        return a->about != ASKED_FILE ||
+               file_wish_read(a->line + 1 + strlen(a->code), &a->file, &a->wish, ret_wrong);
 }
 
 static void question_decide(struct asking *a) {
+        _cleanup_free_ char *wrong = NULL;
         char text[QUESTION_MOST];
         struct nsrun_error err = {0};
         enum net_verdict verdict = streq(a->line, "n")   ? NET_VERDICT_NO
                                    : streq(a->line, "q") ? NET_VERDICT_NEVER
                                                          : NET_VERDICT_YES;
 
-        a->is_folder = a->about == ASKED_FILE && *a->file.folder && is_answer(a, 'f');
-        if (verdict == NET_VERDICT_YES && !a->is_folder && !is_answer(a, 'y')) {
+        if (verdict == NET_VERDICT_YES && !read_yes(a, &wrong)) {
                 /* What was meant may have been a question of the command's: this one is asked again. */
+                a->wish = FILE_WISH_INIT;
+                (void)question_write(a, wrong ? wrong : "nsrun: that isn't understood\n");
                 question_word(a, text, sizeof(text));
                 (void)question_write(a, text);
                 return;
@@ -536,7 +565,7 @@ static void question_decide(struct asking *a) {
                 tell_file(a, verdict, &err);
         }
         close_question(a);
-        tell_answered(a, verdict == NET_VERDICT_YES     ? "yes"
+        tell_answered(a, verdict == NET_VERDICT_YES     ? file_wish_word(&a->wish)
                          : verdict == NET_VERDICT_NO    ? "no"
                          : verdict == NET_VERDICT_NEVER ? "never"
                                                         : "failed");

@@ -52,15 +52,16 @@ struct asking {
         char link[LINK_MOST + 1];
         struct opener opener;
         struct file_question file;
-        bool is_folder; /* of which the folder is to be shown */
-        /* Answers the question about a file: -errno with *err filled, if it can't be shown. */
-        int (*answer_file)(void *data, enum file_answer answer, struct nsrun_error *err);
+        struct file_wish wish; /* what the answer to that is */
+        /* Answers the question about a file: as file_questions_answer(). */
+        int (*answer_file)(void *data, enum file_answer answer, const struct file_wish *wish,
+                           struct nsrun_error *err);
         /* Called with each question's answer, or NULL: "file", "/p", "yes"; "none", if the question has
          * ended. */
         void (*answered)(void *data, const char *about, const char *what, const char *answer);
         void *data;
-        char code[3]; /* two digits, which only who sees the terminal knows */
-        char line[8]; /* what is typed */
+        char code[3];                   /* two digits, which only who sees the terminal knows */
+        char line[FILE_PATH_MOST + 64]; /* what is typed */
         size_t n;
         struct termios before;
         bool has_before;

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/loop.h"
+#include "base/path.h"
 #include "base/sys.h"
 
 #define FILE_ASKER_NAME "file-questions."
@@ -21,7 +22,11 @@ enum {
         TURN = FILE_UNASKED /* what comes before an answer */
 };
 
-/* To who asks goes a uint32_t, TURN or an enum file_answer; and back a struct file_question, and this. */
+/* To who asks goes this, TURN or an enum file_answer; and back a struct file_question, and the other. */
+struct file_said {
+        uint32_t what;
+        struct file_wish wish;
+};
 struct file_told {
         int r;
         struct nsrun_error why;
@@ -39,11 +44,85 @@ char *file_question_words(const struct file_question *q) {
         _cleanup_free_ char *path = file_question_path(q->path);
 
         return path ? str_format("%s %s %s, which isn't exposed", q->program,
-                                 q->how == WATCHED_EXEC   ? "wants to execute"
-                                 : q->how == WATCHED_READ ? "wants to read"
-                                                          : "looks for",
+                                 q->how == WATCHED_EXEC    ? "wants to execute"
+                                 : q->how == WATCHED_READ  ? "wants to read"
+                                 : q->how == WATCHED_WRITE ? "wants to write"
+                                                           : "looks for",
                                  path)
                     : NULL;
+}
+
+/* Cuts off the next word, and takes its quotes away, as a shell does; NULL: a quote has no end. */
+static char *next_word(char **words, bool *ret_is_quoted) {
+        char *at = *words + strspn(*words, " "), *word = at, *to = at;
+        bool is_in = false;
+
+        *ret_is_quoted = false;
+        for (; *at && (is_in || *at != ' '); at++)
+                if (*at == '\'' || (*at == '\\' && !is_in && at[1])) {
+                        *ret_is_quoted = true;
+                        if (*at == '\'')
+                                is_in = !is_in;
+                        else
+                                *to++ = *++at;
+                } else {
+                        *to++ = *at;
+                }
+        *words = at + (*at != '\0');
+        *to = '\0';
+        return is_in ? NULL : word;
+}
+
+/* The path that a word is, if it is one of what may be named. */
+static char *named_path(const char *word, const struct file_question *q) {
+        bool is_home = *word == '~' && (word[1] == '/' || !word[1]) && q->home > 0;
+        _cleanup_free_ char *path = is_home ? str_format("%.*s%s", (int)q->home, q->path, word + 1)
+                                            : strdup(word),
+                            *normal = path && *path == '/' ? path_normalise(path) : NULL;
+
+        return normal && path_is_beneath(q->path, normal) ? TAKE_PTR(normal) : NULL;
+}
+
+static bool take_wish_word(const char *word, bool is_quoted, const struct file_question *q,
+                           struct file_wish *ret) {
+        _cleanup_free_ char *path = NULL;
+
+        if (!is_quoted && streq(word, "always") && !ret->is_always)
+                return ret->is_always = true;
+        if (!is_quoted && (streq(word, "rw") || streq(word, "overlay")) && streq(ret->option, "ro")) {
+                (void)snprintf(ret->option, sizeof(ret->option), "%s", word);
+                return true;
+        }
+        /* A name's own blanks are none between words. */
+        if (*ret->path || (!is_quoted && strchr(q->path, ' ')) || !(path = named_path(word, q)))
+                return false;
+        (void)snprintf(ret->path, sizeof(ret->path), "%s", path);
+        return true;
+}
+
+bool file_wish_read(char *words, const struct file_question *q, struct file_wish *ret, char **ret_wrong) {
+        while (*(words += strspn(words, " "))) {
+                bool is_quoted;
+                const char *word = next_word(&words, &is_quoted);
+                _cleanup_free_ char *visible = NULL, *path = NULL;
+
+                if (word && take_wish_word(word, is_quoted, q, ret))
+                        continue;
+                visible = file_question_path(word ? word : "'");
+                path = file_question_path(q->path);
+                *ret_wrong = visible && path
+                                     ? str_format("nsrun: %s isn't understood: behind y and the digits may "
+                                                  "stand rw or overlay, always, and %s or a folder around "
+                                                  "it, in quotes where that has blanks\n",
+                                                  visible, path)
+                                     : NULL;
+                return false;
+        }
+        return true;
+}
+
+const char *file_wish_word(const struct file_wish *wish) {
+        return streq(wish->option, "rw") ? "yes rw" : streq(wish->option, "overlay") ? "yes overlay" : "yes";
 }
 
 /* ---------------------------------------------------------------- who is asked */
@@ -81,13 +160,15 @@ void file_asker_end(struct file_asker *a) {
         close_fdp(&a->listener);
 }
 
-static bool say_to_asking(int fd, uint32_t what) {
-        return send(fd, &what, sizeof(what), MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(what);
+static bool say_to_asking(int fd, uint32_t what, const struct file_wish *wish) {
+        const struct file_said said = {what, *wish};
+
+        return send(fd, &said, sizeof(said), MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(said);
 }
 
 void file_asker_take_turn(struct file_asker *a) {
         a->fd = accept4(a->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (a->fd >= 0 && (fd_lift(&a->fd) < 0 || !say_to_asking(a->fd, TURN)))
+        if (a->fd >= 0 && (fd_lift(&a->fd) < 0 || !say_to_asking(a->fd, TURN, &FILE_WISH_INIT)))
                 close_fdp(&a->fd);
 }
 
@@ -102,21 +183,22 @@ bool file_asker_read(struct file_asker *a, struct file_question *ret) {
         return true;
 }
 
-int file_asker_answer(void *asker, enum file_answer answer, struct nsrun_error *err) {
+int file_asker_answer(void *asker, enum file_answer answer, const struct file_wish *wish,
+                      struct nsrun_error *err) {
         struct file_asker *a = asker;
         _cleanup_close_ int fd = TAKE_FD(a->fd);
         struct file_told told;
 
         if (answer == FILE_NEVER || a->n_asked == FILE_ASKED_MOST)
                 close_fdp(&a->listener);
-        (void)say_to_asking(fd, answer);
-        if (answer != FILE_YES && answer != FILE_FOLDER)
+        (void)say_to_asking(fd, answer, wish);
+        if (answer != FILE_YES)
                 return 0;
         if (loop_await(fd, POLLIN, SHOWN_MS) <= 0 ||
             recv(fd, &told, sizeof(told), MSG_DONTWAIT) != (ssize_t)sizeof(told))
                 return error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ESRCH), NULL,
                                  "who has asked has ended, or takes long", NULL);
-        if (told.r < 0 && err)
+        if (told.r != 0 && err)
                 *err = told.why;
         return told.r;
 }
@@ -140,12 +222,15 @@ int file_asking_join(int folder) {
         return r < 0 ? r : r == 0 ? -ENOENT : TAKE_FD(fd);
 }
 
-enum file_answer file_asking_hear(int fd) {
-        uint32_t what;
+enum file_answer file_asking_hear(int fd, struct file_wish *ret) {
+        struct file_said said;
 
-        return recv(fd, &what, sizeof(what), MSG_DONTWAIT) == (ssize_t)sizeof(what) && what <= TURN
-                       ? (enum file_answer)what
-                       : FILE_NOT_NOW;
+        *ret = FILE_WISH_INIT;
+        if (recv(fd, &said, sizeof(said), MSG_DONTWAIT) != (ssize_t)sizeof(said) || said.what > TURN)
+                return FILE_NOT_NOW;
+        *ret = said.wish;
+        ret->option[sizeof(ret->option) - 1] = ret->path[FILE_PATH_MOST] = '\0';
+        return (enum file_answer)said.what;
 }
 
 int file_asking_put(int fd, const struct file_question *q) {

@@ -14,6 +14,13 @@ char *file_question_words(const struct file_question *q);
 /* What could be taken for more than a path is in quotes.  NULL for want of memory. */
 char *file_question_path(const char *path);
 
+/* Reads the words behind a yes: "rw" or "overlay", "always", and the path that was asked about, or a folder
+ * around it, which begins with / or ~/ and is in quotes where the question's has blanks.  What *ret has
+ * already stays.  False, with *ret_wrong a line for free(3), or NULL: they are none. */
+bool file_wish_read(char *words, const struct file_question *q, struct file_wish *ret, char **ret_wrong);
+/* "yes", "yes rw" or "yes overlay". */
+const char *file_wish_word(const struct file_wish *wish);
+
 /* Who is asked. */
 struct file_asker {
         int listener; /* below 0: nobody is asked any more */
@@ -32,13 +39,14 @@ void file_asker_take_turn(struct file_asker *a);
 /* Its question.  False: there is none, and it isn't its turn any more. */
 bool file_asker_read(struct file_asker *a, struct file_question *ret);
 /* struct asking's answer_file: ends its turn; FILE_NEVER: and all others'. */
-int file_asker_answer(void *asker, enum file_answer answer, struct nsrun_error *err);
+int file_asker_answer(void *asker, enum file_answer answer, const struct file_wish *wish,
+                      struct nsrun_error *err);
 void file_asker_end(struct file_asker *a);
 
 /* Who asks: a descriptor.  -errno: nobody is asked there. */
 int file_asking_join(int folder);
-/* What has come by it: FILE_UNASKED: its turn; FILE_NOT_NOW, too: who is asked has gone. */
-enum file_answer file_asking_hear(int fd);
+/* What has come by it: FILE_UNASKED: its turn; FILE_NOT_NOW, too: who is asked has gone.  *ret is whole. */
+enum file_answer file_asking_hear(int fd, struct file_wish *ret);
 int file_asking_put(int fd, const struct file_question *q);
 /* What came of the answer: `r`, and if that is negative `why`. */
 void file_asking_tell(int fd, int r, const struct nsrun_error *why);

@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "explain/never.h"
+#include "policy/config_section.h"
 #include "protect/learn_view.h"
 #include "running/process_files.h"
 #include "widen_plan.h"
@@ -25,6 +26,7 @@ enum {
         HELD_MOST = 1024, /* calls that wait at once */
         LOOKS_MOST = 512, /* paths of the host's that are judged */
         LINKS_MOST = 40,  /* on the way to one, as in the kernel */
+        WISHES_MOST = 3,  /* that fail, of a question */
 };
 
 struct file_entry {
@@ -33,6 +35,7 @@ struct file_entry {
         int path_fd, folder_fd; /* held until it is answered, so that nothing else gets their numbers */
         char program[40];
         enum watched_how how;
+        unsigned n_failed; /* wishes */
         enum {
                 FILE_WAITS,
                 FILE_REFUSED,
@@ -64,10 +67,11 @@ struct file_questions {
         size_t n_held, n_looks;
         char **refused; /* what would be refused, */
         char **no;      /* and what was, with all that is in it */
-        bool is_never;
+        bool is_never, is_of_writing;
 };
 
-int file_questions_new(const struct nsrun_plan *plan, pid_t init, struct file_questions **ret) {
+int file_questions_new(const struct nsrun_plan *plan, pid_t init, bool is_of_writing,
+                       struct file_questions **ret) {
         struct file_questions *q = calloc(1, sizeof(*q));
         struct process_stat stat = {0};
         char path[32];
@@ -79,6 +83,7 @@ int file_questions_new(const struct nsrun_plan *plan, pid_t init, struct file_qu
         (void)process_stat_read(AT_FDCWD, path, &stat);
         q->plan = plan;
         q->init = init;
+        q->is_of_writing = is_of_writing;
         q->waiter = stat.parent;
         *ret = q;
         return 0;
@@ -351,7 +356,8 @@ bool file_questions_hold(void *questions, int root_fd, const struct seccomp_noti
         struct held_call held = {.call = *call, .path = (char *)(uintptr_t)path, .how = how};
         const struct file_entry *e;
 
-        if (q->n_held == HELD_MOST || (how != WATCHED_LOOK && how != WATCHED_READ && how != WATCHED_EXEC))
+        if (q->n_held == HELD_MOST || (how != WATCHED_LOOK && how != WATCHED_READ && how != WATCHED_EXEC &&
+                                       (how != WATCHED_WRITE || !q->is_of_writing)))
                 return false;
         q->root_fd = root_fd;
         (void)snprintf(held.program, sizeof(held.program), "%s", program);
@@ -377,30 +383,71 @@ bool file_questions_first(const struct file_questions *q, struct file_question *
 
         if (!e)
                 return false;
-        *ret = (struct file_question){.how = e->how, .is_last = e == &q->entries[FILE_QUESTIONS_MOST - 1]};
+        *ret = (struct file_question){.how = e->how,
+                                      .is_folder = S_ISDIR(e->path_is.st_mode),
+                                      .is_last = e == &q->entries[FILE_QUESTIONS_MOST - 1]};
+        if (q->plan->home && path_is_beneath(e->path, q->plan->home))
+                ret->home = strlen(q->plan->home);
         (void)snprintf(ret->path, sizeof(ret->path), "%s", e->path);
         (void)snprintf(ret->folder, sizeof(ret->folder), "%s", e->folder ? e->folder : "");
         (void)snprintf(ret->program, sizeof(ret->program), "%s", e->program);
         return true;
 }
 
-/* What was shown of a folder before lies under it then, for who has it open. */
-static int show_answered(const struct file_questions *q, const struct file_entry *e, bool is_folder,
-                         char ***notes, struct nsrun_error *err) {
-        const char *path = is_folder ? e->folder : e->path;
-        const struct stat *is = is_folder ? &e->folder_is : &e->path_is;
-        _cleanup_widened_ struct widened w = WIDENED_INIT;
-        int r = open_sandbox(q, &w, err);
+static int refuse_wish(const char *path, const char *what, struct nsrun_error *err) {
+        return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EPERM), path, what, NULL);
+}
 
+/* Opens a folder that a person has named: what was asked about lies in it, and it is none of those that no
+ * question names. */
+static int open_wider(const struct file_questions *q, const struct file_entry *e, const char *path,
+                      struct stat *ret, struct nsrun_error *err) {
+        const char *below = path_below(e->path, path);
+        _cleanup_close_ int fd = -EBADF, part = -EBADF;
+        struct stat is;
+
+        if (!below || !*below)
+                return refuse_wish(path, "what was asked about doesn't lie in it", err);
+        if (is_too_wide(q, path))
+                return refuse_wish(path, "no answer shows the home, what is around it, or the system's",
+                                   err);
+        fd = host_open(path, ret);
+        part = fd < 0 ? fd
+                      : sys_openat2(fd, below, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0,
+                                    RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+        if (part < 0 || sys_fstat(part, &is) < 0 || is.st_dev != e->path_is.st_dev ||
+            is.st_ino != e->path_is.st_ino)
+                return refuse_wish(path, "what was asked about doesn't lie in it any more", err);
+        return TAKE_FD(fd);
+}
+
+/* What was shown of a folder before lies under it then, for who has it open. */
+static int show_answered(const struct file_questions *q, const struct file_entry *e, const char *path,
+                         const struct file_wish *wish, char ***notes, struct nsrun_error *err) {
+        bool is_itself = streq(path, e->path), is_folder = e->folder && streq(path, e->folder);
+        struct stat is = is_folder ? e->folder_is : e->path_is;
+        _cleanup_widened_ struct widened w = WIDENED_INIT;
+        _cleanup_close_ int wider = -EBADF;
+        _cleanup_free_ char *said = NULL;
+        int r = 0;
+
+        if (!is_itself && !is_folder)
+                r = wider = open_wider(q, e, path, &is, err);
+        if (r >= 0)
+                r = open_sandbox(q, &w, err);
         if (r < 0)
                 return r;
         /* Somebody may have put something there meanwhile. */
-        if (S_ISDIR(is->st_mode) &&
-            !widen_may_be_whole(is_folder ? e->folder_fd : e->path_fd, path, q->plan->home))
-                return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-ESTALE), path,
-                                 "something in it is none of what may be shown by now", NULL);
+        if (S_ISDIR(is.st_mode) && (is_never(q, path) || !widen_may_be_whole(is_itself   ? e->path_fd
+                                                                             : is_folder ? e->folder_fd
+                                                                                         : wider,
+                                                                             path, q->plan->home)))
+                return refuse_wish(path, "something in it is none of what may be shown", err);
         disregard_parts(&w, path, false);
-        return widen_grant(&w, "ro", path, is, notes, NULL, err);
+        r = widen_grant(&w, wish->option, path, &is, notes, NULL, err);
+        return r < 0 ? r
+                     : wish->is_always &&
+                               config_section_save(w.plan->project, wish->option, path, &said, err) < 0;
 }
 
 /* Lets the calls go on that wait for nothing any more; what was shown may lead to something else that is
@@ -448,17 +495,22 @@ void file_questions_look_again(struct file_questions *q, int listener) {
         take_places_back(q);
 }
 
-int file_questions_answer(struct file_questions *q, int listener, enum file_answer answer, char ***notes,
-                          struct nsrun_error *err) {
+int file_questions_answer(struct file_questions *q, int listener, enum file_answer answer,
+                          const struct file_wish *wish, char ***notes, struct nsrun_error *err) {
         struct file_entry *e = first_waiting(q);
         const char *shown = NULL;
         int r = 0;
 
         if (!e)
                 return 0;
-        if (answer == FILE_YES || answer == FILE_FOLDER) {
-                shown = answer == FILE_FOLDER && e->folder ? e->folder : e->path;
-                r = show_answered(q, e, shown == e->folder, notes, err);
+        if (answer == FILE_YES) {
+                bool is_offered = streq(wish->option, "ro") && (!*wish->path || streq(wish->path, e->path) ||
+                                                                (e->folder && streq(wish->path, e->folder)));
+
+                shown = *wish->path ? wish->path : e->path;
+                r = show_answered(q, e, shown, wish, notes, err);
+                if (r < 0 && !is_offered && ++e->n_failed < WISHES_MOST)
+                        return r;
         }
         e->state = shown && r >= 0 ? FILE_SHOWN : answer == FILE_UNASKED ? FILE_UNPUT : FILE_REFUSED;
         /* It may be asked about again. */

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* --ask of a session's commands that have no terminal: whoever runs `nsrun session ask` is asked. */
+#include "ask.h"
 #include "detach.h"
 #include "repository.h"
-#include "talk.h"
+
+#define await_asked(t, ...) await_question(t, "session", __VA_ARGS__)
 
 #define NOBODY                                                                                     \
         "nsrun: note: files that aren't exposed are refused: nobody is there to be asked; 'nsrun " \
         "session ask' asks at a terminal\n"
-
-static void make_beside(const struct site *s) {
-        make_file(s->home, "beside/f", "text\n");
-        make_file(s->home, "beside/g", "more\n");
-}
 
 /* `nsrun session ask ID` at a terminal, which is asked from now on. */
 static void ask_at_terminal(struct talk *t, const struct site *s, const char *id) {
@@ -36,28 +33,6 @@ static void spawn_alone(const struct site *s, const char *id, const char *script
                      OPTIONS(program(), "run", "--session", id, "--kill-leftovers", "--ask", "--", "sh",
                              "-c", script),
                      ret);
-}
-
-static void await_asked(struct talk *t, const char *wants, const char *path, const char *folder,
-                        char code[3]) {
-        _cleanup_free_ char *shown = text_of(") %s %s, which isn't exposed.\r\nnsrun: Show it, read-only, "
-                                             "until the session ends? [type y",
-                                             wants, path),
-                            *rest = NULL;
-
-        await(t, shown);
-        await(t, folder ? " for this file" : " for yes");
-        memcpy(code, t->text + t->seen - strlen(folder ? "12 for this file" : "12 for yes"), 2);
-        code[2] = '\0';
-        rest = folder ? text_of(", f%s for all of %s, n for no, q to be asked no more] ", code, folder)
-                      : text_of(", n for no, q to be asked no more] ");
-        await(t, rest);
-}
-
-static void answer(const struct talk *t, const char *letter, const char *code) {
-        _cleanup_free_ char *line = text_of("%s%s\n", letter, code);
-
-        type(t, line);
 }
 
 static void expect_unasked(struct talk *t) {
@@ -121,6 +96,70 @@ TEST_IN_ALL_MODES(a_sessions_call_waits_for_an_answer_from_another_terminal) {
         finish(&running, &o);
         expect_out(&o, "text\n");
         assert_string_equal(o.err, "");
+        expect_unasked(&t);
+        end_asked(s, id, &t);
+}
+
+/* As at the command's own terminal; what is refused is put once more. */
+TEST(words_behind_a_yes_are_heard_in_a_session) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s), *beside = path_of(s->home, "beside"),
+                            *f = path_of(s->home, "beside/f"), *g = path_of(s->home, "beside/g"),
+                            *x = path_of(s->home, "data/set1/x"), *set1 = path_of(s->home, "data/set1"),
+                            *data = path_of(s->home, "data"),
+                            *config = path_of(s->home, ".config/nsrun/config.json"),
+                            *saved = text_of("nsrun: %s is shown, and saved for the project\r\n", f),
+                            *refused = text_of("nsrun: it isn't shown: the sandbox was granted this, which "
+                                               "lies in that: %s; take it back first: nsrun revoke\r\n",
+                                               f),
+                            *shown = text_of("nsrun: %s is shown; in later runs by --overlay %s\r\n", data,
+                                             data),
+                            *proposed = text_of("{\"projects\": {\"%s\": {\"// proposal\": \"x\"}}}",
+                                                s->project),
+                            *unsaved = text_of("nsrun: it is granted, but not saved: the project's section "
+                                               "is what it proposed itself: %s; add it by 'nsrun config "
+                                               "edit'\r\n",
+                                               config),
+                            *text = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running running;
+        static struct talk t;
+        char code[3];
+
+        make_beside(s);
+        make_file(s->home, "data/set1/x", "text\n");
+        ask_at_terminal(&t, s, id);
+        spawn_alone(s, id, "echo more >>~/beside/f; cat ~/beside/f; cat ~/beside/g; cat ~/data/set1/x",
+                    &running);
+        await_asked(&t, "wants to write", f, beside, code);
+        answer(&t, "y", " rw always");
+        await(&t, "nsrun: that isn't understood\r\n");
+        await_asked(&t, "wants to write", f, beside, code);
+        answer_with(&t, "y", code, " rw always");
+        await(&t, saved);
+        text = file_text(config);
+        expect_in(text, s->project);
+        expect_in(text, "{\"writable\": [\"~/beside/f\"]}");
+        await_asked(&t, "wants to read", g, NULL, code);
+        answer_with(&t, "y", code, " overlay ~/beside");
+        await(&t, refused);
+        await_asked(&t, "wants to read", g, NULL, code);
+        make_file(s->home, ".config/nsrun/config.json", proposed);
+        answer_with(&t, "y", code, " always");
+        await(&t, unsaved);
+        await_asked(&t, "wants to read", x, set1, code);
+        answer_with(&t, "y", code, " overlay ~/data");
+        await(&t, shown);
+        finish(&running, &o);
+        expect_out(&o, "text\nmore\nmore\ntext\n");
+        assert_string_equal(o.err, "");
+        outcome_clear(&o);
+        spawn_alone(s, id, "echo new >~/beside/f; echo new >~/data/set1/x; cat ~/data/set1/x", &running);
+        finish(&running, &o);
+        expect_out(&o, "new\n");
+        outcome_clear(&o);
+        on_host(s, "cat ~/beside/f ~/data/set1/x", &o);
+        expect_out(&o, "new\ntext\n");
         expect_unasked(&t);
         end_asked(s, id, &t);
 }

@@ -4,9 +4,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "ask.h"
 #include "detach.h"
 #include "repository.h"
-#include "talk.h"
+
+#define await_asked(t, ...) await_question(t, "run", __VA_ARGS__)
 
 /* `nsrun run --ask OPTION… -- sh -c SCRIPT`, at a terminal that is none of its streams. */
 static void begin_asking(struct talk *t, const struct site *s, const char *const *options,
@@ -19,37 +21,8 @@ static void begin_asking(struct talk *t, const struct site *s, const char *const
         start_talk(t, s->root, argv);
 }
 
-/* The question; a yes is 'y' or 'f', *code and a newline. */
-static void await_asked(struct talk *t, const char *wants, const char *path, const char *folder,
-                        char code[3]) {
-        _cleanup_free_ char *shown = text_of(
-                                    ") %s %s, which isn't exposed.\r\nnsrun: Show it, read-only, until "
-                                    "the run ends? [type y",
-                                    wants, path),
-                            *rest = NULL;
-
-        await(t, shown);
-        await(t, folder ? " for this file" : " for yes");
-        memcpy(code, t->text + t->seen - strlen(folder ? "12 for this file" : "12 for yes"), 2);
-        code[2] = '\0';
-        rest = folder ? text_of(", f%s for all of %s, n for no, q to be asked no more] ", code, folder)
-                      : text_of(", n for no, q to be asked no more] ");
-        await(t, rest);
-}
-
-static void answer(const struct talk *t, const char *letter, const char *code) {
-        _cleanup_free_ char *line = text_of("%s%s\n", letter, code);
-
-        type(t, line);
-}
-
 static void expect_unasked(const struct talk *t) {
         assert_null(strstr(t->text + t->seen, "[type"));
-}
-
-static void make_beside(const struct site *s) {
-        make_file(s->home, "beside/f", "text\n");
-        make_file(s->home, "beside/g", "more\n");
 }
 
 TEST(a_call_waits_for_the_answer_and_succeeds) {

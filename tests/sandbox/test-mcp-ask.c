@@ -7,7 +7,9 @@
 
 #define ELICITS      "{\"elicitation\":{}}"
 #define SAYS(answer) "\"result\":{\"action\":\"accept\",\"content\":{\"confirm\":\"" answer "\"}}"
-#define READS        "{\"command\":\"cat ~/beside/f\"}"
+#define SAYS_WITH(answer, more) \
+        "\"result\":{\"action\":\"accept\",\"content\":{\"confirm\":\"" answer "\"," more "}}"
+#define READS "{\"command\":\"cat ~/beside/f\"}"
 
 static void make_beside(const struct site *s) {
         make_file(s->home, "beside/f", "text\n");
@@ -41,6 +43,11 @@ static void answer_next(const struct client *c, const char *wants, const char *p
                   folder ? "[\"no\",\"yes\",\"never\",\"folder\"]" : "[\"no\",\"yes\",\"never\"]");
         if (titles)
                 expect_at(o, "params.requestedSchema.properties.confirm.enumNames", titles);
+        expect_at(o, "params.requestedSchema.properties.access.enum",
+                  folder ? "[\"ro\",\"rw\",\"overlay\"]" : "[\"ro\",\"rw\"]");
+        expect_at(o, "params.requestedSchema.properties.access.default", "\"ro\"");
+        expect_at(o, "params.requestedSchema.properties.always.type", "\"boolean\"");
+        expect_at(o, "params.requestedSchema.required", "[\"confirm\"]");
         reply = text_of("{\"jsonrpc\":\"2.0\",\"id\":\"%s\",%s}", text_at(o, "id"), result);
         (void)json_object_put(o);
         client_send(c, reply);
@@ -91,6 +98,46 @@ TEST(a_call_waits_for_the_clients_user) {
         id = client_begin(&c, "bash", "{\"command\":\"cat ~/other; cat ~/.profile\"}");
         answer_next(&c, "wants to read", other, NULL, SAYS("never"));
         expect_answered(&c, id, "other: No such file", "1");
+        client_close(&c, "");
+}
+
+/* What is chosen besides is heard; what is no choice is a no. */
+TEST(the_clients_user_chooses_access_and_saves) {
+        static const char *const nos[] = {
+                SAYS_WITH("yes", "\"access\":\"RW\""), SAYS_WITH("yes", "\"access\":true"),
+                SAYS_WITH("yes", "\"access\":null"), SAYS_WITH("no", "\"access\":\"rw\",\"always\":true")};
+        const struct site *s = *state;
+        _cleanup_free_ char *beside = path_of(s->home, "beside"), *f = path_of(s->home, "beside/f"),
+                            *other = path_of(s->home, "other"), *more = path_of(s->home, "more/x"),
+                            *folder = path_of(s->home, "more"),
+                            *config = path_of(s->home, ".config/nsrun/config.json"), *text = NULL;
+        _cleanup_outcome_ struct outcome o = {0};
+        struct client c;
+        unsigned id;
+
+        make_beside(s);
+        make_file(s->home, "other", "other\n");
+        make_file(s->home, "more/x", "x\n");
+        open_asking(s, &c, "2025-06-18", ELICITS);
+        for (size_t i = 0; i < ARRAY_SIZE(nos); i++) {
+                id = client_begin(&c, "bash", READS);
+                answer_next(&c, "wants to read", f, beside, nos[i]);
+                expect_answered(&c, id, "beside/f: No such file", "1");
+        }
+        id = client_begin(&c, "bash", "{\"command\":\"cat ~/other; echo more >>~/other; cat ~/other\"}");
+        answer_next(&c, "wants to read", other, NULL, SAYS_WITH("yes", "\"access\":\"rw\",\"always\":true"));
+        expect_answered(&c, id, "other\nother\nmore\n", "0");
+        text = file_text(config);
+        expect_in(text, "{\"writable\": [\"~/other\"]}");
+        id = client_begin(&c, "bash", "{\"command\":\"echo new >~/more/x; cat ~/more/x\"}");
+        /* A file is no overlay: it is asked again. */
+        answer_next(&c, "wants to write", more, folder,
+                    SAYS_WITH("yes", "\"access\":\"overlay\",\"always\":true"));
+        answer_next(&c, "wants to write", more, folder,
+                    SAYS_WITH("folder", "\"access\":\"overlay\",\"always\":\"true\""));
+        expect_answered(&c, id, "new\n", "0");
+        on_host(s, "cat ~/other ~/more/x; grep -c overlay ~/.config/nsrun/config.json || :", &o);
+        expect_out(&o, "other\nmore\nx\n0\n");
         client_close(&c, "");
 }
 

@@ -235,7 +235,7 @@ TEST(session_ask_asks_about_names_and_files) {
                                 .cwd = s->root},
               &running);
         /* Whichever is the first. */
-        while (!strstr(t.text + t.seen, "no more] "))
+        while (!strstr(t.text + t.seen, "asked no more"))
                 assert_true(read_more(&t, deadline_seconds * 500));
         if (strstr(t.text + t.seen, " wants to reach ")) {
                 await_question_for(&t, "session", "both.test", code);
