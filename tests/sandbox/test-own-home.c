@@ -57,6 +57,29 @@ TEST(a_name_is_a_folder_of_nsruns) {
         expect_refusal(&o, 125, "nsrun: not a home's name (--home): ../x; choose letters and digits");
 }
 
+TEST(a_word_alone_is_no_new_folder) {
+        const struct site *s = *state;
+        const struct request bare = {.argv = OPTIONS(program(), "run", "--project", s->project, "--home",
+                                                     "lab", "--", "true"),
+                                     .cwd = s->root},
+                             spelled = {.argv = OPTIONS(program(), "run", "--project", s->project, "--home",
+                                                        "./lab", "--", "true"),
+                                        .cwd = s->root};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&bare, &o);
+        expect_refusal(
+                &o, 125,
+                "nsrun: there is no such folder (--home): lab; name:NAME is a home of nsrun's, ./NAME a new folder here");
+        outcome_clear(&o);
+        run(&spelled, &o);
+        expect_status(&o, 0);
+        outcome_clear(&o);
+        /* It is there now. */
+        run(&bare, &o);
+        expect_status(&o, 0);
+}
+
 TEST(a_home_that_is_locked_is_refused) {
         const struct site *s = *state;
         _cleanup_free_ char *jail = path_of(s->root, "jail"),
