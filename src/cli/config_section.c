@@ -5,6 +5,7 @@
 #include <fcntl.h>
 
 #include "base/file.h"
+#include "base/json_value.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "learned_file.h"
@@ -63,6 +64,22 @@ struct json_value *config_section_find(const struct json_document *d, const char
         struct json_value *projects = json_get(d->root, "projects"), *section = json_get(projects, project);
 
         return section || !name ? section : json_get(projects, name);
+}
+
+size_t config_list_find(const struct json_value *list, const char *text) {
+        size_t i = 0;
+
+        while (i < json_length(list) &&
+               (!json_text(json_at(list, i)) || !streq(json_text(json_at(list, i)), text)))
+                i++;
+        return i;
+}
+
+void config_list_drop(struct json_value *list, const char *text) {
+        size_t i = config_list_find(list, text);
+
+        json_free(list->items[i]);
+        memmove(list->items + i, list->items + i + 1, (--list->n - i) * sizeof(struct json_value *));
 }
 
 int config_section_write(struct json_document *d, const char *config, struct nsrun_error *err) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `nsrun grant` and `nsrun revoke`: what a running sandbox is shown besides. */
+/* `nsrun grant` and `nsrun revoke`: what a running sandbox has besides. */
 #include "base/path.h"
 #include "base/str.h"
 #include "config_section.h"
 #include "option.h"
 #include "ps_row.h"
+#include "widen/widen_net.h"
 
 struct grant_cli {
         const char *option, *path;
@@ -24,15 +25,34 @@ static int grant_apply(void *target, const struct option_spec *spec, const char 
         return 0;
 }
 
+#define OPTIONS_OF_NETWORK(words)                                                                      \
+        {"allow",    0, "HOST[:PORT,...]", OPTION_COMPLETES_NOTHING, "Network", words "to be reached", \
+         grant_apply},                                                                                 \
+        {                                                                                              \
+                "publish", 0, "[ADDRESS:]PORT[:INSIDE]", OPTION_COMPLETES_NOTHING, "Network",          \
+                        words "to be reached on the host", grant_apply                                 \
+        }
 const struct option_spec grant_options[] = {
         {"ro", 0, "PATH", OPTION_COMPLETES_PATH, "Paths", "to be read", grant_apply},
         {"rw", 0, "FILE", OPTION_COMPLETES_PATH, "Paths", "to be written", grant_apply},
         {"overlay", 0, "DIR", OPTION_COMPLETES_FOLDER, "Paths", "to be written, and thrown away",
          grant_apply},
-        {"save", 0, NULL, OPTION_COMPLETES_NOTHING, "Paths",
+        OPTIONS_OF_NETWORK(""),
+        {"save", 0, NULL, OPTION_COMPLETES_NOTHING, "Configuration",
          "put it into your configuration, too, for the sandbox's project", apply_save},
 };
 const size_t n_grant_options = ARRAY_SIZE(grant_options);
+
+const struct option_spec revoke_options[] = {
+        OPTIONS_OF_NETWORK("not "),
+        {"save", 0, NULL, OPTION_COMPLETES_NOTHING, "Configuration",
+         "take it out of your configuration, too, for the sandbox's project", apply_save},
+};
+const size_t n_revoke_options = ARRAY_SIZE(revoke_options);
+
+static bool is_of_network(const struct grant_cli *cli) {
+        return cli->n > 0 && (streq(cli->option, "allow") || streq(cli->option, "publish"));
+}
 
 static void print_notes(char *const *notes) {
         STRV_FOREACH (note, notes)
@@ -54,48 +74,50 @@ static void tell_granted(const char *id, const char *project, const struct grant
                               visible ? visible : "?");
 }
 
-/* In the section of the sandbox's project, where it is a person's. */
-static int save_granted(const struct nsrun_plan *plan, const struct grant_cli *cli, const char *shown,
+/* Puts it into the section of the sandbox's project, where that is a person's; or takes it out. */
+static int save_granted(const struct nsrun_plan *plan, const char *option, const char *text, bool adds,
                         struct nsrun_error *err) {
-        const char *key = streq(cli->option, "ro")   ? "readable"
-                          : streq(cli->option, "rw") ? "writable"
-                                                     : "overlay";
+        const char *key = streq(option, "ro") ? "readable" : streq(option, "rw") ? "writable" : option;
         _cleanup_free_ char *config = NULL, *said = NULL,
                             *project = config_section_name(plan->project ? plan->project : ""),
-                            *path = config_section_name(shown);
+                            *value = config_section_name(text);
         _cleanup_json_ struct json_document d = {0};
         struct json_value *section, *list;
         struct nsrun_policy *policy = NULL;
         int r;
 
         if (!plan->project)
-                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), NULL,
-                                 "it is granted, but not saved: the sandbox has no project", NULL);
+                return !adds ? 0
+                             : error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), NULL,
+                                         "it is granted, but not saved: the sandbox has no project", NULL);
         r = nsrun_policy_new(&policy) < 0 ? error_oom(err) : config_edit_find(policy, NULL, &config, err);
         (void)nsrun_policy_free(policy);
         if (r >= 0)
                 r = config_section_open(config, &d, err);
         if (r < 0)
                 return r;
-        if (!project || !path)
+        if (!project || !value)
                 return error_oom(err);
         section = config_section_find(&d, plan->project, project);
-        if (section && json_has(section, CONFIG_SECTION_PROPOSAL))
+        if (adds && section && json_has(section, CONFIG_SECTION_PROPOSAL))
                 return error_set(
                         err, NSRUN_STAGE_USAGE, UNSAID(-EEXIST), config,
                         "it is granted, but not saved: the project's section is what it proposed itself",
                         "add it by 'nsrun config edit'");
-        if (!section)
-                section = json_add_object(&d, config_section_all(&d), project);
         list = json_get(section, key);
-        if (!list)
-                list = json_add_array(&d, section, key);
-        for (size_t k = 0; k < json_length(list); k++)
-                if (json_text(json_at(list, k)) && streq(json_text(json_at(list, k)), path))
-                        return 0;
-        json_add_string(&d, list, NULL, path);
+        if (adds == (config_list_find(list, value) < json_length(list)))
+                return 0;
+        if (adds) {
+                if (!section)
+                        section = json_add_object(&d, config_section_all(&d), project);
+                json_add_string(&d, list ? list : json_add_array(&d, section, key), NULL, value);
+        } else {
+                config_list_drop(list, value);
+        }
         r = config_section_write(&d, config, err);
-        said = r < 0 ? NULL : str_format("%s: \"%s\" has %s for %s", config, key, path, project);
+        said = r < 0 ? NULL
+                     : str_format("%s: \"%s\" has %s%s for %s", config, key, adds ? "" : "no more ", value,
+                                  project);
         if (said) {
                 _cleanup_free_ char *visible = str_visible(said);
 
@@ -116,32 +138,71 @@ static int run_grant(struct invocation *i, struct nsrun_error *err) {
         if (i->words[1])
                 return option_usage_error(i->command, i->words[1], "an argument too many", err);
         if (cli->n != 1)
-                return option_usage_error(i->command, NULL, "one of --ro, --rw and --overlay, once", err);
+                return option_usage_error(i->command, NULL,
+                                          "one of --ro, --rw, --overlay, --allow and --publish, once", err);
         r = ps_open(i->words[0], &w, err);
-        if (r >= 0)
+        if (r >= 0 && is_of_network(cli)) {
+                r = widen_net_grant(&w, cli->option, cli->path, &shown, err);
+                if (r >= 0)
+                        LOG_BY_HAND("granted", "sandbox", i->words[0], "option", cli->option, "path", shown,
+                                    "project", w.plan->project);
+        } else if (r >= 0)
                 r = widen_grant(&w, cli->option, cli->path, NULL, &notes, &shown, err);
-        if (r >= 0)
+        if (r >= 0 && !is_of_network(cli))
                 tell_granted(i->words[0], w.plan->project, cli, shown);
         if (r >= 0 && cli->saves)
-                r = save_granted(w.plan, cli, shown, err);
+                r = save_granted(w.plan, cli->option, shown, true, err);
         print_notes(notes);
         return r;
 }
 
 COMMAND_MAIN(grant, &(struct grant_cli){0}, .is_mixed = true, .run = run_grant);
 
+static void tell_ended(void) {
+        (void)fputs("nsrun: note: connections that it alone allowed are ended; what was sent there can't be "
+                    "taken back\n",
+                    stderr);
+}
+
+static int revoke_network(struct invocation *i, struct widened *w, struct nsrun_error *err) {
+        const struct grant_cli *cli = i->options;
+        _cleanup_free_ char *shown = NULL;
+        int r = widen_net_revoke(w, cli->option, cli->path, &shown, err);
+
+        if (r < 0)
+                return r;
+        tell_ended();
+        LOG_BY_HAND("revoked", "sandbox", i->words[0], "option", cli->option, "path", shown, "project",
+                    w->plan->project);
+        return cli->saves ? save_granted(w->plan, cli->option, shown, false, err) : 0;
+}
+
 static int run_revoke(struct invocation *i, struct nsrun_error *err) {
+        const struct grant_cli *cli = i->options;
         _cleanup_widened_ struct widened w = WIDENED_INIT;
         _cleanup_strv_ char **notes = NULL;
-        size_t n = 0;
+        size_t n = 0, n_of_network = 0;
         int r;
 
         if (!i->words[0])
                 return option_usage_error(i->command, NULL, "the id of a sandbox is missing", err);
+        if (cli->n > 1)
+                return option_usage_error(i->command, NULL, "one of --allow and --publish, once", err);
+        if (cli->saves && cli->n == 0)
+                return option_usage_error(i->command, NULL, "--save goes with --allow or --publish", err);
         r = ps_open(i->words[0], &w, err);
-        if (r >= 0 && !i->words[1]) {
+        if (r >= 0 && cli->n > 0)
+                r = revoke_network(i, &w, err);
+        else if (r >= 0 && !i->words[1]) {
+                for (size_t k = 0; k < w.granted.n; k++) {
+                        n += w.granted.items[k].is_live && !granted_is_network(&w.granted.items[k]);
+                        n_of_network +=
+                                w.granted.items[k].is_live && granted_is_network(&w.granted.items[k]);
+                }
                 r = widen_revoke_path(&w, NULL, &notes, err);
-                n += r >= 0;
+                n = r >= 0 && (n > 0 || n_of_network == 0);
+                if (r >= 0 && n_of_network > 0)
+                        tell_ended();
                 if (r >= 0)
                         LOG_BY_HAND("revoked", "sandbox", i->words[0], "project", w.plan->project);
         }
@@ -164,4 +225,4 @@ static int run_revoke(struct invocation *i, struct nsrun_error *err) {
         return r;
 }
 
-COMMAND_MAIN(revoke, NULL, .run = run_revoke);
+COMMAND_MAIN(revoke, &(struct grant_cli){0}, .is_mixed = true, .run = run_revoke);

@@ -360,6 +360,8 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
         /* Now, while the kernel and the child build the sandbox: nothing waits for it. */
         if (!plan->join && !plan->plain && run.launch.pid > 0)
                 run.shown = shown_begin(plan, run.launch.pid, run.degraded);
+        if (run.shown >= 0 && run.network.control >= 0)
+                (void)granted_by(run.shown, run.network.control);
         *ret = run;
         return 0;
 }
