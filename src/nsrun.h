@@ -426,11 +426,11 @@ int nsrun_sandbox_is_confined(const struct nsrun_sandbox *sandbox);
 int nsrun_sandbox_pidfd(const struct nsrun_sandbox *sandbox);
 /* Sends a signal to the command; SIGKILL ends the whole sandbox.  -ESRCH: it has ended. */
 int nsrun_sandbox_kill(const struct nsrun_sandbox *sandbox, int signal);
-/* Shows the running sandbox one more path, as "ro", "overlay" or, of a file, "rw" does at a start; until it
- * is revoked (`path` NULL: all that was granted), but for what is open there.  What else there is to say is
- * a note of the sandbox's.  -EPERM, stage POLICY: it can't be shown any more, or wouldn't be at a start;
- * -ENOENT: nothing of that was granted; -EINVAL, stage USAGE: another option, or no sandbox of its own. */
-int nsrun_grant(struct nsrun_sandbox *sandbox, const char *option, const char *path,
+/* Gives the running sandbox what "ro", "overlay", of a file "rw", "allow" or "publish" does at a start;
+ * until a path, "--allow HOST", "--publish PORT" or with NULL all is revoked, but for what is open at a
+ * path; notes of the sandbox's say more.  -EPERM and others, stage POLICY: it can't be had; -ENOENT: nothing
+ * of that was granted; -EINVAL, stage USAGE: another option, or no sandbox of its own. */
+int nsrun_grant(struct nsrun_sandbox *sandbox, const char *option, const char *value,
                 struct nsrun_error *error);
 int nsrun_revoke(struct nsrun_sandbox *sandbox, const char *path, struct nsrun_error *error);
 /* Waits until the command and everything it started are gone.  -EIO: the sandbox was killed from outside. */
@@ -660,10 +660,10 @@ int nsrun_session_signal(const char *id, pid_t pid, const char *name, int signal
                          struct nsrun_error *error);
 
 /* Lets a port of the session be reached on the host while the session lives, as "publish" of its policy
- * does: "[ADDRESS:]PORT[:INSIDE]".  -EINVAL, stage USAGE: it is none; stage POLICY: the session wasn't
- * started with "net" "allow", or a rule takes the port inside; -EADDRINUSE, -EACCES and the like, stage
- * NETWORK: the host's port can't be had; -E2BIG: the session publishes 64; -ECONNREFUSED and others: its
- * nsrun-net has ended; -ENOENT, stage SUPERVISE: no such session. */
+ * and nsrun_grant() do: "[ADDRESS:]PORT[:INSIDE]".  -EINVAL, stage USAGE: it is none; stage POLICY: no "net"
+ * "allow", or a rule takes the port inside; -E2BIG: the session publishes 64; -EEXIST: that, too;
+ * -EADDRINUSE, -EACCES and the like, stage NETWORK: the host's port can't be had; -ECONNREFUSED and others:
+ * its nsrun-net has ended; -ENOENT, stage SUPERVISE: no such session. */
 int nsrun_session_publish(const char *id, const char *port, struct nsrun_error *error);
 /* What is published, by either way, as "ADDRESS:PORT:INSIDE", NULL at the end (*ret is NULL for none): each
  * and the array are the caller's to free(3).  Fails as above. */

@@ -52,10 +52,10 @@ const struct command commands[] = {
          "end a sandbox of ps's list: SIGTERM for its command, and five seconds later the rest",
          .tables = COMMON, .run = stop_main},
         {"grant", "[OPTIONS] ID",
-         "show a sandbox of ps's list one more path, as the option does at its start", .tables = OWN(grant),
-         .run = grant_main},
-        {"revoke", "ID [PATH...]", "take back what was granted: these paths, or all", .tables = COMMON,
-         .run = revoke_main},
+         "give a sandbox of ps's list one more path, host or port, as the option does at its start",
+         .tables = OWN(grant), .run = grant_main},
+        {"revoke", "[OPTIONS] ID [PATH...]", "take back what was granted: that, or all",
+         .tables = OWN(revoke), .run = revoke_main},
         {"home",
          "list [--json]\n"
          "diff [--json] NAME [PATH...]\n"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `nsrun grant` and `nsrun revoke`: what a running sandbox is shown besides. */
+/* `nsrun grant` and `nsrun revoke`: what a running sandbox has besides. */
 #include "base/path.h"
 #include "base/str.h"
 #include "option.h"
 #include "policy/config_section.h"
 #include "ps_row.h"
+#include "widen/widen_net.h"
 
 struct grant_cli {
         const char *option, *path;
@@ -24,15 +25,34 @@ static int grant_apply(void *target, const struct option_spec *spec, const char 
         return 0;
 }
 
+#define OPTIONS_OF_NETWORK(words)                                                                      \
+        {"allow",    0, "HOST[:PORT,...]", OPTION_COMPLETES_NOTHING, "Network", words "to be reached", \
+         grant_apply},                                                                                 \
+        {                                                                                              \
+                "publish", 0, "[ADDRESS:]PORT[:INSIDE]", OPTION_COMPLETES_NOTHING, "Network",          \
+                        words "to be reached on the host", grant_apply                                 \
+        }
 const struct option_spec grant_options[] = {
         {"ro", 0, "PATH", OPTION_COMPLETES_PATH, "Paths", "to be read", grant_apply},
         {"rw", 0, "FILE", OPTION_COMPLETES_PATH, "Paths", "to be written", grant_apply},
         {"overlay", 0, "DIR", OPTION_COMPLETES_FOLDER, "Paths", "to be written, and thrown away",
          grant_apply},
-        {"save", 0, NULL, OPTION_COMPLETES_NOTHING, "Paths",
+        OPTIONS_OF_NETWORK(""),
+        {"save", 0, NULL, OPTION_COMPLETES_NOTHING, "Configuration",
          "put it into your configuration, too, for the sandbox's project", apply_save},
 };
 const size_t n_grant_options = ARRAY_SIZE(grant_options);
+
+const struct option_spec revoke_options[] = {
+        OPTIONS_OF_NETWORK("not "),
+        {"save", 0, NULL, OPTION_COMPLETES_NOTHING, "Configuration",
+         "take it out of your configuration, too, for the sandbox's project", apply_save},
+};
+const size_t n_revoke_options = ARRAY_SIZE(revoke_options);
+
+static bool is_of_network(const struct grant_cli *cli) {
+        return cli->n > 0 && (streq(cli->option, "allow") || streq(cli->option, "publish"));
+}
 
 static void print_notes(char *const *notes) {
         STRV_FOREACH (note, notes)
@@ -54,10 +74,10 @@ static void tell_granted(const char *id, const char *project, const struct grant
                               visible ? visible : "?");
 }
 
-static int save_granted(const struct nsrun_plan *plan, const struct grant_cli *cli, const char *shown,
+static int save_granted(const struct nsrun_plan *plan, const char *option, const char *text, bool adds,
                         struct nsrun_error *err) {
         _cleanup_free_ char *said = NULL;
-        int r = config_section_save(plan->project, cli->option, shown, &said, err);
+        int r = config_section_save(plan->project, option, text, adds, &said, err);
 
         if (r >= 0 && said) {
                 _cleanup_free_ char *visible = str_visible(said);
@@ -79,32 +99,71 @@ static int run_grant(struct invocation *i, struct nsrun_error *err) {
         if (i->words[1])
                 return option_usage_error(i->command, i->words[1], "an argument too many", err);
         if (cli->n != 1)
-                return option_usage_error(i->command, NULL, "one of --ro, --rw and --overlay, once", err);
+                return option_usage_error(i->command, NULL,
+                                          "one of --ro, --rw, --overlay, --allow and --publish, once", err);
         r = ps_open(i->words[0], &w, err);
-        if (r >= 0)
+        if (r >= 0 && is_of_network(cli)) {
+                r = widen_net_grant(&w, cli->option, cli->path, &shown, err);
+                if (r >= 0)
+                        LOG_BY_HAND("granted", "sandbox", i->words[0], "option", cli->option, "path", shown,
+                                    "project", w.plan->project);
+        } else if (r >= 0)
                 r = widen_grant(&w, cli->option, cli->path, NULL, &notes, &shown, err);
-        if (r >= 0)
+        if (r >= 0 && !is_of_network(cli))
                 tell_granted(i->words[0], w.plan->project, cli, shown);
         if (r >= 0 && cli->saves)
-                r = save_granted(w.plan, cli, shown, err);
+                r = save_granted(w.plan, cli->option, shown, true, err);
         print_notes(notes);
         return r;
 }
 
 COMMAND_MAIN(grant, &(struct grant_cli){0}, .is_mixed = true, .run = run_grant);
 
+static void tell_ended(void) {
+        (void)fputs("nsrun: note: connections that it alone allowed are ended; what was sent there can't be "
+                    "taken back\n",
+                    stderr);
+}
+
+static int revoke_network(struct invocation *i, struct widened *w, struct nsrun_error *err) {
+        const struct grant_cli *cli = i->options;
+        _cleanup_free_ char *shown = NULL;
+        int r = widen_net_revoke(w, cli->option, cli->path, &shown, err);
+
+        if (r < 0)
+                return r;
+        tell_ended();
+        LOG_BY_HAND("revoked", "sandbox", i->words[0], "option", cli->option, "path", shown, "project",
+                    w->plan->project);
+        return cli->saves ? save_granted(w->plan, cli->option, shown, false, err) : 0;
+}
+
 static int run_revoke(struct invocation *i, struct nsrun_error *err) {
+        const struct grant_cli *cli = i->options;
         _cleanup_widened_ struct widened w = WIDENED_INIT;
         _cleanup_strv_ char **notes = NULL;
-        size_t n = 0;
+        size_t n = 0, n_of_network = 0;
         int r;
 
         if (!i->words[0])
                 return option_usage_error(i->command, NULL, "the id of a sandbox is missing", err);
+        if (cli->n > 1)
+                return option_usage_error(i->command, NULL, "one of --allow and --publish, once", err);
+        if (cli->saves && cli->n == 0)
+                return option_usage_error(i->command, NULL, "--save goes with --allow or --publish", err);
         r = ps_open(i->words[0], &w, err);
-        if (r >= 0 && !i->words[1]) {
+        if (r >= 0 && cli->n > 0)
+                r = revoke_network(i, &w, err);
+        else if (r >= 0 && !i->words[1]) {
+                for (size_t k = 0; k < w.granted.n; k++) {
+                        n += w.granted.items[k].is_live && !granted_is_network(&w.granted.items[k]);
+                        n_of_network +=
+                                w.granted.items[k].is_live && granted_is_network(&w.granted.items[k]);
+                }
                 r = widen_revoke_path(&w, NULL, &notes, err);
-                n += r >= 0;
+                n = r >= 0 && (n > 0 || n_of_network == 0);
+                if (r >= 0 && n_of_network > 0)
+                        tell_ended();
                 if (r >= 0)
                         LOG_BY_HAND("revoked", "sandbox", i->words[0], "project", w.plan->project);
         }
@@ -127,4 +186,4 @@ static int run_revoke(struct invocation *i, struct nsrun_error *err) {
         return r;
 }
 
-COMMAND_MAIN(revoke, NULL, .run = run_revoke);
+COMMAND_MAIN(revoke, &(struct grant_cli){0}, .is_mixed = true, .run = run_revoke);

@@ -50,11 +50,11 @@ extern const size_t n_common_options;
 extern const struct option_spec run_options[], plan_options[], resolve_options[], toolchains_options[],
         agents_options[], seccomp_options[], session_options[], bash_options[], mcp_options[],
         doctor_options[], config_options[], learn_options[], log_options[], ps_options[], review_options[],
-        grant_options[], home_options[];
+        grant_options[], revoke_options[], home_options[];
 extern const size_t n_run_options, n_plan_options, n_resolve_options, n_toolchains_options, n_agents_options,
         n_seccomp_options, n_session_options, n_bash_options, n_mcp_options, n_doctor_options,
         n_config_options, n_learn_options, n_log_options, n_ps_options, n_review_options, n_grant_options,
-        n_home_options;
+        n_revoke_options, n_home_options;
 
 int run_main(const struct command *command, char **argv);
 int shell_main(const struct command *command, char **argv);

@@ -183,9 +183,10 @@ static void answer_waiting(struct helper *h, uint32_t number, uint64_t now, enum
 
 /* As --allow NAME would. */
 static void allow(struct helper *h, const char *name) {
-        if (ARRAY_GROW(h->rules.rules, h->rules.n) >= 0 &&
-            !net_rule_parse(name, false, &h->rules.rules[h->rules.n]))
-                h->rules.n++;
+        struct net_rule rule;
+
+        if (!net_rule_parse(name, false, &rule))
+                (void)control_allow(h, &rule);
 }
 
 static void decide(struct helper *h, struct question *q, bool is_allowed) {

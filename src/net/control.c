@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the session's user publishes while the session lives, and who can be asked about names.  The socket's
- * file is in a folder of the user's own, so that who asks is the user. */
+/* What the user allows and publishes while the sandbox lives, and who can be asked about names.  No command
+ * reaches the socket, so that who asks is the user. */
 #include "control.h"
 
 #include <fcntl.h>
@@ -9,6 +9,7 @@
 
 #include "ask.h"
 #include "base/array.h"
+#include "base/str.h"
 #include "base/sys.h"
 #include "helper.h"
 
@@ -20,24 +21,149 @@ static bool listens(int fd) {
                getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM;
 }
 
-/* Takes over the listening socket. */
-static int control_publish(struct helper *h, const struct net_publish *p, int *fd) {
+int control_allow(struct helper *h, const struct net_rule *rule) {
+        if (ARRAY_GROW(h->rules.rules, h->rules.n) < 0)
+                return -ENOMEM;
+        h->rules.rules[h->rules.n++] = *rule;
+        return 0;
+}
+
+/* The one rule or port of the line. */
+static int read_one(struct net_control *q, struct net_rules *ret) {
         int r;
 
-        if (h->ends_at > 0)
-                return -ESRCH;
-        if (h->rules.n_publishes >= NET_PUBLISHES_MOST)
+        q->line[sizeof(q->line) - 1] = '\0';
+        r = startswith(q->line, "allow ") || startswith(q->line, "publish ")
+                    ? net_rules_read((char *[]){q->line, NULL}, ret)
+                    : -EBADMSG;
+        return r >= 0 && ret->n + ret->n_publishes != 1 ? -EBADMSG : r;
+}
+
+/* Sockets and a route that the sandbox hasn't.  A name gets its number here. */
+static int find_what_lacks(struct helper *h, const struct net_rules *one, struct net_lacks *ret) {
+        static const struct net_address any;
+        static uint32_t n_own;
+        const struct net_rule *rule = one->n > 0 ? one->rules : NULL;
+        uint32_t index = rule && rule->kind == NET_RULE_NAME ? net_pool_find(h->pool, rule->name) : 1, at;
+        struct net_layout l = {0};
+        int r = index == 0 ? -ENOSPC : net_layout_make(one, &l);
+
+        for (size_t i = 0; i < l.n_sockets && r >= 0; i++) {
+                struct net_socket s = l.sockets[i];
+
+                if (net_address_index(&s.address, &at) && at == NET_INDEX_NAMES)
+                        s.address = net_index_address(index, s.address.is_v6);
+                if (s.kind == NET_SOCKET_DNS_UDP || s.kind == NET_SOCKET_DNS_TCP ||
+                    (s.address.is_v6 && !h->has_v6) || net_layout_has(&h->layout, &s))
+                        continue;
+                ret->takes_all |= memcmp(any.bytes, s.address.bytes, sizeof(any.bytes)) == 0;
+                if (ret->n_sockets == NET_LACKS_MOST)
+                        r = -E2BIG;
+                else
+                        ret->sockets[ret->n_sockets++] = s;
+        }
+        net_layout_clear(&l);
+        /* Where it is there already nothing changes; a route wants an address that is new to the sandbox. */
+        if (r >= 0 && rule && rule->kind == NET_RULE_RANGE && (h->has_v6 || !rule->range.address.is_v6)) {
+                ret->routes[ret->n_routes++] = rule->range;
+                n_own++;
+                for (unsigned i = 0; i < ARRAY_SIZE(ret->own); i++)
+                        ret->own[i] = net_index_address(NET_INDEX_END - n_own, i == 1);
+        }
+        return r;
+}
+
+/* Takes what has been made in the sandbox. */
+static int take_lacks(struct helper *h, const struct net_lacks *lacks, int from) {
+        uint16_t number;
+        size_t n = 1;
+        ssize_t got;
+        int fd, r = fcntl(from, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
+
+        while (r >= 0 && (got = sys_receive_fds(from, &number, sizeof(number), &fd, 1, &n)) > 0) {
+                if (got == (ssize_t)sizeof(number) && n == 0 && number == NET_HANDED_ALL)
+                        continue;
+                if (got != (ssize_t)sizeof(number) || n == 0 || number >= lacks->n_sockets)
+                        r = -EBADMSG;
+                if (r >= 0)
+                        r = helper_take_socket(h, &lacks->sockets[number], fd);
+                if (r < 0 && n > 0)
+                        close_fdp(&fd);
+                if (r >= 0)
+                        r = net_layout_add(&h->layout, &lacks->sockets[number]);
+        }
+        return r;
+}
+
+static int control_publish(struct helper *h, const struct net_publish *p, int *fd) {
+        size_t i = 0;
+        int r;
+
+        while (i < h->rules.n_publishes && h->published[i].fd >= 0)
+                i++;
+        if (i == NET_PUBLISHES_MOST)
                 return -E2BIG;
-        if (*fd < 0 || !listens(*fd) || fcntl(*fd, F_SETFL, O_NONBLOCK) < 0)
+        if (!listens(*fd) || fcntl(*fd, F_SETFL, O_NONBLOCK) < 0)
                 return -EBADMSG;
-        if (ARRAY_GROW(h->rules.publishes, h->rules.n_publishes) < 0)
+        if (i == h->rules.n_publishes && ARRAY_GROW(h->rules.publishes, i) < 0)
                 return -ENOMEM;
-        r = relay_publish(h, *fd);
-        if (r < 0)
+        r = relay_publish(h, i, *fd);
+        if (r < 0) {
+                h->published[i].fd = -EBADF;
                 return r;
+        }
         *fd = -EBADF;
-        h->rules.publishes[h->rules.n_publishes++] = *p;
+        h->rules.publishes[i] = *p;
+        h->rules.n_publishes += i == h->rules.n_publishes;
         return 0;
+}
+
+/* Both of a line's kinds: says what it lacks, and takes it over with that. */
+static int control_add(struct helper *h, struct net_control *q, int *fds, size_t n_fds,
+                       struct net_lacks *lacks) {
+        _cleanup_net_rules_ struct net_rules one = {0};
+        int r = h->ends_at > 0 ? -ESRCH : read_one(q, &one);
+
+        if (r >= 0)
+                r = find_what_lacks(h, &one, lacks);
+        if (r < 0 || q->kind == NET_CONTROL_PREPARE)
+                return r;
+        r = n_fds == 2 + one.n_publishes ? take_lacks(h, lacks, fds[1]) : -EBADMSG;
+        if (r >= 0)
+                r = one.n_publishes > 0 ? control_publish(h, one.publishes, &fds[2])
+                                        : control_allow(h, one.rules);
+        /* Its number is for good. */
+        if (r >= 0 && one.n > 0 && one.rules->kind == NET_RULE_NAME)
+                net_pool_hold(h->pool, net_pool_find(h->pool, one.rules->name));
+        return r;
+}
+
+static int control_remove(struct helper *h, struct net_control *q) {
+        _cleanup_net_rules_ struct net_rules one = {0};
+        int r = read_one(q, &one);
+
+        for (size_t i = h->rules.n; r >= 0 && one.n > 0 && i-- > 0;) {
+                _cleanup_free_ char *line = net_rule_format(&h->rules.rules[i]);
+
+                if (!line || !streq(line, q->line))
+                        continue;
+                if (one.rules->kind == NET_RULE_NAME)
+                        net_pool_release(h->pool, net_pool_find(h->pool, one.rules->name));
+                memmove(h->rules.rules + i, h->rules.rules + i + 1,
+                        (--h->rules.n - i) * sizeof(*h->rules.rules));
+                relay_narrow(h);
+                return 0;
+        }
+        for (size_t i = h->rules.n_publishes; r >= 0 && one.n == 0 && i-- > 0;)
+                if (h->published[i].fd >= 0 &&
+                    net_address_is_same(&h->rules.publishes[i].address, &one.publishes->address) &&
+                    h->rules.publishes[i].port == one.publishes->port) {
+                        relay_unpublish(h, i);
+                        return 0;
+                }
+        /* What was made for it is of no use. */
+        relay_narrow(h);
+        return r < 0 ? r : -ENOENT;
 }
 
 static bool is_packets(int fd) {
@@ -48,14 +174,15 @@ static bool is_packets(int fd) {
 }
 
 static void control_answer(const struct helper *h, int fd, int error, uint32_t index) {
-        struct net_control_answer a = {.error = error, .n = (uint32_t)h->rules.n_publishes};
+        struct net_control_answer a = {.error = error};
         bool is_allowed = false;
 
         a.n_decided = ask_decided(index, a.name, &is_allowed);
         a.is_allowed = is_allowed;
 
         for (size_t i = 0; i < h->rules.n_publishes && i < NET_PUBLISHES_MOST; i++)
-                a.publishes[i] = h->rules.publishes[i];
+                if (h->published[i].fd >= 0)
+                        a.publishes[a.n++] = h->rules.publishes[i];
         (void)send(fd, &a, sizeof(a), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -66,18 +193,27 @@ static void control_ready(struct helper *h, struct watch *w, nsrun_unused uint32
         ssize_t n = sys_receive_fds(w->fd, &q, sizeof(q), fds, ARRAY_SIZE(fds), &n_fds);
 
         if (n == (ssize_t)sizeof(q) && n_fds > 0 && n_fds <= NET_CONTROL_FDS_MOST) {
-                int none = -EBADF, r = 0;
+                struct net_lacks lacks = {.n_sockets = 0};
+                int r = 0;
 
                 if (q.kind == NET_CONTROL_ASK && n_fds == 1 && h->ends_at == 0 && is_packets(fds[0])) {
                         if (ask_join(h, fds[0]) < 0)
                                 close_fdp(&fds[0]);
                         return;
                 }
-                if (q.kind == NET_CONTROL_PUBLISH)
-                        r = control_publish(h, &q.publish, n_fds > 1 ? &fds[1] : &none);
-                else if (q.kind != NET_CONTROL_LIST)
+                if (q.kind == NET_CONTROL_PREPARE || q.kind == NET_CONTROL_ADD)
+                        r = lacks.error = control_add(h, &q, fds, n_fds, &lacks);
+                /* One that takes all addresses can be made beside those that take one. */
+                if (q.kind >= NET_CONTROL_PREPARE)
+                        relay_share(h, q.kind == NET_CONTROL_PREPARE && lacks.takes_all);
+                if (q.kind == NET_CONTROL_REMOVE)
+                        r = control_remove(h, &q);
+                else if (q.kind > NET_CONTROL_ADD || q.kind == NET_CONTROL_ASK || q.kind == 0)
                         r = -EOPNOTSUPP;
-                control_answer(h, fds[0], r, q.index);
+                if (q.kind == NET_CONTROL_PREPARE)
+                        (void)send(fds[0], &lacks, sizeof(lacks), MSG_DONTWAIT | MSG_NOSIGNAL);
+                else
+                        control_answer(h, fds[0], r, q.index);
         }
         for (size_t i = 0; i < n_fds; i++)
                 close_fdp(&fds[i]);

@@ -30,8 +30,9 @@ struct helper {
         bool has_v6;      /* the sandbox has IPv6 */
         uint64_t ends_at; /* the sandbox has ended: what it has sent goes on until then; 0: it lives */
         /* relay.c */
-        struct watch *listeners; /* the sandbox's, then those of what is published */
-        size_t n_listeners, n_published;
+        struct watch *listeners;                    /* the sandbox's */
+        struct watch published[NET_PUBLISHES_MOST]; /* of rules.publishes; fd -EBADF: not any more */
+        size_t n_listeners;
         size_t n_flows, n_flows_most;
         size_t n_pipes;
         bool is_full;         /* no connection is accepted */
@@ -58,6 +59,8 @@ struct helper {
 int helper_watch(struct helper *h, struct watch *w, uint32_t events);
 int helper_watch_for(const struct helper *h, struct watch *w, uint32_t events);
 void helper_unwatch(const struct helper *h, const struct watch *w);
+/* Takes over a socket of the sandbox's. */
+int helper_take_socket(struct helper *h, const struct net_socket *s, int fd);
 
 /* serve.c: the sandbox's name server. */
 int serve_udp(struct helper *h, int fd);
@@ -66,10 +69,15 @@ int serve_tcp(struct helper *h, int fd);
 /* relay.c */
 #define RELAY_BUFFER (UINT32_C(256) << 10)
 /* Connections of either kind, and those to the name server, are taken as long as there are descriptors. */
-int relay_listen(struct helper *h, int fd, bool is_published);
+int relay_listen(struct helper *h, int fd);
 int relay_listen_for(struct helper *h, int fd, void (*ready)(struct helper *, struct watch *, uint32_t));
-/* Takes over a socket at which the next of h->rules.publishes waits. */
-int relay_publish(struct helper *h, int fd);
+/* Takes over a socket at which that one of h->rules.publishes waits; and ends that. */
+int relay_publish(struct helper *h, size_t number, int fd);
+void relay_unpublish(struct helper *h, size_t number);
+/* Whether others of this user's may wait at the same ports. */
+void relay_share(const struct helper *h, bool is_shared);
+/* A rule less: nobody waits any more where no other wants it, and ends what none allows. */
+void relay_narrow(struct helper *h);
 /* For a listener's lack of descriptors: nobody is accepted for a moment. */
 void relay_pause(struct helper *h);
 int relay_prepare(struct helper *h);
@@ -94,5 +102,6 @@ void lookup_forget(struct helper *h, const struct flow *f);
 int datagram_listen(struct helper *h, int fd, bool is_v6);
 int datagram_turn(struct helper *h);
 
-/* control.c: what is asked of a session's network while it lives. */
+/* control.c: what is asked of nsrun-net while it lives. */
 int control_start(struct helper *h, int fd);
+int control_allow(struct helper *h, const struct net_rule *rule);

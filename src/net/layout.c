@@ -47,22 +47,38 @@ static bool has_socket(const struct net_layout *l, enum net_socket_kind kind, co
         return false;
 }
 
-static int add_socket(struct net_layout *l, enum net_socket_kind kind, const struct net_address *a,
-                      uint16_t port) {
+bool net_layout_has(const struct net_layout *l, const struct net_socket *s) {
+        return has_socket(l, s->kind, &s->address, s->port) ||
+               has_socket(l, s->kind, s->address.is_v6 ? &any_v6 : &any_v4, s->port);
+}
+
+int net_layout_add(struct net_layout *l, const struct net_socket *s) {
         if (l->n_sockets == NET_SOCKETS_MOST)
                 return -E2BIG;
         if (ARRAY_GROW(l->sockets, l->n_sockets) < 0)
                 return -ENOMEM;
-        l->sockets[l->n_sockets++] = (struct net_socket){kind, *a, port};
+        l->sockets[l->n_sockets++] = *s;
         return 0;
+}
+
+void net_layout_forget(struct net_layout *l, const struct net_socket *s) {
+        for (size_t i = l->n_sockets; i-- > 0;)
+                if (l->sockets[i].kind == s->kind && l->sockets[i].port == s->port &&
+                    net_address_is_same(&l->sockets[i].address, &s->address))
+                        l->sockets[i] = l->sockets[--l->n_sockets];
+}
+
+static int add_socket(struct net_layout *l, enum net_socket_kind kind, const struct net_address *a,
+                      uint16_t port) {
+        return net_layout_add(l, &(struct net_socket){kind, *a, port});
 }
 
 /* Adds a socket of a rule, unless it is there or one that takes all addresses is. */
 static int add_listen(struct net_layout *l, enum net_socket_kind kind, const struct net_address *a,
                       uint16_t port) {
-        if (has_socket(l, kind, a, port) || has_socket(l, kind, a->is_v6 ? &any_v6 : &any_v4, port))
-                return 0;
-        return add_socket(l, kind, a, port);
+        const struct net_socket s = {kind, *a, port};
+
+        return net_layout_has(l, &s) ? 0 : net_layout_add(l, &s);
 }
 
 /* Both families' address of a number. */

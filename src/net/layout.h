@@ -33,7 +33,11 @@ struct net_layout {
 
 /* *ret lives no longer than the rules.  -ENOMEM; -E2BIG: more sockets than NET_SOCKETS_MOST. */
 int net_layout_make(const struct net_rules *rules, struct net_layout *ret);
+int net_layout_add(struct net_layout *layout, const struct net_socket *socket);
 void net_layout_clear(struct net_layout *layout);
+/* Whether there is such a socket, or one that takes all addresses. */
+void net_layout_forget(struct net_layout *layout, const struct net_socket *socket);
+bool net_layout_has(const struct net_layout *layout, const struct net_socket *socket);
 #define NET_SOCKETS_MOST 4096U
 
 /* What nsrun-keys says of a request: that it was answered, or couldn't be; and of the bytes that come then.
@@ -52,6 +56,6 @@ enum {
         NET_FD_JOURNAL,     /* struct net_journal */
         NET_FD_KEYS, /* a socket to nsrun-keys (keys/wire.h), which gets the sockets of the rules' keys, and
                         says how they are used; or none */
-        NET_FD_PUBLISHED, /* a listening socket for each of the rules' publishes, and so on; behind them,
-                             with   publishes_later, a socket for what control.h says */
+        NET_FD_PUBLISHED, /* a listening socket for each of the rules' publishes, and so on; behind them
+                             a socket for what control.h says, or /dev/null */
 };

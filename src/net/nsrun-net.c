@@ -108,8 +108,7 @@ static void key_used(struct helper *h, struct watch *w, nsrun_unused uint32_t ev
         }
 }
 
-static int take_socket_at(struct helper *h, uint16_t number, int fd) {
-        const struct net_socket *s = &h->layout.sockets[number];
+int helper_take_socket(struct helper *h, const struct net_socket *s, int fd) {
         bool is_v6 = s->address.is_v6;
         int r;
 
@@ -121,7 +120,7 @@ static int take_socket_at(struct helper *h, uint16_t number, int fd) {
                 return serve_tcp(h, fd);
         case NET_SOCKET_LISTEN:
                 r = hand_to_keys(h, s, fd);
-                return r == 0 ? relay_listen(h, fd, false) : r < 0 ? r : 0;
+                return r == 0 ? relay_listen(h, fd) : r < 0 ? r : 0;
         case NET_SOCKET_UDP:
                 return datagram_listen(h, fd, is_v6);
         case NET_SOCKET_CONNECT:
@@ -149,8 +148,9 @@ static int receive_sockets(struct helper *h) {
                 if ((size_t)n != n_fds * sizeof(*numbers))
                         return -EBADMSG;
                 for (size_t i = 0; i < n_fds; i++) {
-                        int r = numbers[i] < h->layout.n_sockets ? take_socket_at(h, numbers[i], fds[i])
-                                                                 : -EBADMSG;
+                        int r = numbers[i] < h->layout.n_sockets
+                                        ? helper_take_socket(h, &h->layout.sockets[numbers[i]], fds[i])
+                                        : -EBADMSG;
 
                         if (r < 0)
                                 return r;
@@ -174,8 +174,7 @@ static int helper_prepare(struct helper *h) {
 
         if (r < 0)
                 return r;
-        (void)sys_close_range(NET_FD_PUBLISHED + (unsigned)h->rules.n_publishes + h->rules.publishes_later,
-                              ~0U);
+        (void)sys_close_range(NET_FD_PUBLISHED + (unsigned)h->rules.n_publishes + 1, ~0U);
         r = helper_map_journal(h);
         if (r >= 0)
                 r = relay_prepare(h);
@@ -195,8 +194,8 @@ static int helper_prepare(struct helper *h) {
         if (r >= 0)
                 r = receive_sockets(h);
         for (size_t i = 0; i < h->rules.n_publishes && r >= 0; i++)
-                r = relay_listen(h, NET_FD_PUBLISHED + (int)i, true);
-        if (r >= 0 && h->rules.publishes_later)
+                r = relay_publish(h, i, NET_FD_PUBLISHED + (int)i);
+        if (r >= 0)
                 r = control_start(h, NET_FD_PUBLISHED + (int)h->rules.n_publishes);
         return r;
 }

@@ -370,9 +370,48 @@ void reach_outward(struct helper *h, struct flow *f) {
                 reach_address(h, f, &to);
 }
 
-void reach_inward(struct helper *h, struct flow *f, uint16_t port) {
+void reach_inward(struct helper *h, struct flow *f, uint32_t number) {
         set_host(f, "the sandbox");
         f->is_inward = true;
-        f->port = port;
+        f->number = number;
+        f->port = h->rules.publishes[number].inside;
         reach_loopback(h, f);
+}
+
+bool reach_is_allowed(const struct helper *h, const struct flow *f) {
+        const char *host = f->host ? f->host : "?", *of_udp = startswith(host, NET_HOST_UDP);
+        const char *name = net_pool_name(h->pool, f->index);
+        struct net_address a;
+
+        if (f->is_inward)
+                return h->published[f->number].fd >= 0;
+        host = of_udp ? of_udp : host;
+        return name                       ? net_rules_allow_name(&h->rules, name, port_of_flow(f))
+               : streq(host, "localhost") ? net_rules_allow_host(&h->rules, port_of_flow(f))
+               : net_address_parse(host, &a)
+                       ? net_rules_allow_address(&h->rules, &a, port_of_flow(f), own_address(&a))
+                       : true;
+}
+
+bool reach_is_wanted(const struct helper *h, const struct net_socket *s) {
+        static const struct net_address any;
+        bool is_any = memcmp(any.bytes, s->address.bytes, sizeof(any.bytes)) == 0;
+        const char *name;
+        uint32_t index = 0;
+
+        (void)net_address_index(&s->address, &index);
+        name = net_pool_name(h->pool, index);
+        for (size_t i = 0; i < h->rules.n; i++) {
+                const struct net_rule *rule = &h->rules.rules[i];
+                bool has_port = false;
+
+                for (unsigned k = 0; k < rule->n_ports; k++)
+                        has_port |= !rule->is_deny && !rule->is_udp && rule->ports[k] == s->port;
+                if (has_port &&
+                    (is_any || (rule->kind == NET_RULE_NAME && name && streq(rule->name, name)) ||
+                     (rule->kind == NET_RULE_RANGE && net_range_holds(&rule->range, &s->address)) ||
+                     (rule->kind == NET_RULE_HOST && (index == NET_INDEX_HOST || index == 0))))
+                        return true;
+        }
+        return is_any && h->rules.asks && (s->port == 80 || s->port == 443);
 }

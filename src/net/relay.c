@@ -53,8 +53,9 @@ static void set_full(struct helper *h, bool is_full) {
         h->listen_at = 0;
         if (h->is_full == is_full)
                 return;
-        for (size_t i = 0; i < h->n_listeners; i++) {
-                int one = helper_watch_for(h, &h->listeners[i], is_full ? 0 : EPOLLIN);
+        for (size_t i = 0; i < h->n_listeners + NET_PUBLISHES_MOST; i++) {
+                struct watch *w = i < h->n_listeners ? &h->listeners[i] : &h->published[i - h->n_listeners];
+                int one = w->fd < 0 ? 0 : helper_watch_for(h, w, is_full ? 0 : EPOLLIN);
 
                 r = r < 0 ? r : one;
         }
@@ -371,14 +372,13 @@ void relay_connected(struct helper *h, struct flow *f, int fd) {
 }
 
 static void accept_one(struct helper *h, const struct watch *w, int *fd) {
-        bool is_published = (size_t)(w - h->listeners) >= h->n_listeners - h->n_published;
-        size_t number = (size_t)(w - h->listeners) - (h->n_listeners - h->n_published);
+        bool is_published = w >= h->published && w < h->published + NET_PUBLISHES_MOST;
         struct flow *f = relay_begin(h, fd);
 
         if (!f)
                 relay_reset(fd);
         else if (is_published)
-                reach_inward(h, f, h->rules.publishes[number].inside);
+                reach_inward(h, f, (uint32_t)(w - h->published));
         else
                 reach_outward(h, f);
 }
@@ -401,25 +401,67 @@ static void take_connections(struct helper *h, struct watch *w, nsrun_unused uin
 }
 
 int relay_listen_for(struct helper *h, int fd, void (*ready)(struct helper *, struct watch *, uint32_t)) {
-        h->listeners[h->n_listeners] = (struct watch){fd, ready};
-        return helper_watch(h, &h->listeners[h->n_listeners++], EPOLLIN);
+        size_t i = 0;
+        int r;
+
+        while (i < h->n_listeners && h->listeners[i].fd >= 0)
+                i++;
+        if (i == NET_SOCKETS_MOST)
+                return -E2BIG;
+        h->n_listeners += i == h->n_listeners;
+        h->listeners[i] = (struct watch){fd, ready};
+        r = helper_watch(h, &h->listeners[i], h->is_full ? 0 : EPOLLIN);
+        if (r < 0)
+                h->listeners[i].fd = -EBADF;
+        return r;
 }
 
-int relay_listen(struct helper *h, int fd, bool is_published) {
-        h->n_published += is_published;
+int relay_listen(struct helper *h, int fd) {
         return relay_listen_for(h, fd, take_connections);
 }
 
-int relay_publish(struct helper *h, int fd) {
-        int r = relay_listen(h, fd, true);
+int relay_publish(struct helper *h, size_t number, int fd) {
+        h->published[number] = (struct watch){fd, take_connections};
+        return helper_watch(h, &h->published[number], h->is_full ? 0 : EPOLLIN);
+}
 
-        if (r < 0) {
-                h->n_published--;
-                h->n_listeners--;
-        } else if (h->is_full) {
-                (void)helper_watch_for(h, &h->listeners[h->n_listeners - 1], 0);
+static void close_watch(struct helper *h, struct watch *w) {
+        if (w->fd >= 0)
+                helper_unwatch(h, w);
+        close_fdp(&w->fd);
+}
+
+void relay_unpublish(struct helper *h, size_t number) {
+        close_watch(h, &h->published[number]);
+        relay_narrow(h);
+}
+
+void relay_share(const struct helper *h, bool is_shared) {
+        const int on = is_shared;
+
+        for (size_t i = 0; i < h->n_listeners; i++)
+                if (h->listeners[i].ready == take_connections)
+                        (void)setsockopt(h->listeners[i].fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+}
+
+void relay_narrow(struct helper *h) {
+        for (size_t i = 0; i < h->n_listeners; i++) {
+                struct watch *w = &h->listeners[i];
+                union net_sockaddr own;
+                socklen_t length = sizeof(own);
+                struct net_socket s = {.kind = NET_SOCKET_LISTEN};
+
+                if (w->ready != take_connections || getsockname(w->fd, &own.any, &length) < 0 ||
+                    !net_address_from(&own, &s.address, &s.port) || reach_is_wanted(h, &s))
+                        continue;
+                net_layout_forget(&h->layout, &s);
+                close_watch(h, w);
         }
-        return r;
+        for (struct flow *f = h->flows, *next; f; f = next) {
+                next = f->next;
+                if (!reach_is_allowed(h, f))
+                        relay_end(h, f, true);
+        }
 }
 
 int relay_prepare(struct helper *h) {
@@ -436,7 +478,9 @@ int relay_prepare(struct helper *h) {
         if (limit.rlim_cur > spare)
                 n = (size_t)((limit.rlim_cur - spare) / 2);
         h->n_flows_most = n < 16 ? 16 : n > RELAY_FLOWS_MOST ? RELAY_FLOWS_MOST : n;
-        h->listeners = calloc(h->layout.n_sockets + NET_PUBLISHES_MOST, sizeof(*h->listeners));
+        h->listeners = calloc(NET_SOCKETS_MOST, sizeof(*h->listeners));
+        for (size_t i = 0; i < NET_PUBLISHES_MOST; i++)
+                h->published[i].fd = -EBADF;
         h->buffer = malloc(RELAY_BUFFER);
         for (size_t i = 0; i < 2; i++)
                 h->inward[i] = calloc(NET_CONNECTIONS_INWARD, sizeof(int));
@@ -445,10 +489,10 @@ int relay_prepare(struct helper *h) {
 
 void relay_finish(struct helper *h) {
         h->is_full = true;
-        for (size_t i = 0; i < h->n_listeners; i++) {
-                helper_unwatch(h, &h->listeners[i]);
-                close_fdp(&h->listeners[i].fd);
-        }
+        for (size_t i = 0; i < h->n_listeners; i++)
+                close_watch(h, &h->listeners[i]);
+        for (size_t i = 0; i < NET_PUBLISHES_MOST; i++)
+                close_watch(h, &h->published[i]);
 }
 
 /* Ends the connections over which all has gone that the sandbox had sent. */

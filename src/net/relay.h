@@ -51,6 +51,7 @@ struct flow {
         struct end client, server;
         struct half up, down; /* from the client; from the server */
         uint32_t index;       /* of the name that was meant; 0: none */
+        uint32_t number;      /* of what is published, if it is inward */
         uint16_t port;
         bool is_connected, is_dead, is_busy, is_waiting;
         bool is_looking;               /* lookup.c has it */
@@ -77,7 +78,10 @@ void relay_connected(struct helper *h, struct flow *f, int fd);
 /* reach.c: connects the flow, or ends it. */
 void reach_outward(struct helper *h, struct flow *f);
 void reach_address(struct helper *h, struct flow *f, const struct net_address *to);
-void reach_inward(struct helper *h, struct flow *f, uint16_t port);
+void reach_inward(struct helper *h, struct flow *f, uint32_t number);
+/* Whether rules allow it still; and whether one wants that socket. */
+bool reach_is_allowed(const struct helper *h, const struct flow *f);
+bool reach_is_wanted(const struct helper *h, const struct net_socket *s);
 /* Connects to the proxy, whose addresses no rule has to name: via_connected() or via_unreached() follows. */
 void reach_proxy(struct helper *h, struct flow *f, const struct net_address *addresses, size_t n);
 void reach_stop(struct helper *h, struct flow *f);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/json_value.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "config.h"
@@ -66,6 +67,22 @@ struct json_value *config_section_find(const struct json_document *d, const char
         return section || !name ? section : json_get(projects, name);
 }
 
+size_t config_list_find(const struct json_value *list, const char *text) {
+        size_t i = 0;
+
+        while (i < json_length(list) &&
+               (!json_text(json_at(list, i)) || !streq(json_text(json_at(list, i)), text)))
+                i++;
+        return i;
+}
+
+void config_list_drop(struct json_value *list, const char *text) {
+        size_t i = config_list_find(list, text);
+
+        json_free(list->items[i]);
+        memmove(list->items + i, list->items + i + 1, (--list->n - i) * sizeof(struct json_value *));
+}
+
 int config_make_folders(const char *path) {
         _cleanup_free_ char *folder = path_parent(path);
 
@@ -119,44 +136,47 @@ int config_section_write(struct json_document *d, const char *config, struct nsr
         return r < 0 ? r : config_write(config, laid_out, err);
 }
 
-int config_section_save(const char *of, const char *option, const char *shown, char **ret_said,
+int config_section_save(const char *of, const char *option, const char *text, bool adds, char **ret_said,
                         struct nsrun_error *err) {
-        const char *key = streq(option, "ro") ? "readable" : streq(option, "rw") ? "writable" : "overlay";
+        const char *key = streq(option, "ro") ? "readable" : streq(option, "rw") ? "writable" : option;
         _cleanup_free_ char *config = NULL, *project = config_section_name(of ? of : ""),
-                            *path = config_section_name(shown);
+                            *value = config_section_name(text);
         _cleanup_json_ struct json_document d = {0};
         struct json_value *section, *list;
         struct nsrun_policy *policy = NULL;
         int r;
 
         if (!of)
-                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), NULL,
-                                 "it is granted, but not saved: the sandbox has no project", NULL);
+                return !adds ? 0
+                             : error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), NULL,
+                                         "it is granted, but not saved: the sandbox has no project", NULL);
         r = nsrun_policy_new(&policy) < 0 ? error_oom(err) : config_edit_find(policy, NULL, &config, err);
         (void)nsrun_policy_free(policy);
         if (r >= 0)
                 r = config_section_open(config, &d, err);
         if (r < 0)
                 return r;
-        if (!project || !path)
+        if (!project || !value)
                 return error_oom(err);
         section = config_section_find(&d, of, project);
-        if (section && json_has(section, CONFIG_SECTION_PROPOSAL))
+        if (adds && section && json_has(section, CONFIG_SECTION_PROPOSAL))
                 return error_set(
                         err, NSRUN_STAGE_USAGE, UNSAID(-EEXIST), config,
                         "it is granted, but not saved: the project's section is what it proposed itself",
                         "add it by 'nsrun config edit'");
-        if (!section)
-                section = json_add_object(&d, config_section_all(&d), project);
         list = json_get(section, key);
-        if (!list)
-                list = json_add_array(&d, section, key);
-        for (size_t k = 0; k < json_length(list); k++)
-                if (json_text(json_at(list, k)) && streq(json_text(json_at(list, k)), path))
-                        return 0;
-        json_add_string(&d, list, NULL, path);
+        if (adds == (config_list_find(list, value) < json_length(list)))
+                return 0;
+        if (adds) {
+                if (!section)
+                        section = json_add_object(&d, config_section_all(&d), project);
+                json_add_string(&d, list ? list : json_add_array(&d, section, key), NULL, value);
+        } else {
+                config_list_drop(list, value);
+        }
         r = config_section_write(&d, config, err);
         if (r >= 0)
-                *ret_said = str_format("%s: \"%s\" has %s for %s", config, key, path, project);
+                *ret_said = str_format("%s: \"%s\" has %s%s for %s", config, key, adds ? "" : "no more ",
+                                       value, project);
         return r;
 }

@@ -21,13 +21,16 @@ struct json_value *config_section_all(struct json_document *d);
 char *config_section_name(const char *path);
 /* The section of exactly this project, which may also have that name; NULL: there is none. */
 struct json_value *config_section_find(const struct json_document *d, const char *project, const char *name);
+/* Where a list (NULL: none) has that text; its length: nowhere.  And takes it out. */
+size_t config_list_find(const struct json_value *list, const char *text);
+void config_list_drop(struct json_value *list, const char *text);
 /* The configuration as it is now in the document, if it is one. */
 int config_section_write(struct json_document *d, const char *config, struct nsrun_error *err);
 /* Makes the folders above a path, for the user alone. */
 int config_make_folders(const char *path);
 /* Writes it, by that path: the file is whole, or as it was. */
 int config_write(const char *file, const char *text, struct nsrun_error *err);
-/* `nsrun grant --save`: what the option "ro", "rw" or "overlay" showed a sandbox is the project's (NULL:
- * refused) from now on, unless its section is what it proposed.  *ret_said: a line, if it is new. */
-int config_section_save(const char *of, const char *option, const char *shown, char **ret_said,
+/* `nsrun grant --save`: puts what an option granted a sandbox into the section of its project (NULL:
+ * refused), unless that is what it proposed; or takes it out.  *ret_said: a line, if that changes it. */
+int config_section_save(const char *of, const char *option, const char *text, bool adds, char **ret_said,
                         struct nsrun_error *err);

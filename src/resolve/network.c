@@ -20,9 +20,7 @@ static int refuse_without_network(const struct nsrun_policy *p, struct nsrun_err
         return 0;
 }
 
-/* Refuses a rule that nothing can come of, since another one of the same origin denies all that it allows.
- */
-static int refuse_contradiction(char *const *lines, struct nsrun_error *err) {
+int network_refuse_contradiction(char *const *lines, struct nsrun_error *err) {
         _cleanup_net_rules_ struct net_rules rules = {0};
         _cleanup_strv_ char **own = NULL;
         int r = 0;
@@ -52,7 +50,7 @@ static int refuse_contradiction(char *const *lines, struct nsrun_error *err) {
 }
 
 /* A port that a rule takes on the sandbox's loopback can't be had by a server in it. */
-int network_refuse_taken(const struct net_rules *rules, struct nsrun_error *err) {
+static int refuse_taken(const struct net_rules *rules, struct nsrun_error *err) {
         const struct net_address loopbacks[] = {{.bytes = {127, 0, 0, 1}},
                                                 {.bytes = {[15] = 1}, .is_v6 = true}};
 
@@ -118,7 +116,7 @@ static int add_rule_line(struct resolved_net *net, const char *line) {
                                                  : strv_add(&net->rules, line);
 }
 
-static int add_lines(struct resolved_net *net, char *const *lines) {
+int network_add_lines(char *const *lines, struct resolved_net *net) {
         int r = 0;
 
         STRV_FOREACH (line, lines)
@@ -323,10 +321,30 @@ static int refuse_proxy(const struct net_rules *rules, struct nsrun_error *err) 
 
 /* ---------------------------------------------------------------- all of it */
 
-int network_resolve(const struct resolved *s, struct resolved_net *net, struct nsrun_error *err) {
+int network_refuse(char *const *lines, struct nsrun_error *err) {
         _cleanup_net_rules_ struct net_rules rules = {0};
-        const struct nsrun_policy *p = s->policy;
         struct net_layout layout = {0};
+        int r = net_rules_read(lines, &rules);
+
+        if (r < 0)
+                return error_oom(err);
+        r = refuse_too_many(&rules, err);
+        if (r < 0)
+                return r;
+        r = net_layout_make(&rules, &layout);
+        net_layout_clear(&layout);
+        if (r == -E2BIG)
+                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(r), NULL,
+                                  "a wildcard or a range takes the place of many",
+                                  "the rules' names and ports need more than %u sockets", NET_SOCKETS_MOST);
+        if (r < 0)
+                return error_oom(err);
+        r = refuse_proxy(&rules, err);
+        return r < 0 ? r : refuse_taken(&rules, err);
+}
+
+int network_resolve(const struct resolved *s, struct resolved_net *net, struct nsrun_error *err) {
+        const struct nsrun_policy *p = s->policy;
         int r;
 
         if (p->net != POLICY_NET_ALLOW)
@@ -336,14 +354,14 @@ int network_resolve(const struct resolved *s, struct resolved_net *net, struct n
                                  "--net=ask and --no-new-session contradict: the command would have the "
                                  "terminal on which is asked",
                                  "leave one of the two out");
-        r = refuse_contradiction(p->network_config, err);
+        r = network_refuse_contradiction(p->network_config, err);
         if (r >= 0)
-                r = refuse_contradiction(p->network, err);
+                r = network_refuse_contradiction(p->network, err);
         if (r < 0)
                 return r;
-        r = add_lines(net, p->network_config);
+        r = network_add_lines(p->network_config, net);
         if (r >= 0)
-                r = add_lines(net, p->network);
+                r = network_add_lines(p->network, net);
         if (r >= 0)
                 r = add_hosts_of_agent(p, net);
         if (r >= 0 && p->net_asks)
@@ -356,22 +374,6 @@ int network_resolve(const struct resolved *s, struct resolved_net *net, struct n
                         r = keys_resolve(s, net, err);
                 if (r < 0)
                         return r;
-                r = net_rules_read(net->rules, &rules);
         }
-        if (r >= 0) {
-                r = refuse_too_many(&rules, err);
-                if (r < 0)
-                        return r;
-                r = net_layout_make(&rules, &layout);
-        }
-        net_layout_clear(&layout);
-        if (r >= 0) {
-                r = refuse_proxy(&rules, err);
-                return r < 0 ? r : network_refuse_taken(&rules, err);
-        }
-        if (r == -E2BIG)
-                return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(r), NULL,
-                                  "a wildcard or a range takes the place of many",
-                                  "the rules' names and ports need more than %u sockets", NET_SOCKETS_MOST);
-        return r < 0 ? error_oom(err) : 0;
+        return r < 0 ? error_oom(err) : network_refuse(net->rules, err);
 }

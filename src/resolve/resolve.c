@@ -164,6 +164,10 @@ static int add_home_rule(struct resolved *s, struct nsrun_error *err) {
                        : strdup(asked);
         if (!own)
                 return error_oom(err);
+        /* Maybe the other kind was meant. */
+        if (!name && !strchr(asked, '/') && home_is_name(asked) && access(own, F_OK) < 0)
+                return policy_refuse(err, asked, "name:NAME is a home of nsrun's, ./NAME a new folder here",
+                                     "there is no such folder (--home)");
         request.source = own;
         r = resolve_rule(s, &request, err);
         if (r < 0)

@@ -3,8 +3,11 @@
 #include "network.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
@@ -12,6 +15,7 @@
 #include "base/str.h"
 #include "base/stream.h"
 #include "base/sys.h"
+#include "disk/rundir.h"
 #include "net/control.h"
 #include "terminal/asking.h"
 
@@ -108,32 +112,6 @@ static int give_journal(struct network *n, struct given *g, int dir) {
         return r < 0 ? r : give(g, TAKE_FD(fd));
 }
 
-static int listen_at(const struct net_publish *p) {
-        _cleanup_close_ int fd =
-                sys_socket(p->address.is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-        union net_sockaddr address;
-        socklen_t length = net_address_to(&p->address, p->port, &address);
-        int r = fd < 0 ? fd : sys_setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-
-        if (r >= 0 && p->address.is_v6)
-                r = sys_setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
-        if (r >= 0)
-                r = sys_bind(fd, &address.any, length);
-        if (r >= 0)
-                r = sys_listen(fd, 128);
-        return r < 0 ? r : TAKE_FD(fd);
-}
-
-int network_listen(const struct net_publish *p, const char *asked_by, struct nsrun_error *err) {
-        int r = listen_at(p);
-        _cleanup_free_ char *line = r < 0 ? net_publish_format(p) : NULL;
-
-        return r < 0 ? error_setf(err, NSRUN_STAGE_NETWORK, r, NULL, "choose another PORT, with PORT:INSIDE",
-                                  "the host's port can't be had: %s%.100s", asked_by,
-                                  line ? line : "publish")
-                     : r;
-}
-
 static int give_published(struct network *n, struct given *g, struct nsrun_error *err) {
         for (size_t i = 0; i < n->rules.n_publishes; i++) {
                 int r = network_listen(&n->rules.publishes[i], "--", err);
@@ -148,12 +126,43 @@ static int give_published(struct network *n, struct given *g, struct nsrun_error
         return 0;
 }
 
-/* A socket in the folder of the session's record, by which more is published later. */
-static int give_control(struct given *g, int dir, struct nsrun_error *err) {
+/* By which more is allowed and published later.  Its own path may be longer than a socket's may be. */
+static int listen_control(int dir, const char *name, int *ret_fd) {
         _cleanup_close_ int fd = sys_socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-        struct sockaddr_un address;
-        int r = fd < 0 ? fd : sys_bind(fd, network_control_at(dir, &address), sizeof(address));
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        int r = fd < 0 ? fd : 0;
 
+        (void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", dir, name);
+        if (r >= 0)
+                r = sys_bind(fd, (const struct sockaddr *)&address, sizeof(address));
+        if (r >= 0)
+                *ret_fd = TAKE_FD(fd);
+        return r < 0 ? r : sys_open(dir, name, O_PATH | O_NOFOLLOW, 0);
+}
+
+/* A session's is in the folder of its record; any other's loses its name at once, and has none where nsrun
+ * has no folder for it: then nothing is granted. */
+static int give_control(struct network *n, struct given *g, int dir, struct nsrun_error *err) {
+        _cleanup_close_ int base = -EBADF, fd = -EBADF;
+        _cleanup_free_ char *path = NULL;
+        char name[64] = NET_CONTROL_NAME;
+        uint64_t number = 0;
+        int r = dir < 0 ? rundir_open_base(&base, &path, NULL) : 0;
+
+        if (dir < 0 && getrandom(&number, sizeof(number), 0) == (ssize_t)sizeof(number))
+                (void)snprintf(name, sizeof(name), NET_CONTROL_NAME "-%" PRIx64, number);
+        if (r >= 0)
+                r = n->control = listen_control(dir < 0 ? base : dir, name, &fd);
+        if (base >= 0) {
+                int q = sys_unlinkat(base, name);
+
+                r = r < 0 ? r : q;
+        }
+        if (r < 0 && dir < 0) {
+                close_fdp(&n->control);
+                close_fdp(&fd);
+                r = fd = null_open(O_RDONLY, err);
+        }
         if (r >= 0)
                 r = give(g, TAKE_FD(fd));
         return r < 0 ? error_set(err, NSRUN_STAGE_NETWORK, r, NULL, "the network can't be prepared", NULL)
@@ -219,7 +228,7 @@ static int network_open(const struct nsrun_plan *plan, int journal_dir, struct n
         r = keys_begin(plan, g, &n->keys, err);
         if (r >= 0)
                 r = give_published(n, g, err);
-        return r < 0 || !n->rules.publishes_later ? r : give_control(g, journal_dir, err);
+        return r < 0 ? r : give_control(n, g, journal_dir, err);
 }
 
 /* A session's command looks into the session's journal.  Without it nothing is told. */
@@ -257,6 +266,7 @@ void network_launched(struct network *n) {
 void network_end(struct network *n) {
         network_launched(n);
         close_fdp(&n->life_fd);
+        close_fdp(&n->control);
         if (n->pidfd >= 0) {
                 struct pollfd end = {.fd = n->pidfd, .events = POLLIN};
 

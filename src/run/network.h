@@ -3,8 +3,6 @@
  * what it refused. */
 #pragma once
 
-#include <sys/un.h>
-
 #include "launch/launch.h"
 #include "net/journal.h"
 
@@ -26,6 +24,7 @@ struct network {
         int pidfd; /* nsrun-net's */
         struct keys keys;
         int life_fd; /* when it is closed nsrun-net ends; of a session's command: it asks that one no more */
+        int control; /* nsrun-net's socket for what control.h says, O_PATH; or -EBADF */
         const struct net_journal *journal;
         uint64_t n_seen;           /* events of the journal that are older than the run */
         struct net_tally *tallies; /* what was counted before it */
@@ -33,9 +32,10 @@ struct network {
         uint64_t n_others;
 };
 
-#define NETWORK_INIT                                                                                \
-        (struct network) {                                                                          \
-                .launch = {.socket = -EBADF}, .pidfd = -EBADF, .life_fd = -EBADF, .keys = KEYS_INIT \
+#define NETWORK_INIT                                                                                 \
+        (struct network) {                                                                           \
+                .launch = {.socket = -EBADF}, .pidfd = -EBADF, .life_fd = -EBADF, .keys = KEYS_INIT, \
+                .control = -EBADF                                                                    \
         }
 
 /* What nsrun-net is started with, in the order of its descriptors. */
@@ -71,8 +71,6 @@ int network_tell(struct network *n, struct nsrun_error *ret_note);
 /* network_report.c: writes a line for each host that was connected to or refused since the beginning, as
  * {"host":"…","port":N,"verdict":"…",…}; with is_event as an event of --status-fd. */
 int network_report(const struct network *n, int fd, bool is_event, struct nsrun_error *err);
-/* A socket of the host's at which what is published waits; `asked_by` comes before it in the refusal. */
-int network_listen(const struct net_publish *p, const char *asked_by, struct nsrun_error *err);
 /* Lists "HOST:PORT" of what was connected to since the beginning, and of what was refused.  -ENOMEM. */
 int network_used(const struct network *n, char ***ret_hosts, char ***ret_refused);
 /* What nsrun-net has written, whatever that is, as text that is fit to print: of these characters; NULL: of

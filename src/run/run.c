@@ -15,7 +15,6 @@
 #include "descriptors.h"
 #include "disk/homes.h"
 #include "explain/json_line.h"
-#include "explain/path.h"
 #include "explain/watch.h"
 #include "plan/record.h"
 #include "running/plan_shown.h"
@@ -70,106 +69,6 @@ static int take_finding(void *data, const struct nsrun_error *note) {
         return run_take_note(data, note, NULL);
 }
 
-/* That RLIMIT_NPROC bounds the processes. */
-static int note_rlimit(struct run *run, struct nsrun_error *err) {
-        struct nsrun_error note;
-
-        degraded_note(&note, DEGRADED_PIDS, NULL);
-        return run_take_note(run, &note, err);
-}
-
-/* That the command has no version of its own of what it would have one of. */
-static int note_no_version(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err) {
-        struct nsrun_error note;
-
-        if (!plan->private || plan->join || plan->plain || run->rundir.path || run->versions.is_in_memory)
-                return 0;
-        degraded_note(&note, DEGRADED_GIT_CONFIG, plan->private[0]);
-        return run_take_note(run, &note, err);
-}
-
-/* Says which variables the command doesn't get.  Of a session's that was said at its start. */
-static int note_secrets(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err) {
-        _cleanup_strbuf_ struct strbuf names = {0};
-        _cleanup_free_ char *list = NULL;
-        struct nsrun_error note = {0};
-
-        if (plan->join || !plan->secrets)
-                return 0;
-        STRV_FOREACH (name, plan->secrets) {
-                strbuf_add(&names, name == plan->secrets ? "" : ", ");
-                strbuf_add(&names, *name);
-        }
-        list = strbuf_finish(&names);
-        if (!list)
-                return error_oom(err);
-        (void)error_set(
-                &note, NSRUN_STAGE_POLICY, 0, list,
-                "variables that look like secrets are withheld from the command (--env NAME passes one)",
-                NULL);
-        return run_take_note(run, &note, err);
-}
-
-/* Notes, a line each. */
-static int note_lines(struct run *run, char *const *lines, enum nsrun_stage stage, struct nsrun_error *err) {
-        int r = 0;
-
-        STRV_FOREACH (line, lines) {
-                struct nsrun_error note = {0};
-
-                (void)error_set(&note, stage, 0, NULL, *line, NULL);
-                r = r < 0 ? r : run_take_note(run, &note, err);
-        }
-        return r;
-}
-
-/* Whether the command may write what lies at that path of the host's. */
-static int can_be_replaced(const struct nsrun_plan *plan, const char *path) {
-        for (size_t i = 0; i < plan->n_ops; i++) {
-                const struct plan_op *op = &plan->ops[i];
-                const char *below = op->kind == PLAN_BIND && !op->is_read_only && !op->is_device
-                                            ? path_below(path, op->source)
-                                            : NULL;
-                _cleanup_free_ char *inside = below ? path_join(op->target, below) : NULL;
-
-                if (below && !inside)
-                        return -ENOMEM;
-                if (below && explain_covering(plan, inside) == op)
-                        return 1;
-        }
-        return 0;
-}
-
-/* Says that the command may replace what nsrun starts outside of any sandbox. */
-static int note_own_programs(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err) {
-        const char *const own[] = {program_init(), program_monitor(), program_net(), program_http(),
-                                   program_keys()};
-        int r = 0;
-
-        for (size_t i = 0; i < ARRAY_SIZE(own) && r == 0; i++) {
-                struct nsrun_error note = {0};
-
-                r = can_be_replaced(plan, own[i]);
-                (void)error_set(
-                        &note, NSRUN_STAGE_POLICY, 0, own[i],
-                        "the command may replace nsrun's own program, which runs outside the sandbox "
-                        "(install nsrun where no command may write)",
-                        NULL);
-                if (r > 0)
-                        return run_take_note(run, &note, err);
-        }
-        return r < 0 ? error_oom(err) : 0;
-}
-
-int run_note_environment(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err) {
-        int r = note_secrets(run, plan, err);
-
-        /* What the environment points at that the command doesn't find. */
-        if (r >= 0)
-                r = note_lines(run, plan->unseen, NSRUN_STAGE_PLAN, err);
-        return r < 0 ? r : note_lines(run, plan->lacks, NSRUN_STAGE_POLICY, err);
-}
-
 /* In a session other commands' processes may have gone on since the last sweep: what they left is this
  * command's to find. */
 static void look_back(struct run *run, const struct plan_join *join) {
@@ -182,7 +81,6 @@ static void look_back(struct run *run, const struct plan_join *join) {
 /* Prepares all that surrounds a launch, in the order in which the parts need each other. */
 static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_move,
                        struct launch_params *params, struct nsrun_error *err) {
-        struct nsrun_error plain = {0};
         struct stream_seen streams[3];
         const char *rundir;
         int r;
@@ -225,7 +123,7 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
         if (r >= 0)
                 r = carried_begin(plan, &run->rundir, &run->carried, err);
         if (r >= 0)
-                r = note_no_version(run, plan, err);
+                r = run_note_no_version(run, plan, err);
         if (r >= 0 && !run->versions.is_in_memory)
                 r = versions_begin(plan, &run->rundir, run->kept_by, &run->versions, err);
         params->has_versions = run->versions.is_in_memory;
@@ -238,14 +136,7 @@ static int run_prepare(struct run *run, const struct nsrun_plan *plan, bool may_
                 r = cgroup_prepare(plan, may_move, &run->cgroup, params, err);
         run->n_processes = params->n_processes;
         run->is_plain = plan->plain != NULL;
-        (void)error_set(&plain, NSRUN_STAGE_POLICY, 0, NULL, plan->plain ? plan->plain : "", NULL);
-        if (r >= 0 && plan->plain)
-                r = run_take_note(run, &plain, err);
-        if (r >= 0 && params->n_processes > 0)
-                r = note_rlimit(run, err);
-        if (r >= 0 && !plan->join && !plan->raw && !plan->plain)
-                r = note_own_programs(run, plan, err);
-        return r;
+        return r < 0 ? r : run_note_start(run, plan, err);
 }
 
 static void log_failure(struct run *run, const struct nsrun_error *err) {
@@ -350,6 +241,8 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
         /* Now, while the kernel and the child build the sandbox: nothing waits for it. */
         if (!plan->join && !plan->plain && run.launch.pid > 0)
                 run.shown = shown_begin(plan, run.launch.pid, run.degraded);
+        if (run.shown >= 0 && run.network.control >= 0)
+                (void)granted_by(run.shown, run.network.control);
         *ret = run;
         return 0;
 }

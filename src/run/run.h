@@ -134,6 +134,11 @@ void run_ask_files(struct run *run);
 void run_take_asked(struct run *run);
 void run_drop_files(struct run *run);
 
+/* start_notes.c: that the command has no version of its own of what it would have one of; and, with
+ * `n_processes` set, what a plan without a boundary, a bound by RLIMIT_NPROC and a nsrun that the command
+ * may replace have to say. */
+int run_note_no_version(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err);
+int run_note_start(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err);
 /* Notes what the command doesn't get of the environment, and what that points at which the command doesn't
  * find.  run_begin() does, unless it is told not to. */
 int run_note_environment(struct run *run, const struct nsrun_plan *plan, struct nsrun_error *err);

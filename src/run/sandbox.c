@@ -12,6 +12,7 @@
 #include "terminal/asking.h"
 #include "widen/widen.h"
 #include "widen/widen_ask.h"
+#include "widen/widen_net.h"
 
 struct nsrun_sandbox {
         struct run run;
@@ -153,6 +154,9 @@ nsrun_public int nsrun_sandbox_kill(const struct nsrun_sandbox *sandbox, int sig
         return sandbox->run.is_gone ? -ESRCH : launch_signal(&sandbox->run.launch, signal);
 }
 
+static const char *const granted_options[] = {"ro", "rw", "overlay", "allow", "publish"},
+                         *const granted_paths[] = {"ro", "rw", "overlay"};
+
 static int grant_usage(const char *word, const char *what, struct nsrun_error *err) {
         return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), word, what, NULL);
 }
@@ -171,16 +175,23 @@ nsrun_public int nsrun_grant(struct nsrun_sandbox *sandbox, const char *option, 
         _cleanup_widened_ struct widened w = WIDENED_INIT;
         int r;
 
-        if (!streq(option, "ro") && !streq(option, "rw") && !streq(option, "overlay"))
-                return grant_usage(option, "not one of ro, rw and overlay", error);
+        if (!STR_IS_ANY(option, granted_options))
+                return grant_usage(option, "not one of ro, rw, overlay, allow and publish", error);
         r = own_open(sandbox, &w, error);
+        if (r >= 0 && !STR_IS_ANY(option, granted_paths))
+                return widen_net_grant(&w, option, path, NULL, error);
         return r < 0 ? r : widen_grant(&w, option, path, NULL, &sandbox->run.notes, NULL, error);
 }
 
 nsrun_public int nsrun_revoke(struct nsrun_sandbox *sandbox, const char *path, struct nsrun_error *error) {
         _cleanup_widened_ struct widened w = WIDENED_INIT;
+        const char *allow = path ? startswith(path, "--allow ") : NULL,
+                   *publish = path ? startswith(path, "--publish ") : NULL;
         int r = own_open(sandbox, &w, error);
 
+        if (r >= 0 && (allow || publish))
+                return widen_net_revoke(&w, allow ? "allow" : "publish", allow ? allow : publish, NULL,
+                                        error);
         return r < 0 ? r : widen_revoke_path(&w, path, &sandbox->run.notes, error);
 }
 

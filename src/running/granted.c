@@ -79,7 +79,9 @@ int granted_read(int fd, struct granted_list *ret) {
                 if (bytes[at] != SHOWN_EVENT || next - at < 1 + sizeof(event))
                         continue;
                 memcpy(&event, bytes + at + 1, sizeof(event));
-                if (event.kind != GRANTED_ASKED)
+                if (event.kind == GRANTED_BY)
+                        list.control = (int)event.of;
+                else if (event.kind != GRANTED_ASKED)
                         take_said(&list, &event);
                 else if (next - at == 1 + sizeof(event) + event.n)
                         r = take_asked(&list, event.of, bytes + at + 1 + sizeof(event), event.n);
@@ -123,4 +125,12 @@ int granted_ask(int fd, struct granted *g) {
 
 int granted_say(int fd, enum granted_kind kind, const struct granted *g) {
         return say(fd, (struct shown_event){.kind = kind, .of = g->id}, "", 0);
+}
+
+int granted_by(int fd, int control) {
+        return say(fd, (struct shown_event){.kind = GRANTED_BY, .of = (uint64_t)control}, "", 0);
+}
+
+bool granted_is_network(const struct granted *g) {
+        return streq(g->option, "allow") || streq(g->option, "publish");
 }

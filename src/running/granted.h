@@ -14,11 +14,12 @@ enum granted_kind {
         GRANTED_SHOWN,     /* it is attached */
         GRANTED_ENDING,    /* it is being taken back */
         GRANTED_ENDED,     /* it was never attached, or is taken back */
+        GRANTED_BY,        /* `of` is the waiter's descriptor of nsrun-net's socket (net/control.h) */
 };
 
 struct granted {
         uint64_t id;
-        char *option, *path; /* "ro" */
+        char *option, *path; /* "ro"; of "allow" and "publish" that value, and nothing is mounted */
         char *shown;         /* the path where it was attached: `path`, or a folder on the way to it */
         bool makes;          /* which was made for it */
         uint64_t mount, way; /* what is mounted at `path`, and at such a folder; 0: there is none */
@@ -32,6 +33,7 @@ struct granted {
 struct granted_list {
         struct granted *items;
         size_t n;
+        int control; /* GRANTED_BY's; 0: there is none */
 };
 
 /* *ret of all of them.  -ENOMEM, -EBADMSG. */
@@ -40,4 +42,6 @@ void granted_clear(struct granted_list *list);
 #define _cleanup_granted_ _cleanup_(granted_clear)
 /* Adds one, and gives it its id.  -EFBIG: there would be no room to say that it has ended. */
 int granted_ask(int fd, struct granted *granted);
+int granted_by(int fd, int control);
+bool granted_is_network(const struct granted *granted);
 int granted_say(int fd, enum granted_kind kind, const struct granted *granted);

@@ -1,100 +1,36 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A port is taken here, by the process that asks, so that a refusal is the kernel's to it; the listening
- * socket then goes to the session's nsrun-net. */
+/* See publish.h.  A port is granted as nsrun grant does it. */
 #include "publish.h"
 
-#include <sys/socket.h>
+#include <fcntl.h>
 
-#include "base/loop.h"
 #include "base/str.h"
 #include "base/sys.h"
-#include "net/control.h"
-#include "resolve/network.h"
-#include "run/network.h"
 #include "session.h"
+#include "widen/widen_net.h"
 
-#define ANSWER_MS 10000
-
-int publish_ask(int folder_fd, const struct net_control *question, int fd, struct net_control_answer *ret) {
-        _cleanup_close_ int to = sys_socket(AF_UNIX, SOCK_DGRAM, 0), mine = -EBADF, other = -EBADF;
+int publish_ask(int folder_fd, const struct net_control *question, struct net_control_answer *ret) {
+        _cleanup_close_ int to = sys_open(folder_fd, NET_CONTROL_NAME, O_PATH | O_NOFOLLOW, 0);
         struct net_control_answer answer;
-        struct sockaddr_un address;
-        int pair[2], r = to < 0 ? to : sys_socketpair(pair);
+        int r = to < 0 ? to : control_ask(to, question, NULL, 0, &answer, sizeof(answer));
 
-        if (r < 0)
-                return r;
-        mine = pair[0];
-        other = pair[1];
-        if (connect(to, network_control_at(folder_fd, &address), sizeof(address)) < 0)
-                return -errno;
-        r = sys_send_fds(to, question, sizeof(*question), (const int[]){other, fd}, fd >= 0 ? 2 : 1);
-        if (r < 0)
-                return r;
-        close_fdp(&other);
-        r = loop_await(mine, POLLIN, ANSWER_MS);
-        if (r <= 0)
-                return r < 0 ? r : -ETIMEDOUT;
-        if (recv(mine, &answer, sizeof(answer), 0) != (ssize_t)sizeof(answer) ||
-            answer.n > NET_PUBLISHES_MOST)
-                return -EPIPE;
-        *ret = answer;
-        return 0;
-}
-
-/* The rules that the session's network has, and one more port. */
-static int refuse_taken(const struct nsrun_plan *plan, const struct net_publish *p,
-                        struct nsrun_error *err) {
-        _cleanup_net_rules_ struct net_rules rules = {0};
-        _cleanup_strv_ char **lines = NULL;
-        int r = strv_copy(plan->network, &lines);
-
+        if (r >= 0 && answer.n > NET_PUBLISHES_MOST)
+                r = -EPIPE;
         if (r >= 0)
-                r = strv_consume(&lines, net_publish_format(p));
-        if (r >= 0)
-                r = net_rules_read(lines, &rules);
-        return r < 0 ? error_oom(err) : network_refuse_taken(&rules, err);
-}
-
-static bool has_rules(const struct plan_record *record) {
-        return record->plan->net == POLICY_NET_ALLOW && !record->plan->plain;
-}
-
-static int publish_failed(int r, const char *id, struct nsrun_error *err) {
-        if (r == -E2BIG)
-                return error_setf(err, NSRUN_STAGE_NETWORK, UNSAID(r), NULL, NULL,
-                                  "the session publishes %u ports, and more can't be", NET_PUBLISHES_MOST);
-        return error_set(err, NSRUN_STAGE_NETWORK, r, id, "the session's nsrun-net doesn't answer",
-                         "its network has ended: start another session");
+                *ret = answer;
+        return r;
 }
 
 nsrun_public int nsrun_session_publish(const char *id, const char *port, struct nsrun_error *error) {
         _cleanup_records_ struct record_folder folder = RECORD_FOLDER_INIT;
         _cleanup_record_ struct plan_record record = {0};
-        struct net_control question = {.kind = NET_CONTROL_PUBLISH};
-        struct net_control_answer answer;
-        _cleanup_close_ int fd = -EBADF;
-        const char *why = net_publish_parse(port, &question.publish);
-        int r;
+        _cleanup_widened_ struct widened w = WIDENED_INIT;
+        int r = session_read(id, &folder, &record, error);
 
-        if (why)
-                return error_set(error, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), port, why,
-                                 "write PORT, PORT:INSIDE or ADDRESS:PORT:INSIDE");
-        r = session_read(id, &folder, &record, error);
-        if (r < 0)
-                return r;
-        if (!has_rules(&record))
-                return error_set(error, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), id,
-                                 "nothing of the session can be published",
-                                 "a session that was started with --net=allow has a network for that");
-        r = refuse_taken(record.plan, &question.publish, error);
         if (r >= 0)
-                r = fd = network_listen(&question.publish, "", error);
-        if (r < 0)
-                return r;
-        r = publish_ask(folder.dir_fd, &question, fd, &answer);
-        if (r >= 0)
-                r = answer.error;
-        return r < 0 ? publish_failed(r, id, error) : 0;
+                r = widen_open(record.monitor.pid, record.init.pid, sys_pidfd_open(record.init.pid), true,
+                               &w, error);
+        return r < 0 ? r : widen_net_grant(&w, "publish", port, NULL, error);
 }
 
 nsrun_public int nsrun_session_published(const char *id, char ***ret, struct nsrun_error *error) {
@@ -107,10 +43,12 @@ nsrun_public int nsrun_session_published(const char *id, char ***ret, struct nsr
 
         if (r < 0)
                 return r;
-        if (has_rules(&record)) {
-                r = publish_ask(folder.dir_fd, &question, -1, &answer);
+        if (record.plan->net == POLICY_NET_ALLOW && !record.plan->plain) {
+                r = publish_ask(folder.dir_fd, &question, &answer);
                 if (r < 0)
-                        return publish_failed(r, id, error);
+                        return error_set(error, NSRUN_STAGE_NETWORK, r, id,
+                                         "the session's nsrun-net doesn't answer",
+                                         "its network has ended: start another session");
         }
         for (uint32_t i = 0; i < answer.n; i++) {
                 _cleanup_free_ char *line = net_publish_format(&answer.publishes[i]);

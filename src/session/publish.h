@@ -5,6 +5,5 @@
 #include "net/control.h"
 #include "plan/record.h"
 
-/* Asks the session's nsrun-net; `fd`, or -1, goes along.  -errno where it can't be asked: then it has ended.
- */
-int publish_ask(int folder_fd, const struct net_control *question, int fd, struct net_control_answer *ret);
+/* Asks the session's nsrun-net.  -errno where it can't be asked: then it has ended. */
+int publish_ask(int folder_fd, const struct net_control *question, struct net_control_answer *ret);

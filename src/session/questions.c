@@ -72,7 +72,7 @@ nsrun_public int nsrun_session_answers(const char *id, char ***ret, struct nsrun
         if (r < 0)
                 return r;
         for (; plan_asks(record.plan) && question.index < answer.n_decided; question.index++) {
-                r = publish_ask(folder.dir_fd, &question, -1, &answer);
+                r = publish_ask(folder.dir_fd, &question, &answer);
                 answer.name[sizeof(answer.name) - 1] = '\0';
                 if (r >= 0 && question.index < answer.n_decided && !net_name_is_askable(answer.name))
                         r = -EPIPE;

@@ -77,7 +77,7 @@ static int inside_enter(const struct inside *inside) {
         int r = inside_enter_one(inside->user, CLONE_NEWUSER);
 
         /* EINVAL: it is the caller's. */
-        return r >= 0 || r == -EINVAL ? inside_enter_one(inside->mount_namespace, CLONE_NEWNS) : r;
+        return r >= 0 || r == -EINVAL ? inside_enter_one(inside->mount_namespace, 0) : r;
 }
 
 /* A status is an errno, or what is above all of them. */
@@ -177,6 +177,18 @@ pid_t inside_open(pid_t init, struct inside *ret) {
                         if (open_by((pid_t)pid, ret))
                                 return (pid_t)pid;
                 }
+        return -EACCES;
+}
+
+int inside_open_network(pid_t pid, struct inside *ret) {
+        struct inside inside = INSIDE_INIT;
+
+        inside.mount_namespace = open_of_process(pid, "ns/net", O_RDONLY);
+        if (inside.mount_namespace >= 0 && is_nsruns(inside.mount_namespace, &inside.user)) {
+                *ret = inside;
+                return 0;
+        }
+        inside_close(&inside);
         return -EACCES;
 }
 

@@ -21,6 +21,8 @@ struct inside {
  * the pid of that which could be looked at.  -EACCES: none of them, or the sandbox is being built still. */
 pid_t inside_open(pid_t init, struct inside *ret);
 void inside_close(struct inside *inside);
+/* For inside_do() alone: its network namespace, by inside_open()'s pid, in the other's place. */
+int inside_open_network(pid_t pid, struct inside *ret);
 /* Opens the root (O_PATH) of the mount with that id (sys_mount_of()), wherever it is now; `pid`:
  * inside_open()'s.  -ENOENT: it is nowhere; -EAGAIN: not everything that is mounted could be looked at,
  * since it is being moved, or something else lies over it; another -errno. */

@@ -84,9 +84,9 @@ static int await_hello(int fd) {
 }
 
 int question_join(int folder, int *ret_fd) {
-        _cleanup_close_ int to = sys_socket(AF_UNIX, SOCK_DGRAM, 0), mine = -EBADF, other = -EBADF;
+        _cleanup_close_ int to = sys_open(folder, NET_CONTROL_NAME, O_PATH | O_NOFOLLOW, 0), mine = -EBADF,
+                            other = -EBADF;
         const struct net_control control = {.kind = NET_CONTROL_ASK};
-        struct sockaddr_un address;
         int ends[2], r = to < 0 ? to : sys_socketpair(ends);
 
         if (r < 0)
@@ -94,10 +94,8 @@ int question_join(int folder, int *ret_fd) {
         mine = ends[0];
         other = ends[1];
         r = fd_lift(&mine);
-        if (r >= 0 && connect(to, network_control_at(folder, &address), sizeof(address)) < 0)
-                r = -errno;
         if (r >= 0)
-                r = sys_send_fds(to, &control, sizeof(control), &other, 1);
+                r = control_submit(to, &control, &other, 1);
         close_fdp(&other);
         if (r >= 0)
                 r = await_hello(mine);

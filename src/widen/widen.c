@@ -17,6 +17,7 @@
 #include "launch/launch.h"
 #include "running/plan_shown.h"
 #include "widen_mount.h"
+#include "widen_net.h"
 #include "widen_place.h"
 #include "widen_plan.h"
 
@@ -64,7 +65,7 @@ static int open_tree_of(const struct widened *w, const struct granted *g) {
         return fd;
 }
 
-static int find_live(struct widened *w) {
+int widen_find_live(struct widened *w) {
         int r;
 
         granted_clear(&w->granted);
@@ -72,8 +73,8 @@ static int find_live(struct widened *w) {
         for (size_t i = 0; i < w->granted.n && r >= 0; i++) {
                 struct granted *g = &w->granted.items[i];
 
-                g->tree = g->has_ended ? -ENOENT : open_tree_of(w, g);
-                g->is_live = g->tree != -ENOENT;
+                g->tree = g->has_ended || granted_is_network(g) ? -ENOENT : open_tree_of(w, g);
+                g->is_live = granted_is_network(g) ? g->is_shown && !g->has_ended : g->tree != -ENOENT;
         }
         return r;
 }
@@ -123,6 +124,8 @@ static bool is_mounted(const struct widened *w, const char *path) {
 static int take_back(struct widened *w, struct granted *g, struct nsrun_error *err) {
         int r;
 
+        if (granted_is_network(g))
+                return widen_net_take(w, g, err);
         /* What lay over it may have been taken back. */
         if (g->tree < 0 && g->tree != -ENOENT)
                 g->tree = open_tree_of(w, g);
@@ -165,6 +168,7 @@ int widen_open(pid_t waiter, pid_t init, int pidfd, bool waits, struct widened *
         int r = w.file = shown_open(waiter, init, err);
 
         w.pidfd = pidfd;
+        w.waiter = waiter;
         if (r < 0)
                 return r;
         r = waits ? widen_lock(&w, err) : 0;
@@ -176,7 +180,7 @@ int widen_open(pid_t waiter, pid_t init, int pidfd, bool waits, struct widened *
         if (r < 0 && waits)
                 return widen_fail(err, r, NULL, "the sandbox can't be entered",
                                   "it is being started, or its command is in namespaces of its own");
-        r = find_live(&w);
+        r = widen_find_live(&w);
         /* What can't be taken back now is by the next one. */
         if (r >= 0 && waits)
                 (void)widen_repair(&w);
@@ -372,7 +376,7 @@ static bool is_granted(const struct widened *w, const char *path) {
         bool is = false;
 
         for (size_t k = 0; k < w->granted.n; k++)
-                is |= streq(w->granted.items[k].path, path) &&
+                is |= streq(w->granted.items[k].path, path) && !granted_is_network(&w->granted.items[k]) &&
                       (w->granted.items[k].is_repaired || !w->granted.items[k].has_ended);
         return is;
 }
@@ -389,7 +393,7 @@ int widen_revoke_path(struct widened *w, const char *path, char ***notes, struct
         for (size_t k = w->granted.n; k-- > 0 && r >= 0;) {
                 struct granted *g = &w->granted.items[k];
 
-                if (path && !streq(g->path, path))
+                if (path && (granted_is_network(g) || !streq(g->path, path)))
                         continue;
                 taken += g->is_live || g->is_repaired;
                 if (g->is_live)

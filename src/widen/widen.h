@@ -6,6 +6,7 @@
 
 struct widened {
         int pidfd; /* init's */
+        pid_t waiter;
         pid_t pid; /* by which `inside` was opened */
         int file;  /* the plan's (plan_shown.h), locked: one grant at a time */
         struct inside inside;
@@ -31,6 +32,8 @@ int widen_grant(struct widened *w, const char *option, const char *path, const s
 /* What that would refuse is refused, and nothing is done. */
 int widen_judge(struct widened *w, const char *option, const char *path, const struct stat *is,
                 struct nsrun_error *err);
-/* Takes back what was granted at the path, or with NULL all; also where that can't be written down, of which
- * *notes gets a line.  -ENOENT: nothing was. */
+/* Fills w->granted. */
+int widen_find_live(struct widened *w);
+/* Takes back what was granted at the path, or with NULL all, of the network too; also where that can't be
+ * written down, of which *notes gets a line.  -ENOENT: nothing was. */
 int widen_revoke_path(struct widened *w, const char *path, char ***notes, struct nsrun_error *err);

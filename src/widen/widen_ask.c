@@ -446,8 +446,8 @@ static int show_answered(const struct file_questions *q, const struct file_entry
         disregard_parts(&w, path, false);
         r = widen_grant(&w, wish->option, path, &is, notes, NULL, err);
         return r < 0 ? r
-                     : wish->is_always &&
-                               config_section_save(w.plan->project, wish->option, path, &said, err) < 0;
+                     : wish->is_always && config_section_save(w.plan->project, wish->option, path, true,
+                                                              &said, err) < 0;
 }
 
 /* Lets the calls go on that wait for nothing any more; what was shown may lead to something else that is

@@ -167,10 +167,10 @@ TEST_IF(geteuid() == 0, of_the_systems_own_state_nothing_is_proposed, site_setup
         expect_not_in(o.err, "--rw /");
         outcome_clear(&o);
         /* What a folder that all may enter holds is not always for all. */
-        explained(s, &o, NULL, "touch /boot/x; touch /var/spool/x; touch /run/x/y; cat /etc/cron.d/missing");
+        explained(s, &o, NULL, "touch /boot/x; touch /var/spool/x; touch /run/x/y; cat /etc/pam.d/missing");
         expect_in(o.err, "nsrun: reason: /boot/x is the system's own: what needs that runs outside\n");
         expect_in(o.err, "nsrun: reason: /var/spool/x is the system's own: what needs that runs outside\n");
-        expect_in(o.err, "nsrun: reason: /etc/cron.d is the system's own: what needs that runs outside\n");
+        expect_in(o.err, "nsrun: reason: /etc/pam.d is the system's own: what needs that runs outside\n");
         expect_not_in(o.err, "--r");
 }
 

@@ -88,6 +88,48 @@ TEST(a_revocation_that_is_killed_is_ended_by_the_next) {
         end_session(s, id, "stop");
 }
 
+/* What nsrun-net says of itself. */
+TEST(a_port_that_is_granted_by_one_who_is_killed_is_taken_back) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START(s, "--net=allow");
+        const char *const grant[] = {faults_program(), "grant", id, "--publish", "127.77.0.1:4567", NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+        unsigned n, n_killed = 0, n_shown = 0;
+        struct fault_page page;
+
+        run_faulty(s, grant, NULL, 0, &o, &page);
+        expect_status(&o, 0);
+        NSRUN(s, &o, "revoke", id);
+        expect_status(&o, 0);
+        n = page.calls > LAST_CALLS ? page.calls - LAST_CALLS : 1;
+        for (unsigned end = n + 2 * LAST_CALLS; n < end; n += CALL_STEP) {
+                _cleanup_free_ char *wanted = text_of("kill:%u", n);
+
+                run_faulty(s, grant, wanted, 0, &o, &page);
+                while (waitpid(-1, NULL, WNOHANG) > 0)
+                        ;
+                if (!page.call[0])
+                        break;
+                expect_status(&o, 1000 + SIGKILL);
+                n_killed++;
+                NSRUN(s, &o, "inspect", id);
+                n_shown += strstr(o.out, "--publish") != NULL;
+                NSRUN(s, &o, "revoke", id);
+                if (o.status != 0)
+                        expect_refusal(&o, 125,
+                                       "nsrun: nothing of that was granted; 'nsrun inspect' lists it");
+                SESSION(s, &o, "publish", id);
+                expect_out(&o, "");
+                expect_status(&o, 0);
+                NSRUN(s, &o, "inspect", id);
+                assert_null(strstr(o.out, "--publish"));
+        }
+        expect_status(&o, 0);
+        assert_true(n_killed > 10);
+        print_message("killed at %u calls, shown %u times\n", n_killed, n_shown);
+        end_session(s, id, "stop");
+}
+
 int main(void) {
         return run_all_tests();
 }

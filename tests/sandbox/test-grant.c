@@ -160,7 +160,7 @@ TEST(what_a_start_refuses_is_refused) {
         expect_refusal(&o, 125, "nsrun: unknown option: --bind; see 'nsrun grant --help'");
         NSRUN(s, &o, "grant", id);
         expect_status(&o, 125);
-        expect_in(o.err, "one of --ro, --rw and --overlay, once");
+        expect_in(o.err, "one of --ro, --rw, --overlay, --allow and --publish, once");
         end_session(s, id, "stop");
 }
 

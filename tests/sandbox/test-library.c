@@ -223,7 +223,7 @@ TEST(a_running_sandbox_is_shown_more_and_less_again) {
         expect_error(nsrun_revoke(sandbox, NULL, &err), -ENOENT, NSRUN_STAGE_SUPERVISE, &err,
                      "nothing of that was granted; 'nsrun inspect' lists it");
         expect_error(nsrun_grant(sandbox, "bind", beside, &err), -EINVAL, NSRUN_STAGE_USAGE, &err,
-                     "not one of ro, rw and overlay: bind");
+                     "not one of ro, rw, overlay, allow and publish: bind");
         expect_good(nsrun_grant(sandbox, "rw", file, &err), &err);
         make_file(s->project, "go", "");
         expect_end(sandbox, 0, 0);

@@ -99,17 +99,18 @@ TEST(what_can_not_be_published_is_refused) {
         const struct site *s = *state;
         _cleanup_close_ int taken = -EBADF;
         unsigned short port = free_port(&taken);
-        _cleanup_free_ char *id = START(s, "--net=allow", "--allow=*.test:8080"), *plain = START_PLAIN(s),
-                            *word = text_of("%u:99", port),
-                            *busy = text_of("nsrun: the host's port can't be had: publish 127.0.0.1:%u:99: "
-                                            "Address already in use; choose another PORT, with PORT:INSIDE",
-                                            port),
-                            *none = text_of("nsrun: nothing of the session can be published: %s; a session "
-                                            "that was started with --net=allow has a network for that",
-                                            plain);
+        _cleanup_free_ char *
+                id = START(s, "--net=allow", "--allow=*.test:8080"),
+               *plain = START_PLAIN(s), *word = text_of("%u:99", port),
+               *busy = text_of("nsrun: the host's port can't be had: publish 127.0.0.1:%u:99: "
+                               "Address already in use; choose another PORT, with PORT:INSIDE",
+                               port),
+               *none = text_of(
+                       "nsrun: --publish is of no use without its network; start the sandbox with --net=allow");
         _cleanup_outcome_ struct outcome o = {0};
 
-        expect_publish(s, id, "0", "nsrun: not a port: 0; write PORT, PORT:INSIDE or ADDRESS:PORT:INSIDE");
+        expect_publish(s, id, "0",
+                       "nsrun: --publish: not a port: 0; write PORT, PORT:INSIDE or ADDRESS:PORT:INSIDE");
         expect_publish(s, id, word, busy);
         expect_publish(s, id, "9:8080",
                        "nsrun: no server inside can have port 8080, which --publish leads to: it is taken "
@@ -131,7 +132,7 @@ TEST(so_many_ports_are_published_and_no_more) {
         for (unsigned i = 0; i <= NET_PUBLISHES_MOST; i++)
                 words[2 + i] = text_of("127.77.0.%u:%u:1", i + 1, port);
         run_session(s, &o, words);
-        expect_refusal(&o, 125, "nsrun: the session publishes 64 ports, and more can't be");
+        expect_refusal(&o, 125, "nsrun: 65 ports are published, and 64 are the most");
         SESSION(s, &o, "publish", id);
         for (const char *at = o.out; (at = strchr(at, '\n')); at++)
                 n++;
@@ -144,11 +145,14 @@ TEST(so_many_ports_are_published_and_no_more) {
 /* What is no question is nothing to nsrun-net, and without it nothing is published. */
 TEST(a_sessions_network_takes_questions_alone) {
         const struct site *s = *state;
-        _cleanup_free_ char *id = START(s, "--net=allow"),
-                            *path = text_of("%s/nsrun/sessions/%s/" NET_CONTROL_NAME, s->runtime, id),
-                            *ended = text_of("nsrun: the session's nsrun-net doesn't answer: %s: Connection "
-                                             "refused; its network has ended: start another session",
-                                             id);
+        unsigned short port = free_port(NULL);
+        char number[8];
+        _cleanup_free_ char *
+                id = START(s, "--net=allow"),
+               *path = text_of("%s/nsrun/sessions/%s/" NET_CONTROL_NAME, s->runtime, id),
+               *ended = text_of("nsrun: the sandbox's nsrun-net doesn't answer: 127.0.0.1:%u:%u: Connection "
+                                "refused; its network has ended: start another sandbox",
+                                port, port);
         _cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), helper = -EBADF;
         struct sockaddr_un at = {.sun_family = AF_UNIX};
         struct net_control question = {.kind = 77};
@@ -156,14 +160,15 @@ TEST(a_sessions_network_takes_questions_alone) {
         char bytes[4096] = "";
         pid_t pid;
 
+        (void)snprintf(number, sizeof(number), "%u", port);
         assert_true(strlen(path) < sizeof(at.sun_path));
         memcpy(at.sun_path, path, strlen(path));
         assert_int_equal(connect(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
         for (size_t n = 0; n < sizeof(bytes); n += 509)
                 assert_int_equal(send(fd, bytes, n, 0), n);
         assert_int_equal(send(fd, &question, sizeof(question), 0), sizeof(question));
-        question.kind = NET_CONTROL_PUBLISH;
-        assert_int_equal(send(fd, &question, sizeof(question), 0), sizeof(question));
+        for (question.kind = NET_CONTROL_LIST; question.kind <= NET_CONTROL_REMOVE; question.kind++)
+                assert_int_equal(send(fd, &question, sizeof(question), 0), sizeof(question));
         SESSION(s, &o, "publish", id);
         expect_status(&o, 0);
         expect_out(&o, "");
@@ -172,7 +177,7 @@ TEST(a_sessions_network_takes_questions_alone) {
         helper = open_pidfd(pid);
         send_signal(helper, SIGKILL);
         expect_end_of(helper, "nsrun-net");
-        expect_publish(s, id, "8080", ended);
+        expect_publish(s, id, number, ended);
         end_session(s, id, "stop");
 }
 

@@ -122,6 +122,7 @@ TEST(a_repository_in_a_closed_folder_is_found) {
                         text_of("git init -q n; echo x >n/.git/hooks/pre-commit; %s", closed[i]);
 
                 with_git(s, "chmod -Rf u+rwX .; rm -rf n .git; git init -q .; mkdir -m 000 own", &o);
+                await_tick();
                 RUN(s, &o, "--", "sh", "-c", script);
                 expect_in(o.err, "a git repository with hooks");
                 expect_in(o.err, ", which is moved aside there: ");
