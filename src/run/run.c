@@ -219,6 +219,8 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
                 r = desktop_begin(plan, &run.desktop, &launch_params, err);
         if (r >= 0)
                 r = launch_start(plan, &launch_params, &run.launch, err);
+        if (r >= 0 && !plan->join && !plan->plain && !plan->raw)
+                inside_hold(run.launch.pid, &run.held);
         network_launched(&run.network);
         desktop_launched(&run.desktop);
         run.is_gone = r < 0;
@@ -241,8 +243,8 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
         /* Now, while the kernel and the child build the sandbox: nothing waits for it. */
         if (!plan->join && !plan->plain && run.launch.pid > 0)
                 run.shown = shown_begin(plan, run.launch.pid, run.degraded);
-        if (run.shown >= 0 && run.network.control >= 0)
-                (void)granted_by(run.shown, run.network.control);
+        if (run.shown >= 0)
+                (void)granted_say_by(run.shown, &(struct granted_by){run.network.control, run.held});
         *ret = run;
         return 0;
 }
@@ -375,7 +377,7 @@ void run_take_appeared(struct run *run) {
         write_down_kept(run);
         run->protected.make_killed = make_killed;
         run->protected.data = run;
-        judge_replaced(run, protected_take(&run->protected, run->launch.pid));
+        judge_replaced(run, protected_take(&run->protected, &run->held, run->launch.pid));
 }
 
 int run_covers_fd(const struct run *run) {
@@ -384,7 +386,7 @@ int run_covers_fd(const struct run *run) {
 
 void run_cover_again(struct run *run, bool has_changed) {
         write_down_kept(run);
-        judge_replaced(run, protected_cover(&run->protected, run->launch.pid, has_changed));
+        judge_replaced(run, protected_cover(&run->protected, &run->held, run->launch.pid, has_changed));
 }
 
 bool run_ran_out_of_memory(struct run *run, bool was_killed) {
@@ -463,6 +465,7 @@ int run_wait(struct run *run) {
         } else
                 tell_session_end(run);
         run->is_gone = true;
+        inside_let_go(&run->held);
         close_fdp(&run->shown);
         tell_network(run);
         look_at_leavings(run);
@@ -510,6 +513,7 @@ void run_end(struct run *run) {
         close_fdp(&run->listener);
         close_fdp(&run->asked_fd);
         close_fdp(&run->home);
+        inside_let_go(&run->held);
         close_fdp(&run->shown);
         killed_close(&run->killed);
         free(run->record_path);

@@ -67,7 +67,7 @@ static void take_said(struct granted_list *list, const struct shown_event *event
 }
 
 int granted_read(int fd, struct granted_list *ret) {
-        _cleanup_granted_ struct granted_list list = {0};
+        _cleanup_granted_ struct granted_list list = {.by = {-EBADF, INSIDE_HELD_INIT}};
         _cleanup_free_ char *bytes = NULL;
         size_t n = 0, next;
         int r = shown_bytes(fd, &bytes, &n);
@@ -79,8 +79,8 @@ int granted_read(int fd, struct granted_list *ret) {
                 if (bytes[at] != SHOWN_EVENT || next - at < 1 + sizeof(event))
                         continue;
                 memcpy(&event, bytes + at + 1, sizeof(event));
-                if (event.kind == GRANTED_BY)
-                        list.control = (int)event.of;
+                if (event.kind == GRANTED_BY && next - at == 1 + sizeof(event) + sizeof(list.by))
+                        memcpy(&list.by, bytes + at + 1 + sizeof(event), sizeof(list.by));
                 else if (event.kind != GRANTED_ASKED)
                         take_said(&list, &event);
                 else if (next - at == 1 + sizeof(event) + event.n)
@@ -127,8 +127,8 @@ int granted_say(int fd, enum granted_kind kind, const struct granted *g) {
         return say(fd, (struct shown_event){.kind = kind, .of = g->id}, "", 0);
 }
 
-int granted_by(int fd, int control) {
-        return say(fd, (struct shown_event){.kind = GRANTED_BY, .of = (uint64_t)control}, "", 0);
+int granted_say_by(int fd, const struct granted_by *by) {
+        return say(fd, (struct shown_event){.kind = GRANTED_BY, .n = sizeof(*by)}, (const char *)by, 0);
 }
 
 bool granted_is_network(const struct granted *g) {

@@ -14,7 +14,7 @@ enum granted_kind {
         GRANTED_SHOWN,     /* it is attached */
         GRANTED_ENDING,    /* it is being taken back */
         GRANTED_ENDED,     /* it was never attached, or is taken back */
-        GRANTED_BY,        /* `of` is the waiter's descriptor of nsrun-net's socket (net/control.h) */
+        GRANTED_BY,        /* with the bytes of a struct granted_by */
 };
 
 struct granted {
@@ -30,10 +30,16 @@ struct granted {
         bool is_live;
 };
 
+/* Numbers of the waiter's descriptors. */
+struct granted_by {
+        int control; /* nsrun-net's socket (net/control.h); negative: there is none */
+        struct inside_held held;
+};
+
 struct granted_list {
         struct granted *items;
         size_t n;
-        int control; /* GRANTED_BY's; 0: there is none */
+        struct granted_by by;
 };
 
 /* *ret of all of them.  -ENOMEM, -EBADMSG. */
@@ -42,6 +48,6 @@ void granted_clear(struct granted_list *list);
 #define _cleanup_granted_ _cleanup_(granted_clear)
 /* Adds one, and gives it its id.  -EFBIG: there would be no room to say that it has ended. */
 int granted_ask(int fd, struct granted *granted);
-int granted_by(int fd, int control);
+int granted_say_by(int fd, const struct granted_by *by);
 bool granted_is_network(const struct granted *granted);
 int granted_say(int fd, enum granted_kind kind, const struct granted *granted);

@@ -26,16 +26,33 @@ void inside_close(struct inside *inside) {
         close_fdp(&inside->root);
 }
 
-static int open_of_process(pid_t pid, const char *name, int flags) {
+static int open_of_process(pid_t pid, const char *name) {
         char path[64];
         int fd, r;
 
         (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-        fd = sys_open(AT_FDCWD, path, flags, 0);
+        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
         r = fd < 0 ? fd : fd_lift(&fd);
         if (r < 0)
                 close_fdp(&fd);
         return r < 0 ? r : fd;
+}
+
+void inside_hold(pid_t init, struct inside_held *ret) {
+        ret->mount_namespace = open_of_process(init, "ns/mnt");
+        ret->network = open_of_process(init, "ns/net");
+}
+
+void inside_let_go(struct inside_held *held) {
+        close_fdp(&held->mount_namespace);
+        close_fdp(&held->network);
+}
+
+static int open_held(pid_t waiter, int number) {
+        char name[32];
+
+        (void)snprintf(name, sizeof(name), "fd/%d", number);
+        return waiter <= 0 || number < 0 ? -EBADF : open_of_process(waiter, name);
 }
 
 /* Whether the mount namespace is one that nsrun has made, not one that the command made in there.  *user,
@@ -145,10 +162,11 @@ static int inside_open_root(const struct inside *inside) {
         return r < 0 ? r : TAKE_FD(root);
 }
 
-static bool open_by(pid_t pid, struct inside *ret) {
+/* Takes the descriptor over. */
+static bool open_by(int mount_namespace, struct inside *ret) {
         struct inside inside = INSIDE_INIT;
 
-        inside.mount_namespace = open_of_process(pid, "ns/mnt", O_RDONLY);
+        inside.mount_namespace = mount_namespace;
         if (inside.mount_namespace >= 0 && is_nsruns(inside.mount_namespace, &inside.user))
                 inside.root = inside_open_root(&inside);
         if (inside.root >= 0 && is_built(inside.root)) {
@@ -159,14 +177,16 @@ static bool open_by(pid_t pid, struct inside *ret) {
         return false;
 }
 
-/* Pid 1 can be looked at where it was started by exec; the command's processes always. */
-pid_t inside_open(pid_t init, struct inside *ret) {
+/* Pid 1 can be looked at where it was started by exec; the command's processes if they don't see to it. */
+int inside_open(pid_t waiter, const struct inside_held *numbers, pid_t init, struct inside *ret) {
         char name[64], children[CHILDREN_MOST];
 
+        if (numbers && open_by(open_held(waiter, numbers->mount_namespace), ret))
+                return 0;
         if (init <= 0)
                 return -EACCES;
-        if (open_by(init, ret))
-                return init;
+        if (open_by(open_of_process(init, "ns/mnt"), ret))
+                return 0;
         (void)snprintf(name, sizeof(name), "task/%d/children", (int)init);
         if (read_process_file(init, name, children, sizeof(children)) > 0)
                 for (char *at = children, *end;; at = end) {
@@ -174,16 +194,16 @@ pid_t inside_open(pid_t init, struct inside *ret) {
 
                         if (pid <= 0 || end == at)
                                 break;
-                        if (open_by((pid_t)pid, ret))
-                                return (pid_t)pid;
+                        if (open_by(open_of_process((pid_t)pid, "ns/mnt"), ret))
+                                return 0;
                 }
         return -EACCES;
 }
 
-int inside_open_network(pid_t pid, struct inside *ret) {
+int inside_open_network(pid_t waiter, const struct inside_held *numbers, struct inside *ret) {
         struct inside inside = INSIDE_INIT;
 
-        inside.mount_namespace = open_of_process(pid, "ns/net", O_RDONLY);
+        inside.mount_namespace = open_held(waiter, numbers->network);
         if (inside.mount_namespace >= 0 && is_nsruns(inside.mount_namespace, &inside.user)) {
                 *ret = inside;
                 return 0;
@@ -206,13 +226,13 @@ static void unescape(char *path) {
         *to = '\0';
 }
 
-int inside_find(const struct inside *inside, pid_t pid, uint64_t mount) {
+int inside_find(const struct inside *inside, pid_t init, uint64_t mount) {
         _cleanup_free_ char *name = NULL, *line = NULL;
         _cleanup_fclose_ FILE *f = NULL;
         size_t size = 0;
         int r = -ENOENT;
 
-        if (asprintf(&name, "/proc/%d/mountinfo", (int)pid) < 0)
+        if (asprintf(&name, "/proc/%d/mountinfo", (int)init) < 0)
                 return -ENOMEM;
         f = fopen(name, "re");
         if (!f)

@@ -17,16 +17,31 @@ struct inside {
                 .user = -EBADF, .mount_namespace = -EBADF, .root = -EBADF, \
         }
 
-/* Opens them, for inside_close(), by the sandbox's pid 1 or reaper, or a process that this one has started:
- * the pid of that which could be looked at.  -EACCES: none of them, or the sandbox is being built still. */
-pid_t inside_open(pid_t init, struct inside *ret);
+/* A sandbox's mount and network namespaces, held by who waits for its pid 1, which nobody can look at once
+ * it is built; nor at any of the command's processes, if the command sees to that.  Negative: not held. */
+struct inside_held {
+        int mount_namespace, network;
+};
+#define INSIDE_HELD_INIT                                     \
+        (struct inside_held) {                               \
+                .mount_namespace = -EBADF, .network = -EBADF \
+        }
+
+/* Of a pid 1 that has just been started, for inside_let_go(). */
+void inside_hold(pid_t init, struct inside_held *ret);
+void inside_let_go(struct inside_held *held);
+
+/* Opens them, for inside_close(): by what the waiter holds, whose descriptors' numbers those are, or by the
+ * sandbox's pid 1, or a process that this one has started.  -EACCES: by none of them, or the sandbox is
+ * being built still. */
+int inside_open(pid_t waiter, const struct inside_held *numbers, pid_t init, struct inside *ret);
 void inside_close(struct inside *inside);
-/* For inside_do() alone: its network namespace, by inside_open()'s pid, in the other's place. */
-int inside_open_network(pid_t pid, struct inside *ret);
-/* Opens the root (O_PATH) of the mount with that id (sys_mount_of()), wherever it is now; `pid`:
- * inside_open()'s.  -ENOENT: it is nowhere; -EAGAIN: not everything that is mounted could be looked at,
- * since it is being moved, or something else lies over it; another -errno. */
-int inside_find(const struct inside *inside, pid_t pid, uint64_t mount);
+/* For inside_do() alone: its network namespace, in the other's place. */
+int inside_open_network(pid_t waiter, const struct inside_held *numbers, struct inside *ret);
+/* Opens the root (O_PATH) of the mount with that id (sys_mount_of()), wherever it is now.  -ENOENT: it is
+ * nowhere; -EAGAIN: not everything that is mounted could be looked at, since it is being moved, or something
+ * else lies over it; another -errno. */
+int inside_find(const struct inside *inside, pid_t init, uint64_t mount);
 
 /* Calls a function in the sandbox's namespaces, in a process of its own that nothing in there can look at,
  * that dies with this one and of its descriptors has those in keep[n] alone.  What it returns, 50 at most;

@@ -61,7 +61,7 @@ static int open_tree_of(const struct widened *w, const struct granted *g) {
         int fd = w->inside.root < 0 ? -EAGAIN : open_mount(w, g->path, g->mount);
 
         for (unsigned i = 0; i < TRIES && fd < 0 && w->inside.root >= 0; i++)
-                fd = inside_find(&w->inside, w->pid, g->mount);
+                fd = inside_find(&w->inside, w->init, g->mount);
         return fd;
 }
 
@@ -169,6 +169,7 @@ int widen_open(pid_t waiter, pid_t init, int pidfd, bool waits, struct widened *
 
         w.pidfd = pidfd;
         w.waiter = waiter;
+        w.init = init;
         if (r < 0)
                 return r;
         r = waits ? widen_lock(&w, err) : 0;
@@ -176,7 +177,9 @@ int widen_open(pid_t waiter, pid_t init, int pidfd, bool waits, struct widened *
                 r = shown_read_open(w.file, &w.plan, &lacks, err);
         if (r < 0)
                 return r;
-        r = w.pid = inside_open(init, &w.inside);
+        r = granted_read(w.file, &w.granted);
+        if (r >= 0)
+                r = inside_open(waiter, &w.granted.by.held, init, &w.inside);
         if (r < 0 && waits)
                 return widen_fail(err, r, NULL, "the sandbox can't be entered",
                                   "it is being started, or its command is in namespaces of its own");
@@ -384,20 +387,21 @@ static bool is_granted(const struct widened *w, const char *path) {
 int widen_revoke_path(struct widened *w, const char *path, char ***notes, struct nsrun_error *err) {
         _cleanup_free_ char *canonical = NULL;
         size_t taken = 0;
-        int r = 0;
+        int r = 0, q;
 
         /* What lies there now may lead elsewhere. */
         if (path && !is_granted(w, path) && path_canonical(path, &canonical, NULL) >= 0)
                 path = canonical;
-        /* What was granted later may lie over what was before. */
-        for (size_t k = w->granted.n; k-- > 0 && r >= 0;) {
+        /* What was granted later may lie over what was before; what can't be taken back keeps nothing else.
+         */
+        for (size_t k = w->granted.n; k-- > 0;) {
                 struct granted *g = &w->granted.items[k];
 
                 if (path && (granted_is_network(g) || !streq(g->path, path)))
                         continue;
                 taken += g->is_live || g->is_repaired;
-                if (g->is_live)
-                        r = widen_revoke(w, g, notes, err);
+                if (g->is_live && (q = widen_revoke(w, g, notes, r < 0 ? NULL : err)) < 0)
+                        r = r < 0 ? r : q;
         }
         return r < 0 || taken > 0 ? r
                                   : widen_fail(err, UNSAID(-ENOENT), path, "nothing of that was granted",

@@ -6,9 +6,8 @@
 
 struct widened {
         int pidfd; /* init's */
-        pid_t waiter;
-        pid_t pid; /* by which `inside` was opened */
-        int file;  /* the plan's (plan_shown.h), locked: one grant at a time */
+        pid_t waiter, init;
+        int file; /* the plan's (plan_shown.h), locked: one grant at a time */
         struct inside inside;
         struct nsrun_plan *plan;
         struct granted_list granted; /* what it has of that now */

@@ -27,9 +27,9 @@ static int control_of(const struct widened *w) {
         struct stat st;
         int r;
 
-        if (w->granted.control == 0)
+        if (w->granted.by.control < 0)
                 return -ENOENT;
-        (void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)w->waiter, w->granted.control);
+        (void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)w->waiter, w->granted.by.control);
         r = fd = sys_open(AT_FDCWD, path, O_PATH, 0);
         if (r >= 0)
                 r = sys_pidfd_send_signal(w->pidfd, 0);
@@ -126,7 +126,7 @@ static int make_sockets_inside(const struct widened *w, const struct net_lacks *
         if (r >= 0)
                 r = fd_lift(&to);
         if (r >= 0 && lacks->n_sockets + lacks->n_routes > 0) {
-                r = inside_open_network(w->pid, &inside);
+                r = inside_open_network(w->waiter, &w->granted.by.held, &inside);
                 if (r >= 0)
                         r = inside_do(&inside, &to, 1, do_make, &(struct making){lacks, to});
                 inside_close(&inside);

@@ -341,6 +341,52 @@ TEST(a_run_is_granted_a_file) {
         expect_nothing_left(s);
 }
 
+/* Its first thread has ended, and the kernel shows no namespaces of such a process: what nsrun holds itself
+ * is enough. */
+TEST(who_can_not_be_looked_at_keeps_nothing) {
+        static const char threads[] = "import ctypes, os, sys, threading, time\n"
+                                      "def other():\n"
+                                      "  open('ready', 'w').close()\n"
+                                      "  while not os.path.exists(sys.argv[1]): time.sleep(.01)\n"
+                                      "  open('seen', 'w').close()\n"
+                                      "  while os.path.exists(sys.argv[1]): time.sleep(.01)\n"
+                                      "  print('gone', flush=True)\n"
+                                      "  os._exit(0)\n"
+                                      "threading.Thread(target=other).start()\n"
+                                      "ctypes.CDLL(None).syscall(60, 0)\n";
+        const struct site *s = *state;
+        _cleanup_free_ char *ready = path_of(s->project, "ready"), *seen = path_of(s->project, "seen"),
+                            *file = path_of(s->home, "one");
+        _cleanup_outcome_ struct outcome o = {0}, granted = {0};
+        struct running running;
+        char pid[24];
+        FILE *f;
+
+        make_file(s->home, "one", "one\n");
+        assert_int_equal(mkfifo(ready, 0600), 0);
+        assert_int_equal(mkfifo(seen, 0600), 0);
+        spawn(&(struct request){.argv = OPTIONS(program(), "run", "--", "python3", "-c", threads, file),
+                                .cwd = s->project},
+              &running);
+        f = fopen(ready, "re");
+        assert_non_null(f);
+        (void)fclose(f);
+        (void)snprintf(pid, sizeof(pid), "%d", (int)running.pid);
+        NSRUN(s, &granted, "grant", pid, "--ro", file);
+        assert_string_equal(granted.err, "");
+        expect_status(&granted, 0);
+        f = fopen(seen, "re");
+        assert_non_null(f);
+        (void)fclose(f);
+        NSRUN(s, &granted, "revoke", pid);
+        assert_string_equal(granted.err, "");
+        expect_status(&granted, 0);
+        finish(&running, &o);
+        expect_out(&o, "gone\n");
+        collect_orphans();
+        expect_nothing_left(s);
+}
+
 /* What is hidden could have other names in what is shown later. */
 TEST(with_hide_nothing_is_shown) {
         const struct site *s = *state;
