@@ -80,7 +80,8 @@ static enum file_answer read_file_answer(const struct json_value *reply, const s
                                                    : FILE_NO;
 }
 
-/* A request of a version whose requests stand for themselves can't wait for an answer. */
+/* A request of a version whose requests stand for themselves can't wait for an answer; and who speaks HTTP
+ * may be anybody who has the token. */
 static enum file_answer ask_client(const struct file_question *q, struct file_wish *wish, void *data) {
         struct call *c = data;
         _cleanup_free_ char *params = NULL, *reply = NULL;
@@ -89,7 +90,7 @@ static enum file_answer ask_client(const struct file_question *q, struct file_wi
         const uint64_t until = c->begun_ms + (uint64_t)c->timeout * 1000;
         int r;
 
-        if (!c->terms->client_elicits || c->terms->version->is_stateless)
+        if (!c->terms->client_elicits || c->terms->version->is_stateless || c->server->settings->is_http)
                 return FILE_UNASKED;
         if (c->is_cancelled || sys_now_ms() >= until)
                 return FILE_NOT_NOW;
