@@ -81,7 +81,8 @@ struct run {
         void *ask_data;
         int record_fd; /* the folder of the joined session's record, which is the plan's; or -EBADF */
         int asked_fd;  /* by which a question is put, or a turn waited for; or -EBADF */
-        bool is_put, has_told_unseen;
+        bool is_put, has_told_unseen, has_told_many;
+        uint64_t look_ms; /* when who is asked is looked at again, of sys_now_ms() */
         int listener; /* the descriptor that gives the kernel's questions about denied calls; or -EBADF */
         int shown;    /* shown_begin()'s descriptor; or -errno */
         struct killed killed; /* in the run directory `record_path`, the plan's or its own; */
@@ -133,6 +134,8 @@ int run_answer_file(struct run *run, enum file_answer answer, const struct file_
 void run_ask_files(struct run *run);
 void run_take_asked(struct run *run);
 void run_drop_files(struct run *run);
+/* Before a wait: who is asked may have been stopped, and others are to be asked. */
+void run_await_asker(struct run *run, int *patience_ms);
 
 /* start_notes.c: that the command has no version of its own of what it would have one of; and, with
  * `n_processes` set, what a plan without a boundary, a bound by RLIMIT_NPROC and a nsrun that the command
