@@ -8,7 +8,8 @@
 #include "base/sys.h"
 #include "tool.h"
 
-#define STACK ((size_t)1024 * 1024) /* musl gives a thread far less */
+#define STACK   ((size_t)1024 * 1024) /* musl gives a thread far less */
+#define LOOK_MS 200                   /* whether an answer is waited for still */
 
 static void wake(int fd) {
         static const uint64_t one = 1;
@@ -349,9 +350,7 @@ static void take_question_back(struct call *c, const char *id) {
                 writer_send(&c->server->writer, text);
 }
 
-int call_ask(struct call *c, const char *params, uint64_t until_ms, char **ret) {
-        const struct timespec until = {.tv_sec = (time_t)(until_ms / 1000),
-                                       .tv_nsec = (long)(until_ms % 1000) * 1000000};
+int call_ask(struct call *c, const char *params, uint64_t until_ms, const struct run *run, char **ret) {
         _cleanup_free_ char *id = NULL, *text = NULL;
         int r = 0;
 
@@ -368,9 +367,17 @@ int call_ask(struct call *c, const char *params, uint64_t until_ms, char **ret) 
                 return -ENOMEM;
         writer_send(&c->server->writer, text);
         (void)pthread_mutex_lock(&c->lock);
-        while (r == 0 && !c->has_reply && !c->is_cancelled && !c->server->is_deaf)
-                r = until_ms ? pthread_cond_timedwait(&c->changed, &c->lock, &until)
-                             : pthread_cond_wait(&c->changed, &c->lock);
+        while (r == 0 && !c->has_reply && !c->is_cancelled && !c->server->is_deaf) {
+                uint64_t next = sys_now_ms() + LOOK_MS;
+
+                if (until_ms && until_ms < next)
+                        next = until_ms;
+                (void)pthread_cond_timedwait(&c->changed, &c->lock,
+                                             &(struct timespec){.tv_sec = (time_t)(next / 1000),
+                                                                .tv_nsec = (long)(next % 1000) * 1000000});
+                if ((until_ms && sys_now_ms() >= until_ms) || (run && !run_waits_for_file(run)))
+                        r = -ETIMEDOUT;
+        }
         *ret = TAKE_PTR(c->reply);
         r = c->is_cancelled || (c->server->is_deaf && !c->has_reply) ? -ECANCELED
             : *ret                                                   ? 0

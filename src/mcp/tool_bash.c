@@ -82,7 +82,8 @@ static enum file_answer read_file_answer(const struct json_value *reply, const s
 
 /* A request of a version whose requests stand for themselves can't wait for an answer; and who speaks HTTP
  * may be anybody who has the token. */
-static enum file_answer ask_client(const struct file_question *q, struct file_wish *wish, void *data) {
+static enum file_answer ask_client(const struct run *run, const struct file_question *q,
+                                   struct file_wish *wish, void *data) {
         struct call *c = data;
         _cleanup_free_ char *params = NULL, *reply = NULL;
         _cleanup_json_ struct json_document d = {0};
@@ -95,7 +96,7 @@ static enum file_answer ask_client(const struct file_question *q, struct file_wi
         if (c->is_cancelled || sys_now_ms() >= until)
                 return FILE_NOT_NOW;
         params = spell_file_question(q);
-        r = params ? call_ask(c, params, until, &reply) : -ENOMEM;
+        r = params ? call_ask(c, params, until, run, &reply) : -ENOMEM;
         if (r >= 0)
                 r = json_read(&d, reply, strlen(reply), JSON_STRICT, &trouble);
         return r >= 0 ? read_file_answer(d.root, q, wish) : r == -EPROTO ? FILE_UNASKED : FILE_NOT_NOW;

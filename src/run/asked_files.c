@@ -67,6 +67,12 @@ static void refuse_unseen(struct run *run, bool are_many) {
                       !are_many && run->record_fd >= 0 ? "'nsrun session ask' asks at a terminal" : NULL);
 }
 
+static void note_last(struct run *run) {
+        if (!run->has_told_last)
+                note_of_files(run, "that was the last question: what else isn't exposed is refused", NULL);
+        run->has_told_last = true;
+}
+
 static int answer_asked(struct run *run, const struct file_question *q, enum file_answer answer,
                         const struct file_wish *wish, struct nsrun_error *err) {
         static const char *const words[] = {
@@ -78,24 +84,35 @@ static int answer_asked(struct run *run, const struct file_question *q, enum fil
                        : answer == FILE_YES ? file_wish_word(wish)
                                             : words[answer]);
         if (q->is_last && answer != FILE_NEVER)
-                note_of_files(run, "that was the last question: what else isn't exposed is refused", NULL);
+                note_last(run);
         return r;
+}
+
+bool run_waits_for_file(const struct run *run) {
+        return file_questions_wait(run->files, run->listener) &&
+               loop_await(run->launch.report_fd, POLLIN, 0) == 0;
 }
 
 void run_ask_files(struct run *run) {
         struct file_question q;
 
-        while (run->asked_fd < 0 && file_questions_first(run->files, &q)) {
+        if (file_questions_look_no_more(run->files))
+                note_last(run);
+        while (!run->asks_files_here && run->asked_fd < 0 && file_questions_first(run->files, &q)) {
                 enum file_answer answer = FILE_UNASKED;
                 struct file_wish wish = FILE_WISH_INIT;
                 struct nsrun_error err = {0};
                 int r = 0;
 
                 if (run->ask_file) {
+                        /* What is to be read first may tell of the command's end. */
+                        if (!run->has_exited && loop_await(run->launch.report_fd, POLLIN, 0) != 0)
+                                return;
                         file_questions_look_again(run->files, run->listener);
                         if (!file_questions_first(run->files, &q))
                                 break;
-                        answer = run->ask_file(&q, &wish, run->ask_data);
+                        answer = run->has_exited ? FILE_NOT_NOW
+                                                 : run->ask_file(run, &q, &wish, run->ask_data);
                 }
                 if (answer != FILE_UNASKED)
                         r = answer_asked(run, &q, answer, &wish, &err);

@@ -521,6 +521,26 @@ TEST(nobody_is_asked_without_end_in_a_session) {
         end_session(s, id, "stop");
 }
 
+/* More paths than are looked at, though nobody is there. */
+TEST(who_is_looked_at_without_end_is_told_when_that_ends) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running running;
+
+        on_host(s, "cd; touch $(seq -f f%g 514)", &o);
+        outcome_clear(&o);
+        spawn_alone(s, id, "cat $(seq -f \"$HOME/f%g\" 512) 2>/dev/null", &running);
+        finish(&running, &o);
+        assert_string_equal(o.err, NOBODY);
+        outcome_clear(&o);
+        spawn_alone(s, id, "cat $(seq -f \"$HOME/f%g\" 514) 2>/dev/null", &running);
+        finish(&running, &o);
+        assert_string_equal(o.err, NOBODY
+                            "nsrun: note: that was the last question: what else isn't exposed is refused\n");
+        end_session(s, id, "stop");
+}
+
 /* What a signal ends goes on as without the question: a run's command, and one that an agent gives up. */
 TEST(what_ends_a_command_ends_its_question) {
         const struct site *s = *state;
