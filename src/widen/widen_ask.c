@@ -144,9 +144,7 @@ static bool was_refused(const struct file_questions *q, const char *path) {
 static bool is_never(const struct file_questions *q, const char *path) {
         _cleanup_free_ char *never = NULL;
 
-        /* Other homes by name may have logins. */
-        return strstr(path, "/nsrun/homes/") || wide_is_like_secret(path) ||
-               explain_never(q->plan, path, false, &never) < 0 || never;
+        return wide_is_like_secret(path) || explain_never(q->plan, path, false, &never) < 0 || never;
 }
 
 /* Follows symlinks below a root folder.  0: what the path leads to is there; 1: it isn't, and *ret is where
