@@ -8,8 +8,7 @@
 #include "base/sys.h"
 #include "tool.h"
 
-#define STACK   ((size_t)1024 * 1024) /* musl gives a thread far less */
-#define LOOK_MS 200                   /* whether an answer is waited for still */
+#define STACK ((size_t)1024 * 1024) /* musl gives a thread far less */
 
 static void wake(int fd) {
         static const uint64_t one = 1;
@@ -350,9 +349,9 @@ static void take_question_back(struct call *c, const char *id) {
                 writer_send(&c->server->writer, text);
 }
 
-int call_ask(struct call *c, const char *params, uint64_t until_ms, const struct run *run, char **ret) {
+int call_ask(struct call *c, const char *params, uint64_t until_ms, struct run *run, char **ret) {
         _cleanup_free_ char *id = NULL, *text = NULL;
-        int r = 0;
+        int r;
 
         (void)pthread_mutex_lock(&c->server->lock);
         id = str_format("\"nsrun-%llu\"", ++c->server->n_asked);
@@ -367,16 +366,19 @@ int call_ask(struct call *c, const char *params, uint64_t until_ms, const struct
                 return -ENOMEM;
         writer_send(&c->server->writer, text);
         (void)pthread_mutex_lock(&c->lock);
-        while (r == 0 && !c->has_reply && !c->is_cancelled && !c->server->is_deaf) {
-                uint64_t next = sys_now_ms() + LOOK_MS;
+        while (!c->has_reply && !c->is_cancelled && !c->server->is_deaf &&
+               (!run || sys_now_ms() < until_ms)) {
+                bool is_wanted;
 
-                if (until_ms && until_ms < next)
-                        next = until_ms;
-                (void)pthread_cond_timedwait(&c->changed, &c->lock,
-                                             &(struct timespec){.tv_sec = (time_t)(next / 1000),
-                                                                .tv_nsec = (long)(next % 1000) * 1000000});
-                if ((until_ms && sys_now_ms() >= until_ms) || (run && !run_waits_for_file(run)))
-                        r = -ETIMEDOUT;
+                if (!run) {
+                        (void)pthread_cond_wait(&c->changed, &c->lock);
+                        continue;
+                }
+                (void)pthread_mutex_unlock(&c->lock);
+                is_wanted = run_waits_for_file(run);
+                (void)pthread_mutex_lock(&c->lock);
+                if (!is_wanted)
+                        break;
         }
         *ret = TAKE_PTR(c->reply);
         r = c->is_cancelled || (c->server->is_deaf && !c->has_reply) ? -ECANCELED

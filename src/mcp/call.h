@@ -80,11 +80,11 @@ void calls_end(struct mcp_server *s);
 bool calls_are_none(struct mcp_server *s);
 
 struct run;
-/* For a tool, in its thread: asks the client's user (elicitation/create), and waits until that time (of
- * sys_now_ms(); 0: for ever), and while run_waits_for_file() where there is a run.  *ret is the result as
+/* For a tool, in its thread: asks the client's user (elicitation/create), and waits; where there is a run
+ * until that time (of sys_now_ms()), and while run_waits_for_file().  *ret is the result as
  * JSON, for the caller to free.  -ECANCELED: the call was cancelled, or the client has gone; -EPROTO: the
  * client refused to ask; -ETIMEDOUT. */
-int call_ask(struct call *c, const char *params, uint64_t until_ms, const struct run *run, char **ret);
+int call_ask(struct call *c, const char *params, uint64_t until_ms, struct run *run, char **ret);
 /* Notes output, for progress messages. */
 void call_note_output(struct call *c, const char *bytes, size_t n);
 

@@ -82,8 +82,8 @@ static enum file_answer read_file_answer(const struct json_value *reply, const s
 
 /* A request of a version whose requests stand for themselves can't wait for an answer; and who speaks HTTP
  * may be anybody who has the token. */
-static enum file_answer ask_client(const struct run *run, const struct file_question *q,
-                                   struct file_wish *wish, void *data) {
+static enum file_answer ask_client(struct run *run, const struct file_question *q, struct file_wish *wish,
+                                   void *data) {
         struct call *c = data;
         _cleanup_free_ char *params = NULL, *reply = NULL;
         _cleanup_json_ struct json_document d = {0};

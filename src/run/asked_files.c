@@ -9,7 +9,10 @@
 #include "run.h"
 #include "terminal/file_asker.h"
 
-#define ASKER_LOOK_MS 10000
+enum {
+        ASKER_LOOK_MS = 10000, /* at who is asked */
+        ASKED_LOOK_MS = 50,    /* whether a client has answered */
+};
 
 static void note_of_files(struct run *run, const char *what, const char *hint) {
         struct nsrun_error note = {0};
@@ -88,7 +91,11 @@ static int answer_asked(struct run *run, const struct file_question *q, enum fil
         return r;
 }
 
-bool run_waits_for_file(const struct run *run) {
+bool run_waits_for_file(struct run *run) {
+        struct pollfd fd = {.fd = run_denials_fd(run), .events = POLLIN};
+
+        if (sys_poll(&fd, 1, ASKED_LOOK_MS) > 0)
+                denials_take(run->denials, &run->launch, &run->listener, fd.revents);
         return file_questions_wait(run->files, run->listener) &&
                loop_await(run->launch.report_fd, POLLIN, 0) == 0;
 }

@@ -44,8 +44,8 @@ struct run_params {
         bool asks_files_here; /* by the caller, at its terminal; else by asked_files.h, */
         /* which calls this first, with `ask_data`, if it isn't NULL and the command hasn't ended;
          * FILE_UNASKED: it can't ask. */
-        enum file_answer (*ask_file)(const struct run *run, const struct file_question *q,
-                                     struct file_wish *wish, void *data);
+        enum file_answer (*ask_file)(struct run *run, const struct file_question *q, struct file_wish *wish,
+                                     void *data);
         void *ask_data;
         bool may_move;           /* cgroup_prepare()'s may_move */
         bool watches_all_memory; /* OOM kills are watched for also where the run has no cgroup with a memory
@@ -80,8 +80,8 @@ struct run {
         struct denials *denials;
         struct file_questions *files; /* NULL: nobody is asked */
         bool asks_files_here;         /* asked_files.h has these: */
-        enum file_answer (*ask_file)(const struct run *run, const struct file_question *q,
-                                     struct file_wish *wish, void *data);
+        enum file_answer (*ask_file)(struct run *run, const struct file_question *q, struct file_wish *wish,
+                                     void *data);
         void *ask_data;
         int record_fd; /* the folder of the joined session's record, which is the plan's; or -EBADF */
         int asked_fd;  /* by which a question is put, or a turn waited for; or -EBADF */
@@ -137,8 +137,9 @@ int run_answer_file(struct run *run, enum file_answer answer, const struct file_
                     struct nsrun_error *err);
 void run_ask_files(struct run *run);
 void run_take_asked(struct run *run);
-/* For who is in ask_file: false once no call waits for the answer any more, or pid 1 reports something. */
-bool run_waits_for_file(const struct run *run);
+/* For who waits in ask_file, again and again: waits a little while other calls go on.  False: no call waits
+ * for the answer any more, or pid 1 has something to report. */
+bool run_waits_for_file(struct run *run);
 void run_drop_files(struct run *run);
 /* Before a wait: who is asked may have been stopped, and others are to be asked. */
 void run_await_asker(struct run *run, int *patience_ms);
