@@ -410,7 +410,7 @@ int sys_seccomp_answer(int listener, const struct seccomp_notif *to, int error) 
         return result(syscall(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_SEND, &n));
 }
 
-/* Kernels before 5.10 know the request by another number. */
+/* Kernels before 5.8 know the request by another number. */
 bool sys_seccomp_waits(int listener, const struct seccomp_notif *call) {
         int r = result(syscall(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id));
 

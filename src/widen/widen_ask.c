@@ -501,17 +501,13 @@ void file_questions_look_again(struct file_questions *q, int listener) {
         take_places_back(q);
 }
 
-static bool is_waited_for(const struct file_questions *q, const struct file_entry *e, int listener) {
+bool file_questions_wait(const struct file_questions *q, int listener) {
+        const struct file_entry *e = first_waiting((struct file_questions *)(uintptr_t)q);
+
         for (size_t i = 0; i < q->n_held; i++)
                 if (&q->entries[q->held[i].entry] == e && sys_seccomp_waits(listener, &q->held[i].call))
                         return true;
         return false;
-}
-
-bool file_questions_wait(const struct file_questions *q, int listener) {
-        const struct file_entry *e = first_waiting((struct file_questions *)(uintptr_t)q);
-
-        return e && is_waited_for(q, e, listener);
 }
 
 int file_questions_answer(struct file_questions *q, int listener, enum file_answer answer,
@@ -522,7 +518,7 @@ int file_questions_answer(struct file_questions *q, int listener, enum file_answ
 
         if (!e)
                 return 0;
-        if (answer == FILE_YES && !is_waited_for(q, e, listener)) {
+        if (answer == FILE_YES && !file_questions_wait(q, listener)) {
                 answer = FILE_UNASKED;
                 r = error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ESRCH), e->path, "who has asked has ended",
                               NULL);
