@@ -211,46 +211,43 @@ struct asker_found {
         bool has_too_many; /* somebody is there, where no more can wait */
 };
 
-bool file_asking_is_stopped(int fd) {
-        struct ucred peer = {0};
+static bool is_stopped(pid_t pid) {
         struct process_stat stat = {0};
-        socklen_t n = sizeof(peer);
         char path[32];
 
-        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0)
-                return false;
-        (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)peer.pid);
+        (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
         return process_stat_read(AT_FDCWD, path, &stat) >= 0 && stat.state == 'T';
+}
+
+bool file_asking_is_stopped(int fd) {
+        struct ucred peer = {0};
+        socklen_t n = sizeof(peer);
+
+        return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && is_stopped(peer.pid);
 }
 
 /* Who has ended refuses it. */
 static int try_asker(void *data, int folder, const struct dirent *entry) {
         struct asker_found *found = data;
-        _cleanup_close_ int fd = -EBADF;
         struct sockaddr_un address;
-        int r;
 
-        if (!startswith(entry->d_name, FILE_ASKER_NAME))
+        if (!startswith(entry->d_name, FILE_ASKER_NAME) ||
+            is_stopped((pid_t)strtol(entry->d_name + strlen(FILE_ASKER_NAME), NULL, 10)))
                 return 0;
-        fd = sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
-        r = fd < 0 ? fd : fd_lift(&fd);
-        if (r < 0)
-                return r;
-        if (connect(fd, asker_at(folder, entry->d_name, &address), sizeof(address)) < 0) {
-                found->has_too_many |= errno == EAGAIN;
-                return 0;
-        }
-        if (file_asking_is_stopped(fd))
-                return 0;
-        found->fd = TAKE_FD(fd);
-        return 1;
+        if (connect(found->fd, asker_at(folder, entry->d_name, &address), sizeof(address)) == 0)
+                return 1;
+        found->has_too_many |= errno == EAGAIN;
+        return 0;
 }
 
 int file_asking_join(int folder) {
-        struct asker_found found = {.fd = -EBADF};
-        int r = folder_each(folder, try_asker, &found);
+        _cleanup_close_ int fd = sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+        int r = fd < 0 ? fd : fd_lift(&fd);
+        struct asker_found found = {.fd = fd};
 
-        return r < 0 ? r : r == 0 ? (found.has_too_many ? -EAGAIN : -ENOENT) : found.fd;
+        if (r >= 0)
+                r = folder_each(folder, try_asker, &found);
+        return r < 0 ? r : r > 0 ? TAKE_FD(fd) : found.has_too_many ? -EAGAIN : -ENOENT;
 }
 
 int file_asking_hear(int fd, struct file_wish *ret) {
