@@ -208,10 +208,11 @@ static void add_reports(struct loop *l, const struct agent_command *c) {
 
 static int tell_watched(struct loop *l, void *data) {
         struct watch *w = data;
-        const struct agent_command *c = w->command;
+        struct agent_command *c = w->command;
 
         if (c->is_gone || (c->has_ended && w->is_at_end))
                 return 1;
+        run_await_asker(&c->run, &l->patience_ms);
         add_reports(l, c);
         loop_add(l, w->is_at_end ? -1 : c->output_fd, POLLIN, take_output);
         loop_add(l, w->params->ask && !w->is_unasked ? c->run.network.life_fd : -1, POLLIN,

@@ -410,6 +410,13 @@ int sys_seccomp_answer(int listener, const struct seccomp_notif *to, int error) 
         return result(syscall(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_SEND, &n));
 }
 
+/* Kernels before 5.8 know the request by another number. */
+bool sys_seccomp_waits(int listener, const struct seccomp_notif *call) {
+        int r = result(syscall(SYS_ioctl, listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id));
+
+        return r >= 0 || r == -EINVAL;
+}
+
 int sys_seccomp_continue(int listener, const struct seccomp_notif *to) {
         union notification n = {.response = {.id = to->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE}};
 

@@ -203,6 +203,8 @@ int sys_prctl_filter(const struct sock_filter *code, size_t n);
 /* Takes one notification from a listener, and answers one.  -ENOENT: whoever asked is gone. */
 int sys_seccomp_receive(int listener, struct seccomp_notif *ret);
 int sys_seccomp_answer(int listener, const struct seccomp_notif *to, int error);
+/* Whether the call still waits for its answer. */
+bool sys_seccomp_waits(int listener, const struct seccomp_notif *call);
 /* Lets the call go on as if nobody had been asked. */
 int sys_seccomp_continue(int listener, const struct seccomp_notif *to);
 /* Has who asks and who answers take turns on one processor (6.6). */

@@ -117,6 +117,7 @@ static int check_and_serve(struct invocation *i, struct nsrun_error *err) {
         int r = command_refuse_words(i, "it takes no arguments", err);
 
         o->settings.policy = i->policy;
+        o->settings.is_http = o->at.is_http;
         i->policy->kills_leftovers |= i->policy->session && o->settings.asks_files;
         if (r == 0 && i->policy->session && o->settings.session.name)
                 r = option_usage_error(i->command, "--name", "the session that --session names has its own",

@@ -73,7 +73,7 @@ static char *decided_digest(const char *config, const char *project, const char 
         _cleanup_free_ char *home_path = config_section_name(project);
         const char *digest;
 
-        if (!config || config_section_open(config, &d, NULL) < 0)
+        if (!config || config_section_open(config, NULL, &d, NULL) < 0)
                 return NULL;
         digest = json_text(json_get(config_section_find(&d, project, home_path), key));
         return digest ? strdup(digest) : NULL;
@@ -183,6 +183,7 @@ static bool is_own_section(const struct json_value *section) {
 
 static int write_section(const struct proposal *p, const char *config, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0}, section = {0};
+        _cleanup_close_ int lock = -EBADF;
         _cleanup_free_ char *key = config_section_name(p->project), *text = NULL;
         struct json_value *projects, *had;
         const char *why = NULL;
@@ -191,7 +192,7 @@ static int write_section(const struct proposal *p, const char *config, struct ns
 
         if (!key)
                 return error_oom(err);
-        r = config_section_open(config, &d, err);
+        r = config_section_open(config, &lock, &d, err);
         if (r < 0)
                 return r;
         had = config_section_find(&d, p->project, key);
@@ -213,12 +214,13 @@ static int write_section(const struct proposal *p, const char *config, struct ns
 static int write_refusal(const struct proposal *p, const char *config, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         _cleanup_free_ char *key = config_section_name(p->project);
+        _cleanup_close_ int lock = -EBADF;
         struct json_value *section;
         int r;
 
         if (!key)
                 return error_oom(err);
-        r = config_section_open(config, &d, err);
+        r = config_section_open(config, &lock, &d, err);
         if (r < 0)
                 return r;
         section = config_section_find(&d, p->project, key);

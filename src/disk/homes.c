@@ -20,7 +20,7 @@ char *named_home_path(const char *user_home, const char *data, const char *name)
         bool has_data = data && path_is_absolute(data);
 
         return str_format("%s/%s%s%s", has_data ? data : user_home,
-                          has_data ? "nsrun/homes" : ".local/share/nsrun/homes", name ? "/" : "",
+                          has_data ? NAMED_HOMES : ".local/share/" NAMED_HOMES, name ? "/" : "",
                           name ? name : "");
 }
 

@@ -4,6 +4,9 @@
 
 #include "base/macro.h"
 
+/* Their folder, in $XDG_DATA_HOME. */
+#define NAMED_HOMES "nsrun/homes"
+
 /* Whether a home can have that name: 1 to 64 letters, digits, '.', '_' and '-', not beginning with a
  * '.' or '-'. */
 bool home_is_name(const char *name);

@@ -349,11 +349,9 @@ static void take_question_back(struct call *c, const char *id) {
                 writer_send(&c->server->writer, text);
 }
 
-int call_ask(struct call *c, const char *params, uint64_t until_ms, char **ret) {
-        const struct timespec until = {.tv_sec = (time_t)(until_ms / 1000),
-                                       .tv_nsec = (long)(until_ms % 1000) * 1000000};
+int call_ask(struct call *c, const char *params, uint64_t until_ms, struct run *run, char **ret) {
         _cleanup_free_ char *id = NULL, *text = NULL;
-        int r = 0;
+        int r;
 
         (void)pthread_mutex_lock(&c->server->lock);
         id = str_format("\"nsrun-%llu\"", ++c->server->n_asked);
@@ -368,9 +366,20 @@ int call_ask(struct call *c, const char *params, uint64_t until_ms, char **ret) 
                 return -ENOMEM;
         writer_send(&c->server->writer, text);
         (void)pthread_mutex_lock(&c->lock);
-        while (r == 0 && !c->has_reply && !c->is_cancelled && !c->server->is_deaf)
-                r = until_ms ? pthread_cond_timedwait(&c->changed, &c->lock, &until)
-                             : pthread_cond_wait(&c->changed, &c->lock);
+        while (!c->has_reply && !c->is_cancelled && !c->server->is_deaf &&
+               (!run || sys_now_ms() < until_ms)) {
+                bool is_wanted;
+
+                if (!run) {
+                        (void)pthread_cond_wait(&c->changed, &c->lock);
+                        continue;
+                }
+                (void)pthread_mutex_unlock(&c->lock);
+                is_wanted = run_waits_for_file(run);
+                (void)pthread_mutex_lock(&c->lock);
+                if (!is_wanted)
+                        break;
+        }
         *ret = TAKE_PTR(c->reply);
         r = c->is_cancelled || (c->server->is_deaf && !c->has_reply) ? -ECANCELED
             : *ret                                                   ? 0

@@ -79,10 +79,12 @@ void calls_hear_no_more(struct mcp_server *s);
 void calls_end(struct mcp_server *s);
 bool calls_are_none(struct mcp_server *s);
 
-/* For a tool, in its thread: asks the client's user (elicitation/create), and waits until that time (of
- * sys_now_ms(); 0: for ever).  *ret is the result as JSON, for the caller to free.  -ECANCELED: the call was
- * cancelled, or the client has gone; -EPROTO: the client refused to ask; -ETIMEDOUT. */
-int call_ask(struct call *c, const char *params, uint64_t until_ms, char **ret);
+struct run;
+/* For a tool, in its thread: asks the client's user (elicitation/create), and waits; where there is a run
+ * until that time (of sys_now_ms()), and while run_waits_for_file().  *ret is the result as
+ * JSON, for the caller to free.  -ECANCELED: the call was cancelled, or the client has gone; -EPROTO: the
+ * client refused to ask; -ETIMEDOUT. */
+int call_ask(struct call *c, const char *params, uint64_t until_ms, struct run *run, char **ret);
 /* Notes output, for progress messages. */
 void call_note_output(struct call *c, const char *bytes, size_t n);
 

@@ -20,7 +20,8 @@ struct mcp_settings {
         struct nsrun_session_options session;
         int timeout; /* the default for a bash command, in seconds */
         enum mcp_commits commits;
-        bool asks_files;             /* --ask: what a command leaves behind ends with it */
+        bool asks_files;             /* --ask: what a command leaves behind ends with it; */
+        bool is_http;                /* no client is asked: nobody knows who it is */
         struct questions *questions; /* that servers share; NULL: each has its own */
         int anew_fd; /* that servers share: an eventfd, counted up when a session took another's place; 0:
                         none */

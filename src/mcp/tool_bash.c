@@ -80,8 +80,10 @@ static enum file_answer read_file_answer(const struct json_value *reply, const s
                                                    : FILE_NO;
 }
 
-/* A request of a version whose requests stand for themselves can't wait for an answer. */
-static enum file_answer ask_client(const struct file_question *q, struct file_wish *wish, void *data) {
+/* A request of a version whose requests stand for themselves can't wait for an answer; and who speaks HTTP
+ * may be anybody who has the token. */
+static enum file_answer ask_client(struct run *run, const struct file_question *q, struct file_wish *wish,
+                                   void *data) {
         struct call *c = data;
         _cleanup_free_ char *params = NULL, *reply = NULL;
         _cleanup_json_ struct json_document d = {0};
@@ -89,12 +91,12 @@ static enum file_answer ask_client(const struct file_question *q, struct file_wi
         const uint64_t until = c->begun_ms + (uint64_t)c->timeout * 1000;
         int r;
 
-        if (!c->terms->client_elicits || c->terms->version->is_stateless)
+        if (!c->terms->client_elicits || c->terms->version->is_stateless || c->server->settings->is_http)
                 return FILE_UNASKED;
         if (c->is_cancelled || sys_now_ms() >= until)
                 return FILE_NOT_NOW;
         params = spell_file_question(q);
-        r = params ? call_ask(c, params, until, &reply) : -ENOMEM;
+        r = params ? call_ask(c, params, until, run, &reply) : -ENOMEM;
         if (r >= 0)
                 r = json_read(&d, reply, strlen(reply), JSON_STRICT, &trouble);
         return r >= 0 ? read_file_answer(d.root, q, wish) : r == -EPROTO ? FILE_UNASKED : FILE_NOT_NOW;

@@ -166,7 +166,7 @@ static int ask_user(struct call *c, const char *verb, const char *diff, const ch
                 return error_oom(err);
         if (c->terms->version->is_stateless)
                 return ask_by_result(c, params, digest, ret, err);
-        r = call_ask(c, params, 0, &reply);
+        r = call_ask(c, params, 0, NULL, &reply);
         if (r < 0)
                 return tool_refuse(err, NULL, "the user couldn't be asked", NULL);
         if (json_read(&d, reply, strlen(reply), JSON_STRICT, &trouble) < 0)

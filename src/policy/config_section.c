@@ -3,6 +3,7 @@
 #include "config_section.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,9 +11,15 @@
 #include "base/json_value.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/sys.h"
 #include "config.h"
 
 #define MOST_CONFIG_BYTES ((size_t)1 << 20)
+
+enum {
+        LOCK_MS = 10000,
+        LOOK_MS = 20,
+};
 
 int config_edit_find(const struct nsrun_policy *policy, const char *file, char **ret,
                      struct nsrun_error *err) {
@@ -30,12 +37,33 @@ int config_edit_find(const struct nsrun_policy *policy, const char *file, char *
         return 0;
 }
 
-int config_section_open(const char *file, struct json_document *d, struct nsrun_error *err) {
+/* Locks the file's folder, since the file itself is replaced; where there are no locks nobody has one. */
+static int lock_config(const char *file, int *ret, struct nsrun_error *err) {
+        _cleanup_free_ char *folder = path_parent(file);
+        int r = folder ? config_make_folders(file) : -ENOMEM;
+
+        if (r >= 0)
+                r = *ret = sys_open(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY, 0);
+        for (int waited = 0; r >= 0 && flock(*ret, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+             waited += LOOK_MS) {
+                if (waited >= LOCK_MS)
+                        return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EBUSY), file,
+                                         "another nsrun writes the configuration", "try again");
+                (void)sys_poll(NULL, 0, LOOK_MS);
+        }
+        return r < 0 ? error_set(err, NSRUN_STAGE_USAGE, r, file, "the configuration can't be written", NULL)
+                     : 0;
+}
+
+int config_section_open(const char *file, int *ret_lock, struct json_document *d, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
         const char *why = NULL;
         size_t line = 0;
-        int r = read_small_file(AT_FDCWD, file, 0, MOST_CONFIG_BYTES, &text);
+        int r = ret_lock ? lock_config(file, ret_lock, err) : 0;
 
+        if (r < 0)
+                return r;
+        r = read_small_file(AT_FDCWD, file, 0, MOST_CONFIG_BYTES, &text);
         if (r == -ENOENT) {
                 *d = json_begin();
                 json_add_number(d, d->root, "version", 1);
@@ -136,12 +164,13 @@ int config_section_write(struct json_document *d, const char *config, struct nsr
         return r < 0 ? r : config_write(config, laid_out, err);
 }
 
-int config_section_save(const char *of, const char *option, const char *text, bool adds, char **ret_said,
-                        struct nsrun_error *err) {
+static int change_section(const char *of, const char *option, const char *text, bool adds, char **ret_said,
+                          struct nsrun_error *err) {
         const char *key = streq(option, "ro") ? "readable" : streq(option, "rw") ? "writable" : option;
         _cleanup_free_ char *config = NULL, *project = config_section_name(of ? of : ""),
                             *value = config_section_name(text);
         _cleanup_json_ struct json_document d = {0};
+        _cleanup_close_ int lock = -EBADF;
         struct json_value *section, *list;
         struct nsrun_policy *policy = NULL;
         int r;
@@ -149,21 +178,20 @@ int config_section_save(const char *of, const char *option, const char *text, bo
         if (!of)
                 return !adds ? 0
                              : error_set(err, NSRUN_STAGE_USAGE, UNSAID(-ENOENT), NULL,
-                                         "it is granted, but not saved: the sandbox has no project", NULL);
+                                         "the sandbox has no project", NULL);
         r = nsrun_policy_new(&policy) < 0 ? error_oom(err) : config_edit_find(policy, NULL, &config, err);
         (void)nsrun_policy_free(policy);
         if (r >= 0)
-                r = config_section_open(config, &d, err);
+                r = config_section_open(config, &lock, &d, err);
         if (r < 0)
                 return r;
         if (!project || !value)
                 return error_oom(err);
         section = config_section_find(&d, of, project);
         if (adds && section && json_has(section, CONFIG_SECTION_PROPOSAL))
-                return error_set(
-                        err, NSRUN_STAGE_USAGE, UNSAID(-EEXIST), config,
-                        "it is granted, but not saved: the project's section is what it proposed itself",
-                        "add it by 'nsrun config edit'");
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EEXIST), config,
+                                 "the project's section is what it proposed itself",
+                                 "add it by 'nsrun config edit'");
         list = json_get(section, key);
         if (adds == (config_list_find(list, value) < json_length(list)))
                 return 0;
@@ -178,5 +206,18 @@ int config_section_save(const char *of, const char *option, const char *text, bo
         if (r >= 0)
                 *ret_said = str_format("%s: \"%s\" has %s%s for %s", config, key, adds ? "" : "no more ",
                                        value, project);
+        return r;
+}
+
+int config_section_save(const char *of, const char *option, const char *text, bool adds, char **ret_said,
+                        struct nsrun_error *err) {
+        struct nsrun_error why = {0};
+        int r = change_section(of, option, text, adds, ret_said, &why);
+
+        if (r < 0 && err) {
+                *err = why;
+                (void)snprintf(err->what, sizeof(err->what), "it is %s, but not saved: %.450s",
+                               adds ? "granted" : "revoked", why.what);
+        }
         return r;
 }

@@ -13,8 +13,9 @@
 int config_edit_find(const struct nsrun_policy *policy, const char *file, char **ret,
                      struct nsrun_error *err);
 
-/* The configuration's text as a document, which the caller frees; an empty one where there is no file. */
-int config_section_open(const char *file, struct json_document *d, struct nsrun_error *err);
+/* The configuration's text as a document, which the caller frees; an empty one where there is no file.  Who
+ * is to write it keeps *ret_lock open until then, so that nobody else does; NULL: it is read. */
+int config_section_open(const char *file, int *ret_lock, struct json_document *d, struct nsrun_error *err);
 /* All sections, which are made if there are none. */
 struct json_value *config_section_all(struct json_document *d);
 /* "~/x" for a path in the home, as a person writes it; for free(3).  NULL: no memory. */

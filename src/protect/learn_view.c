@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "disk/homes.h"
 #include "disk/records.h"
 #include "disk/rundir.h"
 #include "policy/refusal.h"
@@ -131,7 +132,7 @@ bool wide_may_be_whole(const char *folder, const char *home) {
 
 bool wide_is_like_secret(const char *path) {
         for (const char *at = strchr(path, '/'); at; at = strchr(at + 1, '/'))
-                if (secrets_hold(at + 1))
+                if (secrets_hold(at + 1) || path_is_beneath(at + 1, NAMED_HOMES))
                         return true;
         return false;
 }

@@ -21,7 +21,7 @@ bool wide_is_secret(const char *path, const char *home);
  * it, or the home has some of those in it. */
 bool wide_is_secret_name(const char *name);
 bool wide_may_be_whole(const char *folder, const char *home);
-/* Whether an absolute path is, or lies in, what would be a folder of secrets in some home; and whether that
- * may be of a folder with such a name. */
+/* Whether an absolute path is, or lies in, what would be a folder of secrets in some home, or one of the
+ * homes by name, which may have logins; and whether that may be of a folder with such a name. */
 bool wide_is_like_secret(const char *path);
 bool wide_is_like_secret_name(const char *name);

@@ -296,6 +296,8 @@ int run_take_report(struct run *run, struct launch_report *ret, struct nsrun_err
                 run->status = report.status;
                 reopened_end(&run->streams);
         }
+        if (run->files && run->ask_file)
+                run_ask_files(run);
         *ret = report;
         return 1;
 }
@@ -324,7 +326,7 @@ int run_denials_fd(const struct run *run) {
 
 void run_take_denial(struct run *run, int events) {
         denials_take(run->denials, &run->launch, &run->listener, events);
-        if (run->files && !run->asks_files_here)
+        if (run->files)
                 run_ask_files(run);
 }
 

@@ -23,6 +23,7 @@
 #include "sweep/protected_links.h"
 #include "widen/widen_ask.h"
 
+struct run;
 struct run_params {
         /* What the caller decides of the launch.  run_begin() fills in the run directory, the
          * cgroup and the limit of processes. */
@@ -41,8 +42,10 @@ struct run_params {
         bool asks_files;      /* struct run's `files` are asked about, */
         bool asks_to_read;    /* but not what is to be written, */
         bool asks_files_here; /* by the caller, at its terminal; else by asked_files.h, */
-        /* which calls this first, with `ask_data`, if it isn't NULL; FILE_UNASKED: it can't ask. */
-        enum file_answer (*ask_file)(const struct file_question *q, struct file_wish *wish, void *data);
+        /* which calls this first, with `ask_data`, if it isn't NULL and the command hasn't ended;
+         * FILE_UNASKED: it can't ask. */
+        enum file_answer (*ask_file)(struct run *run, const struct file_question *q, struct file_wish *wish,
+                                     void *data);
         void *ask_data;
         bool may_move;           /* cgroup_prepare()'s may_move */
         bool watches_all_memory; /* OOM kills are watched for also where the run has no cgroup with a memory
@@ -77,11 +80,13 @@ struct run {
         struct denials *denials;
         struct file_questions *files; /* NULL: nobody is asked */
         bool asks_files_here;         /* asked_files.h has these: */
-        enum file_answer (*ask_file)(const struct file_question *q, struct file_wish *wish, void *data);
+        enum file_answer (*ask_file)(struct run *run, const struct file_question *q, struct file_wish *wish,
+                                     void *data);
         void *ask_data;
         int record_fd; /* the folder of the joined session's record, which is the plan's; or -EBADF */
         int asked_fd;  /* by which a question is put, or a turn waited for; or -EBADF */
-        bool is_put, has_told_unseen;
+        bool is_put, has_told_unseen, has_told_many, has_told_last;
+        uint64_t look_ms; /* when who is asked is looked at again, of sys_now_ms() */
         int listener; /* the descriptor that gives the kernel's questions about denied calls; or -EBADF */
         int shown;    /* shown_begin()'s descriptor; or -errno */
         struct killed killed; /* in the run directory `record_path`, the plan's or its own; */
@@ -127,13 +132,18 @@ int run_take_note(struct run *run, const struct nsrun_error *note, struct nsrun_
 /* asked_files.c: has questions asked about files of the plan's command.  -ENOMEM. */
 int run_begin_files(struct run *run, const struct nsrun_plan *plan, const struct run_params *params);
 /* Answers the first question about a file, and notes what there is to say of it; has what
- * waits answered, or puts it, or refuses it where nobody is there (run_take_denial() does, unless a terminal
- * is asked); something has come by asked_fd; refuses what is asked now. */
+ * waits answered, or puts it, or refuses it where nobody is there (run_take_denial() does; where a terminal
+ * is asked that asks); something has come by asked_fd; refuses what is asked now. */
 int run_answer_file(struct run *run, enum file_answer answer, const struct file_wish *wish,
                     struct nsrun_error *err);
 void run_ask_files(struct run *run);
 void run_take_asked(struct run *run);
+/* For who waits in ask_file, again and again: waits a little while other calls go on.  False: no call waits
+ * for the answer any more, or pid 1 has something to report. */
+bool run_waits_for_file(struct run *run);
 void run_drop_files(struct run *run);
+/* Before a wait: who is asked may have been stopped, and others are to be asked. */
+void run_await_asker(struct run *run, int *patience_ms);
 
 /* start_notes.c: that the command has no version of its own of what it would have one of; and, with
  * `n_processes` set, what a plan without a boundary, a bound by RLIMIT_NPROC and a nsrun that the command

@@ -54,7 +54,8 @@ static int sandbox_take_report(void *data, nsrun_unused short revents) {
         return r < 0 ? r : r == 0 || (w->is_for_start && w->has_started);
 }
 
-static enum file_answer sandbox_ask_file(const struct file_question *q, struct file_wish *wish, void *data) {
+static enum file_answer sandbox_ask_file(nsrun_unused struct run *run, const struct file_question *q,
+                                         struct file_wish *wish, void *data) {
         const struct nsrun_sandbox *s = data;
         int answer = s->ask_file(q->path, *q->folder ? q->folder : NULL, q->program, s->data);
 

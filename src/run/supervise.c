@@ -341,6 +341,7 @@ static int tell_supervised(struct loop *l, void *data) {
         }
         is_free = asks && !a->is_open;
         await_terminal(l, s);
+        run_await_asker(&s->run, &l->patience_ms);
         loop_add(l, s->signal_fd, POLLIN, take_signals);
         loop_add(l, s->deadline.fd, POLLIN, take_deadline);
         loop_add(l, run_denials_fd(&s->run), POLLIN, take_denial);

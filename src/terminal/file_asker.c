@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "running/process_files.h"
 
 #define FILE_ASKER_NAME "file-questions."
 
@@ -205,32 +206,62 @@ int file_asker_answer(void *asker, enum file_answer answer, const struct file_wi
 
 /* -------------------------------------------------------------------- who asks */
 
-/* Who has ended refuses it, and who has too many that wait. */
+struct asker_found {
+        int fd;
+        bool has_too_many; /* somebody is there, where no more can wait */
+};
+
+static bool is_stopped(pid_t pid) {
+        struct process_stat stat = {0};
+        char path[32];
+
+        (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+        return process_stat_read(AT_FDCWD, path, &stat) >= 0 && stat.state == 'T';
+}
+
+bool file_asking_is_stopped(int fd) {
+        struct ucred peer = {0};
+        socklen_t n = sizeof(peer);
+
+        return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && is_stopped(peer.pid);
+}
+
+/* Who has ended refuses it. */
 static int try_asker(void *data, int folder, const struct dirent *entry) {
+        struct asker_found *found = data;
         struct sockaddr_un address;
 
-        return startswith(entry->d_name, FILE_ASKER_NAME) &&
-               connect(*(const int *)data, asker_at(folder, entry->d_name, &address), sizeof(address)) == 0;
+        if (!startswith(entry->d_name, FILE_ASKER_NAME) ||
+            is_stopped((pid_t)strtol(entry->d_name + strlen(FILE_ASKER_NAME), NULL, 10)))
+                return 0;
+        if (connect(found->fd, asker_at(folder, entry->d_name, &address), sizeof(address)) == 0)
+                return 1;
+        found->has_too_many |= errno == EAGAIN;
+        return 0;
 }
 
 int file_asking_join(int folder) {
         _cleanup_close_ int fd = sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
         int r = fd < 0 ? fd : fd_lift(&fd);
+        struct asker_found found = {.fd = fd};
 
         if (r >= 0)
-                r = folder_each(folder, try_asker, &fd);
-        return r < 0 ? r : r == 0 ? -ENOENT : TAKE_FD(fd);
+                r = folder_each(folder, try_asker, &found);
+        return r < 0 ? r : r > 0 ? TAKE_FD(fd) : found.has_too_many ? -EAGAIN : -ENOENT;
 }
 
-enum file_answer file_asking_hear(int fd, struct file_wish *ret) {
+int file_asking_hear(int fd, struct file_wish *ret) {
         struct file_said said;
+        ssize_t n = recv(fd, &said, sizeof(said), MSG_DONTWAIT);
 
         *ret = FILE_WISH_INIT;
-        if (recv(fd, &said, sizeof(said), MSG_DONTWAIT) != (ssize_t)sizeof(said) || said.what > TURN)
+        if (n == 0 || (n < 0 && errno == ECONNRESET))
+                return -EPIPE;
+        if (n != (ssize_t)sizeof(said) || said.what > TURN)
                 return FILE_NOT_NOW;
         *ret = said.wish;
         ret->option[sizeof(ret->option) - 1] = ret->path[FILE_PATH_MOST] = '\0';
-        return (enum file_answer)said.what;
+        return (int)said.what;
 }
 
 int file_asking_put(int fd, const struct file_question *q) {

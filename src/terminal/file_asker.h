@@ -43,10 +43,13 @@ int file_asker_answer(void *asker, enum file_answer answer, const struct file_wi
                       struct nsrun_error *err);
 void file_asker_end(struct file_asker *a);
 
-/* Who asks: a descriptor.  -errno: nobody is asked there. */
+/* Who asks: a descriptor.  -EAGAIN: too many wait there; another -errno: nobody is asked. */
 int file_asking_join(int folder);
-/* What has come by it: FILE_UNASKED: its turn; FILE_NOT_NOW, too: who is asked has gone.  *ret is whole. */
-enum file_answer file_asking_hear(int fd, struct file_wish *ret);
+/* Whether who is asked has been stopped, as by ^Z, and so hears nothing. */
+bool file_asking_is_stopped(int fd);
+/* What has come by it: an enum file_answer, FILE_UNASKED: its turn; -EPIPE: who is asked has gone.  *ret is
+ * whole. */
+int file_asking_hear(int fd, struct file_wish *ret);
 int file_asking_put(int fd, const struct file_question *q);
 /* What came of the answer: `r`, and if that is negative `why`. */
 void file_asking_tell(int fd, int r, const struct nsrun_error *why);

@@ -67,7 +67,7 @@ struct file_questions {
         size_t n_held, n_looks;
         char **refused; /* what would be refused, */
         char **no;      /* and what was, with all that is in it */
-        bool is_never, is_of_writing;
+        bool is_never, is_of_writing, looks_no_more;
 };
 
 int file_questions_new(const struct nsrun_plan *plan, pid_t init, bool is_of_writing,
@@ -144,9 +144,7 @@ static bool was_refused(const struct file_questions *q, const char *path) {
 static bool is_never(const struct file_questions *q, const char *path) {
         _cleanup_free_ char *never = NULL;
 
-        /* Other homes by name may have logins. */
-        return strstr(path, "/nsrun/homes/") || wide_is_like_secret(path) ||
-               explain_never(q->plan, path, false, &never) < 0 || never;
+        return wide_is_like_secret(path) || explain_never(q->plan, path, false, &never) < 0 || never;
 }
 
 /* Follows symlinks below a root folder.  0: what the path leads to is there; 1: it isn't, and *ret is where
@@ -316,8 +314,12 @@ static struct file_entry *question_about(struct file_questions *q, const char *p
 
 /* NULL: nobody is asked about it.  What it has is taken over. */
 static struct file_entry *add_file_question(struct file_questions *q, struct file_entry *e) {
-        if (q->n == FILE_QUESTIONS_MOST || q->n_looks == LOOKS_MOST || was_refused(q, e->path))
+        if (q->n == FILE_QUESTIONS_MOST || was_refused(q, e->path))
                 return NULL;
+        if (q->n_looks == LOOKS_MOST) {
+                q->looks_no_more = true;
+                return NULL;
+        }
         q->n_looks++;
         if (!judge_entry(q, e)) {
                 (void)strv_add(&q->refused, e->path);
@@ -348,6 +350,10 @@ static struct file_entry *entry_of(struct file_questions *q, const struct held_c
                 e = add_file_question(q, &found);
         }
         return e && e->state == FILE_WAITS ? e : NULL;
+}
+
+bool file_questions_look_no_more(const struct file_questions *q) {
+        return q->looks_no_more;
 }
 
 bool file_questions_hold(void *questions, int root_fd, const struct seccomp_notif *call, const char *path,
@@ -495,6 +501,15 @@ void file_questions_look_again(struct file_questions *q, int listener) {
         take_places_back(q);
 }
 
+bool file_questions_wait(const struct file_questions *q, int listener) {
+        const struct file_entry *e = first_waiting((struct file_questions *)(uintptr_t)q);
+
+        for (size_t i = 0; i < q->n_held; i++)
+                if (&q->entries[q->held[i].entry] == e && sys_seccomp_waits(listener, &q->held[i].call))
+                        return true;
+        return false;
+}
+
 int file_questions_answer(struct file_questions *q, int listener, enum file_answer answer,
                           const struct file_wish *wish, char ***notes, struct nsrun_error *err) {
         struct file_entry *e = first_waiting(q);
@@ -503,6 +518,11 @@ int file_questions_answer(struct file_questions *q, int listener, enum file_answ
 
         if (!e)
                 return 0;
+        if (answer == FILE_YES && !file_questions_wait(q, listener)) {
+                answer = FILE_UNASKED;
+                r = error_set(err, NSRUN_STAGE_SUPERVISE, UNSAID(-ESRCH), e->path, "who has asked has ended",
+                              NULL);
+        }
         if (answer == FILE_YES) {
                 bool is_offered = streq(wish->option, "ro") && (!*wish->path || streq(wish->path, e->path) ||
                                                                 (e->folder && streq(wish->path, e->folder)));

@@ -54,8 +54,12 @@ struct file_questions *file_questions_free(struct file_questions *q);
 /* struct watch's `hold`: the call waits for an answer, if somebody is to be asked. */
 bool file_questions_hold(void *questions, int root_fd, const struct seccomp_notif *call, const char *path,
                          enum watched_how how, const char *program);
+/* Whether something was refused since too many paths were looked at. */
+bool file_questions_look_no_more(const struct file_questions *q);
 /* The question that is to be put first, until it is answered.  False: there is none. */
 bool file_questions_first(const struct file_questions *q, struct file_question *ret);
+/* Whether a call still waits for the answer to that one: its process may have been killed. */
+bool file_questions_wait(const struct file_questions *q, int listener);
 /* Forgets questions that nothing waits for any more: another command's answer may have shown what they are
  * about. */
 void file_questions_look_again(struct file_questions *q, int listener);

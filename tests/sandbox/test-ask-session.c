@@ -4,11 +4,22 @@
 #include "detach.h"
 #include "repository.h"
 
+#include <glob.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+enum {
+        PLACES = 128
+};
+
 #define await_asked(t, ...) await_question(t, "session", __VA_ARGS__)
 
 #define NOBODY                                                                                     \
         "nsrun: note: files that aren't exposed are refused: nobody is there to be asked; 'nsrun " \
         "session ask' asks at a terminal\n"
+
+#define TOO_MANY \
+        "nsrun: note: files that aren't exposed are refused: too many commands wait to be asked about\n"
 
 /* `nsrun session ask ID` at a terminal, which is asked from now on. */
 static void ask_at_terminal(struct talk *t, const struct site *s, const char *id) {
@@ -16,6 +27,14 @@ static void ask_at_terminal(struct talk *t, const struct site *s, const char *id
         start_talk(t, s->root, OPTIONS(program(), "session", "ask", id));
         await(t, "nsrun: files that commands with --ask don't find are asked about here, until the session "
                  "ends\r\n");
+}
+
+/* Until it is seen to be. */
+static void stop_asker(const struct talk *t) {
+        siginfo_t info = {0};
+
+        send_signal(t->running.pidfd, SIGSTOP);
+        assert_int_equal(waitid(P_PIDFD, (id_t)t->running.pidfd, &info, WSTOPPED), 0);
 }
 
 static void without_terminal(nsrun_unused void *data) {
@@ -223,6 +242,17 @@ TEST(where_nobody_is_there_it_is_refused) {
         expect_out(&o, "");
         expect_status(&o, 1);
         expect_in(o.err, NOBODY);
+        outcome_clear(&o);
+        /* And says so. */
+        ask_at_terminal(&t, s, id);
+        spawn_alone(s, id, "cat ~/beside/g", &running);
+        await_asked(&t, "wants to read", g, beside, code);
+        send_signal(t.running.pidfd, SIGKILL);
+        end_talk_alone(&t, &o);
+        outcome_clear(&o);
+        finish(&running, &o);
+        expect_status(&o, 1);
+        expect_in(o.err, NOBODY);
         end_session(s, id, "stop");
 }
 
@@ -318,6 +348,96 @@ TEST(who_is_there_is_asked) {
         end_asked(s, id, &other);
 }
 
+/* Who has been stopped answers nothing: another one is asked, before and while the question is there. */
+TEST(who_is_stopped_is_not_waited_for) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s), *f = path_of(s->home, "beside/f"),
+                            *beside = path_of(s->home, "beside");
+        _cleanup_outcome_ struct outcome o = {0};
+        static struct talk one, other;
+        struct running running;
+        char code[3];
+
+        make_beside(s);
+        ask_at_terminal(&one, s, id);
+        stop_asker(&one);
+        /* Nor are there places with such a one. */
+        spawn_alone(s, id, "i=0; while [ $i -lt 70 ]; do cat ~/beside/f 2>/dev/null; i=$((i+1)); done",
+                    &running);
+        finish(&running, &o);
+        expect_out(&o, "");
+        assert_string_equal(o.err, NOBODY);
+        outcome_clear(&o);
+        ask_at_terminal(&other, s, id);
+        spawn_alone(s, id, "cat ~/beside/f", &running);
+        await_asked(&other, "wants to read", f, beside, code);
+        send_signal(one.running.pidfd, SIGCONT);
+        stop_asker(&other);
+        await_asked(&one, "wants to read", f, beside, code);
+        answer(&one, "y", code);
+        finish(&running, &o);
+        expect_out(&o, "text\n");
+        assert_string_equal(o.err, "");
+        outcome_clear(&o);
+        send_signal(other.running.pidfd, SIGKILL);
+        end_talk_alone(&other, &o);
+        end_asked(s, id, &one);
+}
+
+/* Takes all places where commands wait for who is asked. */
+static void take_places(const struct site *s, int fds[PLACES]) {
+        _cleanup_free_ char *pattern = text_of("%s/nsrun/sessions/*/file-questions.*", s->runtime);
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        glob_t found;
+        int folder;
+        size_t n = 0;
+
+        assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+        *strrchr(found.gl_pathv[0], '/') = '\0';
+        folder = open(found.gl_pathv[0], O_PATH | O_DIRECTORY | O_CLOEXEC);
+        assert_true(folder >= 0);
+        (void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", folder,
+                       found.gl_pathv[0] + strlen(found.gl_pathv[0]) + 1);
+        do {
+                assert_true(n < PLACES);
+                fds[n] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+                assert_true(fds[n] >= 0);
+        } while (connect(fds[n++], (const struct sockaddr *)&address, sizeof(address)) == 0);
+        assert_int_equal(errno, EAGAIN);
+        while (n < PLACES)
+                fds[n++] = -EBADF;
+        (void)close(folder);
+        globfree(&found);
+}
+
+/* A command that finds no place is told why. */
+TEST(more_than_can_wait_are_told_so) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s), *f = path_of(s->home, "beside/f"),
+                            *beside = path_of(s->home, "beside");
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running running, more;
+        static struct talk t;
+        int fds[PLACES];
+        char code[3];
+
+        make_beside(s);
+        ask_at_terminal(&t, s, id);
+        spawn_alone(s, id, "cat ~/beside/f", &running);
+        await_asked(&t, "wants to read", f, beside, code);
+        take_places(s, fds);
+        spawn_alone(s, id, "cat ~/beside/g 2>/dev/null", &more);
+        finish(&more, &o);
+        assert_string_equal(o.err, TOO_MANY);
+        outcome_clear(&o);
+        for (size_t i = 0; i < PLACES; i++)
+                close_fdp(&fds[i]);
+        answer(&t, "y", code);
+        finish(&running, &o);
+        expect_out(&o, "text\n");
+        end_asked(s, id, &t);
+}
+
 /* What is shown is what was asked about; and of a name the name. */
 TEST(what_is_swapped_or_called_so_is_not_shown) {
         const struct site *s = *state;
@@ -400,6 +520,26 @@ TEST(nobody_is_asked_without_end_in_a_session) {
         spawn_alone(s, id, "cat ~/beside/f 2>/dev/null", &running);
         finish(&running, &o);
         assert_string_equal(o.err, NOBODY);
+        end_session(s, id, "stop");
+}
+
+/* More paths than are looked at, though nobody is there. */
+TEST(who_is_looked_at_without_end_is_told_when_that_ends) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s);
+        _cleanup_outcome_ struct outcome o = {0};
+        struct running running;
+
+        on_host(s, "cd; touch $(seq -f f%g 514)", &o);
+        outcome_clear(&o);
+        spawn_alone(s, id, "cat $(seq -f \"$HOME/f%g\" 512) 2>/dev/null", &running);
+        finish(&running, &o);
+        assert_string_equal(o.err, NOBODY);
+        outcome_clear(&o);
+        spawn_alone(s, id, "cat $(seq -f \"$HOME/f%g\" 514) 2>/dev/null", &running);
+        finish(&running, &o);
+        assert_string_equal(o.err, NOBODY
+                            "nsrun: note: that was the last question: what else isn't exposed is refused\n");
         end_session(s, id, "stop");
 }
 

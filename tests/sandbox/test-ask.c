@@ -178,7 +178,7 @@ TEST(who_wants_to_be_asked_no_more_is_not) {
 /* No grant would show it, or no path of it is meant: nobody is asked, and the call fails as without. */
 TEST(of_what_no_yes_would_show_nobody_is_asked) {
         static const char script[] =
-                "cat ~/.ssh/id_rsa ~/ways/keys/id_rsa ~/ways/keys/none ~/ways/old/.ssh/x /etc/model ~/link ~/socket ~/fifo ~/closed ~/none/x /tmp/ask-test ~/beside/../link /proc/1/root/x; "
+                "ls ~/.local/share/nsrun/homes; cat ~/.local/share/nsrun/homes/w/f ~/.ssh/id_rsa ~/ways/keys/id_rsa ~/ways/keys/none ~/ways/old/.ssh/x /etc/model ~/link ~/socket ~/fifo ~/closed ~/none/x /tmp/ask-test ~/beside/../link /proc/1/root/x; "
                 "echo >~/made; mkdir ~/beside; rm ~/f; ln ~/f ~/n; mv ~/f ~/n; test -e ~/f || cat ~/f";
         const struct site *s = *state;
         _cleanup_free_ char *f = path_of(s->home, "f"), *socket_path = path_of(s->home, "socket"),
@@ -192,6 +192,7 @@ TEST(of_what_no_yes_would_show_nobody_is_asked) {
         make_file(s->home, "ways/old/.ssh/x", "key\n");
         make_link(s->home, "ways/keys", "../.ssh");
         make_file(s->home, ".ssh/id_rsa", "key\n");
+        make_file(s->home, ".local/share/nsrun/homes/w/f", "key\n");
         make_file(s->home, "f", "text\n");
         make_link(s->home, "link", "f");
         on_host(s, ">\"$HOME/closed\"; chmod 0 \"$HOME/closed\"", &o);

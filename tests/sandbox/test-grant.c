@@ -2,6 +2,7 @@
 /* `nsrun grant` and `nsrun revoke`: what a running sandbox is shown besides. */
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
@@ -126,6 +127,47 @@ TEST(a_grant_is_saved_for_the_project) {
         free(text);
         text = file_text(config);
         assert_string_equal(text, proposed);
+        /* What can't be read isn't written, but the grant is in force. */
+        make_file(s->home, ".config/nsrun/config.json", "{");
+        NSRUN(s, &o, "grant", id, "--ro", other, "--save");
+        expect_status(&o, 125);
+        expect_in(o.err, "nsrun: it is granted, but not saved: the configuration can't be read: ");
+        make_file(s->home, ".config/nsrun/config.json", "{}");
+        JOIN_SCRIPT(s, id, &o, "ls ~/other");
+        expect_status(&o, 0);
+        end_session(s, id, "stop");
+}
+
+/* Who writes the configuration has its folder locked, and what was written meanwhile stays. */
+TEST(two_that_are_saved_at_once_are_both_saved) {
+        const struct site *s = *state;
+        _cleanup_free_ char *folder = path_of(s->home, ".config/nsrun"),
+                            *config = path_of(s->home, ".config/nsrun/config.json"), *text = NULL,
+                            *first = text_of("{\"projects\": {\"%s\": {\"overlay\": [\"~/other\"]}}}",
+                                             s->project),
+                            *both = text_of(
+                                    "\"%s\": {\"overlay\": [\"~/other\"], \"readable\": [\"~/beside\"]}",
+                                    s->project);
+        struct running running;
+        int fd;
+        BEGIN(s);
+
+        make_folder(s->home, "other");
+        make_file(s->home, ".config/nsrun/config.json", "{}");
+        fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_int_equal(flock(fd, LOCK_EX), 0);
+        spawn(&(struct request){.argv = OPTIONS(program(), "grant", id, "--ro", beside, "--save"),
+                                .cwd = s->root},
+              &running);
+        JOIN_SCRIPT(s, id, &o, "until [ -e ~/beside/f ]; do :; done");
+        expect_status(&o, 0);
+        make_file(s->home, ".config/nsrun/config.json", first);
+        (void)close(fd);
+        outcome_clear(&o);
+        finish(&running, &o);
+        expect_status(&o, 0);
+        text = file_text(config);
+        expect_in(text, both);
         end_session(s, id, "stop");
 }
 

@@ -239,6 +239,46 @@ TEST(a_question_ends_with_its_call) {
         collect_orphans();
 }
 
+/* Who has asked is killed while the client's user is asked: the question is taken back, the command's end is
+ * its own, and an answer that comes then shows nothing. */
+TEST(a_question_ends_with_who_has_asked) {
+        static const char kills[] = "{\"command\":\"cat ~/beside/f >/dev/null 2>&1 & until [ -e go ]; do :; "
+                                    "done; kill -9 $!; wait; echo went on\"}",
+                          leaves[] = "{\"command\":\"cat ~/beside/f >/dev/null 2>&1 & until [ -e gone ]; do "
+                                     ":; done; echo went on\"}";
+        const struct site *s = *state;
+        _cleanup_free_ char *beside = path_of(s->home, "beside"), *f = path_of(s->home, "beside/f");
+        struct client c;
+
+        make_beside(s);
+        open_asking(s, &c, "2025-06-18", ELICITS);
+        for (unsigned i = 0; i < 2; i++) {
+                unsigned id = client_begin(&c, "bash", i ? leaves : kills);
+                struct json_object *asked = client_read(&c), *o;
+                _cleanup_free_ char *late =
+                        text_of("{\"jsonrpc\":\"2.0\",\"id\":\"%s\"," SAYS("yes") "}", text_at(asked, "id"));
+
+                make_file(s->project, i ? "gone" : "go", "");
+                o = client_read(&c);
+                expect_at(o, "method", "\"notifications/cancelled\"");
+                assert_string_equal(text_at(o, "params.requestId"), text_at(asked, "id"));
+                (void)json_object_put(o);
+                (void)json_object_put(asked);
+                client_send(&c, late);
+                o = client_answer(&c, id);
+                expect_in(text_at(o, "result.content.0.text"), "went on\n\n\nexit status: 0");
+                expect_not_in(text_at(o, "result.content.0.text"), "timed out");
+                (void)json_object_put(o);
+        }
+        {
+                unsigned id = client_begin(&c, "bash", READS);
+
+                answer_next(&c, "wants to read", f, beside, SAYS("no"));
+                expect_answered(&c, id, "beside/f: No such file", "1");
+        }
+        client_close(&c, "");
+}
+
 /* `nsrun session ask` is, and else nobody. */
 TEST(of_a_client_that_cannot_ask_others_are_asked) {
         static const char *const refusal = "\"error\":{\"code\":-1,\"message\":\"no\"}";

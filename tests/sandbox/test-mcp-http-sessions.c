@@ -67,6 +67,26 @@ TEST(a_session_asks_on_the_calls_own_stream) {
         close_committed(s, &h);
 }
 
+/* Who has the token isn't known: it is no answer of the client's that shows a file. */
+TEST(a_client_is_not_asked_about_files) {
+        const struct site *s = *state;
+        _cleanup_free_ char *session = NULL, *text = NULL;
+        struct http h;
+        int fd;
+
+        make_file(s->home, "beside/f", "text\n");
+        HTTP_OPEN(s, &h, "--ask", "--project", s->project);
+        session = begin_session(&h);
+        fd = send_in(&h, session, "POST",
+                     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"bash\","
+                     "\"arguments\":{\"command\":\"cat ~/beside/f\"}}}");
+        text = receive(fd, "elicitation");
+        (void)close(fd);
+        expect_not_in(text, "elicitation");
+        expect_in(text, "nobody is there to be asked");
+        http_close(s, &h, "");
+}
+
 /* A GET that goes on behind an event. */
 static int send_back(const struct http *h, const char *session, const char *last) {
         _cleanup_free_ char *headers = text_of(
