@@ -249,8 +249,12 @@ static int add_granted(pid_t waiter, pid_t init, struct nsrun_plan *plan, struct
         for (size_t i = 0; i < w.granted.n && r >= 0; i++) {
                 const struct granted *g = &w.granted.items[i];
 
-                if (g->is_shown && !g->has_ended && g->is_live)
-                        r = strv_consume(&plan->granted, str_format("--%s %s", g->option, g->path));
+                bool is_begun = granted_is_network(g) && !g->is_shown;
+
+                /* Whoever began it may have been killed: that it isn't there can't be known. */
+                if (!g->has_ended && (is_begun || (g->is_shown && g->is_live)))
+                        r = strv_consume(&plan->granted, str_format("--%s %s%s", g->option, g->path,
+                                                                    is_begun ? " (begun)" : ""));
         }
         return r < 0 ? error_oom(err) : 0;
 }

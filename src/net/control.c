@@ -6,12 +6,13 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include "ask.h"
 #include "base/array.h"
 #include "base/str.h"
 #include "base/sys.h"
-#include "helper.h"
+#include "relay.h"
 
 static bool listens(int fd) {
         int value = 0, type = 0;
@@ -173,7 +174,24 @@ static bool is_packets(int fd) {
         return getsockopt(fd, SOL_SOCKET, SO_TYPE, &value, &length) == 0 && value == SOCK_SEQPACKET;
 }
 
-static void control_answer(const struct helper *h, int fd, int error, uint32_t index) {
+/* By the descriptor that came; without one, to the sender, which has an address then. */
+struct asked_by {
+        int fd;
+        struct sockaddr_un address;
+        socklen_t length;
+};
+
+static void send_answer(const struct watch *control, const struct asked_by *by, const void *bytes,
+                        size_t n) {
+        if (by->fd >= 0)
+                (void)send(by->fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+        else
+                (void)sendto(control->fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL,
+                             (const struct sockaddr *)&by->address, by->length);
+}
+
+static void control_answer(const struct helper *h, const struct watch *control, const struct asked_by *by,
+                           int error, uint32_t index) {
         struct net_control_answer a = {.error = error};
         bool is_allowed = false;
 
@@ -183,45 +201,70 @@ static void control_answer(const struct helper *h, int fd, int error, uint32_t i
         for (size_t i = 0; i < h->rules.n_publishes && i < NET_PUBLISHES_MOST; i++)
                 if (h->published[i].fd >= 0)
                         a.publishes[a.n++] = h->rules.publishes[i];
-        (void)send(fd, &a, sizeof(a), MSG_DONTWAIT | MSG_NOSIGNAL);
+        send_answer(control, by, &a, sizeof(a));
+}
+
+static void answer_question(struct helper *h, const struct watch *w, struct net_control *q,
+                            const struct asked_by *by, int *fds, size_t n_fds) {
+        struct net_lacks lacks = {.n_sockets = 0};
+        int r = 0;
+
+        if (q->kind == NET_CONTROL_PREPARE || q->kind == NET_CONTROL_ADD)
+                r = lacks.error = control_add(h, q, fds, n_fds, &lacks);
+        /* One that takes all addresses can be made beside those that take one. */
+        if (q->kind >= NET_CONTROL_PREPARE)
+                relay_share(h, q->kind == NET_CONTROL_PREPARE && lacks.takes_all);
+        if (q->kind == NET_CONTROL_REMOVE)
+                r = control_remove(h, q);
+        else if (q->kind > NET_CONTROL_ADD || q->kind == NET_CONTROL_ASK || q->kind == 0)
+                r = -EOPNOTSUPP;
+        if (q->kind == NET_CONTROL_PREPARE)
+                send_answer(w, by, &lacks, sizeof(lacks));
+        else
+                control_answer(h, w, by, r, q->index);
+}
+
+/* Descriptors that a command's connections don't get: those that come with a question have their place. */
+static int spares[CONTROL_SPARES];
+
+static void keep_spares(struct helper *h) {
+        for (size_t i = 0; i < ARRAY_SIZE(spares); i++) {
+                spares[i] = fcntl(h->epoll, F_DUPFD_CLOEXEC, 0);
+                if (spares[i] >= 0)
+                        continue;
+                datagram_make_room(h);
+                spares[i] = fcntl(h->epoll, F_DUPFD_CLOEXEC, 0);
+        }
 }
 
 static void control_ready(struct helper *h, struct watch *w, nsrun_unused uint32_t events) {
+        struct asked_by by = {.fd = -EBADF, .length = sizeof(by.address)};
         int fds[NET_HANDED_AT_ONCE];
         struct net_control q;
         size_t n_fds = 0;
-        ssize_t n = sys_receive_fds(w->fd, &q, sizeof(q), fds, ARRAY_SIZE(fds), &n_fds);
+        ssize_t n;
 
-        if (n == (ssize_t)sizeof(q) && n_fds > 0 && n_fds <= NET_CONTROL_FDS_MOST) {
-                struct net_lacks lacks = {.n_sockets = 0};
-                int r = 0;
-
-                if (q.kind == NET_CONTROL_ASK && n_fds == 1 && h->ends_at == 0 && is_packets(fds[0])) {
-                        if (ask_join(h, fds[0]) < 0)
-                                close_fdp(&fds[0]);
-                        return;
-                }
-                if (q.kind == NET_CONTROL_PREPARE || q.kind == NET_CONTROL_ADD)
-                        r = lacks.error = control_add(h, &q, fds, n_fds, &lacks);
-                /* One that takes all addresses can be made beside those that take one. */
-                if (q.kind >= NET_CONTROL_PREPARE)
-                        relay_share(h, q.kind == NET_CONTROL_PREPARE && lacks.takes_all);
-                if (q.kind == NET_CONTROL_REMOVE)
-                        r = control_remove(h, &q);
-                else if (q.kind > NET_CONTROL_ADD || q.kind == NET_CONTROL_ASK || q.kind == 0)
-                        r = -EOPNOTSUPP;
-                if (q.kind == NET_CONTROL_PREPARE)
-                        (void)send(fds[0], &lacks, sizeof(lacks), MSG_DONTWAIT | MSG_NOSIGNAL);
-                else
-                        control_answer(h, fds[0], r, q.index);
+        for (size_t i = 0; i < ARRAY_SIZE(spares); i++)
+                close_fdp(&spares[i]);
+        (void)recvfrom(w->fd, NULL, 0, MSG_PEEK | MSG_DONTWAIT, (struct sockaddr *)&by.address, &by.length);
+        n = sys_receive_fds(w->fd, &q, sizeof(q), fds, ARRAY_SIZE(fds), &n_fds);
+        if (n == (ssize_t)sizeof(q) && q.kind == NET_CONTROL_ASK && n_fds == 1 && h->ends_at == 0 &&
+            is_packets(fds[0])) {
+                if (ask_join(h, fds[0]) >= 0)
+                        n_fds = 0;
+        } else if (n == (ssize_t)sizeof(q) && n_fds <= NET_CONTROL_FDS_MOST) {
+                by.fd = n_fds > 0 ? fds[0] : -EBADF;
+                answer_question(h, w, &q, &by, fds, n_fds);
         }
         for (size_t i = 0; i < n_fds; i++)
                 close_fdp(&fds[i]);
+        keep_spares(h);
 }
 
 int control_start(struct helper *h, int fd) {
         static struct watch control;
 
+        keep_spares(h);
         control = (struct watch){fd, control_ready};
         return helper_watch(h, &control, EPOLLIN);
 }

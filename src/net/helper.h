@@ -102,6 +102,7 @@ void lookup_forget(struct helper *h, const struct flow *f);
 int datagram_listen(struct helper *h, int fd, bool is_v6);
 int datagram_turn(struct helper *h);
 
-/* control.c: what is asked of nsrun-net while it lives. */
+/* control.c: what is asked of nsrun-net while it lives.  For that it keeps some descriptors. */
+#define CONTROL_SPARES 16U
 int control_start(struct helper *h, int fd);
 int control_allow(struct helper *h, const struct net_rule *rule);

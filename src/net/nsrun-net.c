@@ -65,12 +65,13 @@ static int helper_map_journal(struct helper *h) {
         return 0;
 }
 
-/* The socket of a key is nsrun-keys' (keys/wire.h).  1: it was handed over. */
+/* The socket of a key, which is at this address, is nsrun-keys' (keys/wire.h).  1: it was handed over. */
 static int hand_to_keys(const struct helper *h, const struct net_socket *s, int fd) {
+        static const struct net_address loopback = {.bytes = {127, 0, 0, 1}};
         int r = 0;
 
         for (size_t i = 0; i < h->rules.n_keys && r == 0; i++)
-                if (s->port == h->rules.keys[i].port) {
+                if (s->port == h->rules.keys[i].port && net_address_is_same(&s->address, &loopback)) {
                         r = sys_send_fds(NET_FD_KEYS, &s->port, sizeof(s->port), &fd, 1);
                         r = r < 0 ? r : 1;
                 }

@@ -378,6 +378,27 @@ void reach_inward(struct helper *h, struct flow *f, uint32_t number) {
         reach_loopback(h, f);
 }
 
+/* Whether a name's addresses, which were judged before, may be connected to still: those that are tried, or
+ * that of what is connected.  A proxy's are its own matter. */
+static bool may_stay(const struct helper *h, const struct flow *f) {
+        /* A watch is first of all of it. */
+        const struct watch *w = f->datagrams ? (const struct watch *)f->datagrams : &f->server.w;
+        union net_sockaddr to;
+        socklen_t length = sizeof(to);
+        struct net_address a;
+        uint16_t port;
+
+        if (f->way == FLOW_VIA)
+                return true;
+        if (w->fd >= 0)
+                return getpeername(w->fd, &to.any, &length) < 0 || !net_address_from(&to, &a, &port) ||
+                       may_connect(h, &a, port_of_flow(f));
+        for (size_t i = 0; i < f->n_addresses; i++)
+                if (!may_connect(h, &f->addresses[i], port_of_flow(f)))
+                        return false;
+        return true;
+}
+
 bool reach_is_allowed(const struct helper *h, const struct flow *f) {
         const char *host = f->host ? f->host : "?", *of_udp = startswith(host, NET_HOST_UDP);
         const char *name = net_pool_name(h->pool, f->index);
@@ -386,7 +407,7 @@ bool reach_is_allowed(const struct helper *h, const struct flow *f) {
         if (f->is_inward)
                 return h->published[f->number].fd >= 0;
         host = of_udp ? of_udp : host;
-        return name                       ? net_rules_allow_name(&h->rules, name, port_of_flow(f))
+        return name ? net_rules_allow_name(&h->rules, name, port_of_flow(f)) && may_stay(h, f)
                : streq(host, "localhost") ? net_rules_allow_host(&h->rules, port_of_flow(f))
                : net_address_parse(host, &a)
                        ? net_rules_allow_address(&h->rules, &a, port_of_flow(f), own_address(&a))

@@ -474,7 +474,7 @@ int relay_prepare(struct helper *h) {
         (void)setrlimit(RLIMIT_NOFILE, &limit);
         (void)getrlimit(RLIMIT_NOFILE, &limit);
         /* Two sockets each; pipes, lookups, the name server and other attempts need some. */
-        spare = h->layout.n_sockets + h->rules.n_publishes + 2 * PIPES_MOST + 64;
+        spare = h->layout.n_sockets + h->rules.n_publishes + 2 * PIPES_MOST + CONTROL_SPARES + 64;
         if (limit.rlim_cur > spare)
                 n = (size_t)((limit.rlim_cur - spare) / 2);
         h->n_flows_most = n < 16 ? 16 : n > RELAY_FLOWS_MOST ? RELAY_FLOWS_MOST : n;

@@ -134,7 +134,11 @@ static const char *parse_address(struct net_rule *rule) {
         /* What the kernel takes for loopback, besides: 0.0.0.0 and ::. */
         static const struct net_range loopbacks[] = {
                 {{.bytes = {127}}, 8}, {{.bytes = {0}}, 8}, {{.is_v6 = true}, 96}};
-        static const struct net_range names = {{.bytes = {198, 18}}, 15};
+        static const struct net_range names = {{.bytes = {198, 18}}, 15},
+                                      names_v6 = {{.bytes = {0xfd, 0x6e, 0x73, 0x72, 0x75, 0x6e},
+                                                   .is_v6 = true},
+                                                  48},
+                                      link = {{.bytes = {0xfe, 0x80}, .is_v6 = true}, 10};
 
         rule->kind = NET_RULE_RANGE;
         if (rule->is_deny)
@@ -148,6 +152,10 @@ static const char *parse_address(struct net_rule *rule) {
         }
         if (net_range_is_within(&rule->range, &names))
                 return "addresses of 198.18.0.0/15 stand for names inside";
+        if (net_range_is_within(&rule->range, &names_v6))
+                return "addresses of fd6e:7372:756e::/48 stand for names inside";
+        if (rule->range.bits == 128 && net_range_is_within(&rule->range, &link))
+                return "a link-local address is none without its interface";
         return NULL;
 }
 

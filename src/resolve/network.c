@@ -49,11 +49,40 @@ int network_refuse_contradiction(char *const *lines, struct nsrun_error *err) {
         return 0;
 }
 
-/* A port that a rule takes on the sandbox's loopback can't be had by a server in it. */
-static int refuse_taken(const struct net_rules *rules, struct nsrun_error *err) {
+/* Whether the rule takes the port on the sandbox's loopback. */
+static bool rule_takes_port(const struct net_rule *rule, uint16_t port) {
         const struct net_address loopbacks[] = {{.bytes = {127, 0, 0, 1}},
                                                 {.bytes = {[15] = 1}, .is_v6 = true}};
+        bool takes = rule->kind == NET_RULE_WILDCARD || rule->kind == NET_RULE_HOST ||
+                     (rule->kind == NET_RULE_RANGE &&
+                      (rule->range.bits < net_address_bits(&rule->range.address) ||
+                       net_range_holds(&rule->range, &loopbacks[rule->range.address.is_v6])));
+        bool has_port = false;
 
+        for (unsigned n = 0; n < rule->n_ports; n++)
+                has_port |= rule->ports[n] == port;
+        return takes && has_port && !rule->is_deny && !rule->is_udp;
+}
+
+/* A start gives the key another port; it has that for good. */
+static int refuse_key_port(const struct net_rules *rules, struct nsrun_error *err) {
+        for (size_t i = 0; i < rules->n_keys; i++)
+                for (size_t k = 0; k < rules->n; k++)
+                        if (rule_takes_port(&rules->rules[k], rules->keys[i].port)) {
+                                _cleanup_free_ char *allowed = net_rule_format(&rules->rules[k]);
+
+                                return !allowed ? error_oom(err)
+                                                : error_setf(err, NSRUN_STAGE_POLICY, UNSAID(-EINVAL), NULL,
+                                                             "leave that port out of it",
+                                                             "--%.200s would take port %u inside, which "
+                                                             "--key has",
+                                                             allowed, rules->keys[i].port);
+                        }
+        return 0;
+}
+
+/* A port that a rule takes on the sandbox's loopback can't be had by a server in it. */
+static int refuse_taken(const struct net_rules *rules, struct nsrun_error *err) {
         for (size_t i = 0; i < rules->n_publishes && rules->asks; i++)
                 if (rules->publishes[i].inside == 80 || rules->publishes[i].inside == 443)
                         return error_setf(
@@ -73,16 +102,8 @@ static int refuse_taken(const struct net_rules *rules, struct nsrun_error *err) 
         for (size_t i = 0; i < rules->n_publishes; i++)
                 for (size_t k = 0; k < rules->n; k++) {
                         const struct net_rule *rule = &rules->rules[k];
-                        bool takes =
-                                rule->kind == NET_RULE_WILDCARD || rule->kind == NET_RULE_HOST ||
-                                (rule->kind == NET_RULE_RANGE &&
-                                 (rule->range.bits < net_address_bits(&rule->range.address) ||
-                                  net_range_holds(&rule->range, &loopbacks[rule->range.address.is_v6])));
-                        bool has_port = false;
 
-                        for (unsigned n = 0; n < rule->n_ports; n++)
-                                has_port |= rule->ports[n] == rules->publishes[i].inside;
-                        if (takes && has_port && !rule->is_deny && !rule->is_udp) {
+                        if (rule_takes_port(rule, rules->publishes[i].inside)) {
                                 _cleanup_free_ char *allowed = net_rule_format(rule);
 
                                 return !allowed ? error_oom(err)
@@ -340,6 +361,8 @@ int network_refuse(char *const *lines, struct nsrun_error *err) {
         if (r < 0)
                 return error_oom(err);
         r = refuse_proxy(&rules, err);
+        if (r >= 0)
+                r = refuse_key_port(&rules, err);
         return r < 0 ? r : refuse_taken(&rules, err);
 }
 

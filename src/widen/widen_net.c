@@ -136,12 +136,13 @@ static int make_sockets_inside(const struct widened *w, const struct net_lacks *
 
 /* ------------------------------------------------------------------- granted */
 
+/* The last that is there, or was before widen_open() repaired it. */
 static struct granted *find_network(const struct widened *w, const char *line) {
-        for (size_t i = 0; i < w->granted.n; i++) {
+        for (size_t i = w->granted.n; i-- > 0;) {
                 struct granted *g = &w->granted.items[i];
                 const char *value = startswith(line, g->option);
 
-                if (g->is_live && granted_is_network(g) && value && *value == ' ' &&
+                if ((g->is_live || g->is_repaired) && granted_is_network(g) && value && *value == ' ' &&
                     streq(value + 1, g->path))
                         return g;
         }
@@ -203,9 +204,12 @@ static int net_fail(int r, const char *value, struct nsrun_error *err) {
                : r == -ENOENT ? error_set(err, NSRUN_STAGE_NETWORK, UNSAID(r), value,
                                           "the sandbox's nsrun-net can't be asked",
                                           "start the sandbox with the option")
-                              : error_set(err, NSRUN_STAGE_NETWORK, r, value,
-                                          "the sandbox's nsrun-net doesn't answer",
-                                          "its network has ended: start another sandbox");
+               : r == -ECONNREFUSED || r == -EPIPE || r == -ESRCH
+                       ? error_set(err, NSRUN_STAGE_NETWORK, r, value,
+                                   "the sandbox's nsrun-net doesn't answer",
+                                   "its network has ended: start another sandbox")
+                       : error_set(err, NSRUN_STAGE_NETWORK, r, value,
+                                   "the sandbox's network can't be given it", NULL);
 }
 
 static int grant_line(struct widened *w, const char *option, char *value, struct nsrun_error *err) {
@@ -247,24 +251,29 @@ int widen_net_take(const struct widened *w, struct granted *g, struct nsrun_erro
 
         /* It was never there; or nobody has a network any more. */
         if (r < 0 && r != -ENOENT && r != -ECONNREFUSED)
-                return error_set(err, NSRUN_STAGE_NETWORK, r, g->path, "it can't be taken back", NULL);
+                return error_set(err, NSRUN_STAGE_NETWORK, r, g->path, "it can't be taken back",
+                                 "'nsrun inspect' lists what is still granted");
         g->has_ended = true;
         g->is_live = false;
         return granted_say(w->file, GRANTED_ENDED, g) < 0;
 }
 
-/* How many were taken back. */
+/* How many were taken back, now or by widen_open().  -errno: one of them wasn't, and *err is the first's. */
 static int take_lines(const struct widened *w, char *const *lines, struct nsrun_error *err) {
         int r = 0, n = 0;
 
         STRV_FOREACH (line, lines) {
                 struct granted *g = find_network(w, *line);
+                int q = 0;
 
-                if (!g || r < 0)
+                if (!g)
                         continue;
-                (void)granted_say(w->file, GRANTED_ENDING, g);
-                r = widen_net_take(w, g, err);
                 n++;
+                if (g->is_live) {
+                        (void)granted_say(w->file, GRANTED_ENDING, g);
+                        q = widen_net_take(w, g, r < 0 ? NULL : err);
+                }
+                r = r < 0 ? r : q;
         }
         return r < 0 ? r : n;
 }

@@ -130,6 +130,78 @@ TEST(a_port_that_is_granted_by_one_who_is_killed_is_taken_back) {
         end_session(s, id, "stop");
 }
 
+/* Whatever is there of it is listed, and then is revoked. */
+TEST(a_host_that_is_granted_by_one_who_is_killed_is_listed) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START(s, "--net=allow");
+        const char *const grant[] = {faults_program(), "grant", id, "--allow", "good.test:80", NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+        unsigned n, n_begun = 0;
+        struct fault_page page;
+
+        run_faulty(s, grant, NULL, 0, &o, &page);
+        expect_status(&o, 0);
+        NSRUN(s, &o, "revoke", id);
+        expect_status(&o, 0);
+        n = page.calls > LAST_CALLS ? page.calls - LAST_CALLS : 1;
+        for (unsigned end = n + 2 * LAST_CALLS; n < end; n += CALL_STEP) {
+                _cleanup_free_ char *wanted = text_of("kill:%u", n);
+                bool is_listed;
+
+                run_faulty(s, grant, wanted, 0, &o, &page);
+                while (waitpid(-1, NULL, WNOHANG) > 0)
+                        ;
+                if (!page.call[0])
+                        break;
+                NSRUN(s, &o, "inspect", id);
+                is_listed = strstr(o.out, "--allow good.test:80");
+                n_begun += strstr(o.out, "--allow good.test:80 (begun)") != NULL;
+                NSRUN(s, &o, "revoke", id, "--allow", "good.test:80");
+                if (is_listed)
+                        expect_status(&o, 0);
+                else
+                        expect_refusal(&o, 125,
+                                       "nsrun: nothing of that was granted: good.test:80; 'nsrun inspect' "
+                                       "lists it");
+                NSRUN(s, &o, "inspect", id);
+                assert_null(strstr(o.out, "--allow"));
+        }
+        assert_true(n_begun > 0);
+        end_session(s, id, "stop");
+}
+
+/* One of the list's five hosts, that is. */
+TEST(what_cant_be_taken_back_keeps_nothing_else) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START(s, "--net=allow");
+        const char *const revoke[] = {faults_program(), "revoke", id, "--allow", "@maven", NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+        unsigned n, n_left[6] = {0};
+        struct fault_page page;
+
+        expect_granted(s, id, "--allow", "@maven");
+        run_faulty(s, revoke, NULL, 0, &o, &page);
+        expect_status(&o, 0);
+        for (n = page.calls - 60; n <= page.calls; n += takes_samples() ? 3 : 1) {
+                _cleanup_free_ char *wanted = text_of("fail:%u:%d", n, EIO);
+                struct fault_page other;
+                unsigned left = 0;
+
+                expect_granted(s, id, "--allow", "@maven");
+                run_faulty(s, revoke, wanted, 0, &o, &other);
+                NSRUN(s, &o, "inspect", id);
+                for (const char *at = o.out; (at = strstr(at, "--allow ")); at++)
+                        left++;
+                assert_in_range(left, 0, 5);
+                n_left[left]++;
+                if (left > 0)
+                        NSRUN(s, &o, "revoke", id);
+        }
+        assert_int_equal(n_left[2] + n_left[3] + n_left[4], 0);
+        assert_true(n_left[1] > 0);
+        end_session(s, id, "stop");
+}
+
 int main(void) {
         return run_all_tests();
 }
