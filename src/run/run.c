@@ -379,7 +379,7 @@ void run_take_appeared(struct run *run) {
         write_down_kept(run);
         run->protected.make_killed = make_killed;
         run->protected.data = run;
-        judge_replaced(run, protected_take(&run->protected, &run->held, run->launch.pid));
+        judge_replaced(run, protected_take(&run->protected, run->launch.pid));
 }
 
 int run_covers_fd(const struct run *run) {
@@ -388,7 +388,7 @@ int run_covers_fd(const struct run *run) {
 
 void run_cover_again(struct run *run, bool has_changed) {
         write_down_kept(run);
-        judge_replaced(run, protected_cover(&run->protected, &run->held, run->launch.pid, has_changed));
+        judge_replaced(run, protected_cover(&run->protected, run->launch.pid, has_changed));
 }
 
 bool run_ran_out_of_memory(struct run *run, bool was_killed) {

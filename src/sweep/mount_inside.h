@@ -31,9 +31,9 @@ struct inside_held {
 void inside_hold(pid_t init, struct inside_held *ret);
 void inside_let_go(struct inside_held *held);
 
-/* Opens them, for inside_close(): by what the waiter holds, whose descriptors' numbers those are, or by the
- * sandbox's pid 1, or a process that this one has started.  -EACCES: by none of them, or the sandbox is
- * being built still. */
+/* Opens them, for inside_close(): by what the waiter holds, whose descriptors' numbers those are; or, and
+ * with NULL alone, by the sandbox's pid 1, or a process that this one has started and that is in them still.
+ * -EACCES: by none of them, or the sandbox is being built still. */
 int inside_open(pid_t waiter, const struct inside_held *numbers, pid_t init, struct inside *ret);
 void inside_close(struct inside *inside);
 /* For inside_do() alone: its network namespace, in the other's place. */

@@ -561,12 +561,14 @@ int protected_covers_fd(const struct protected_names *names) {
 }
 
 /* Opens what is needed of the sandbox, once; whether its mounts are watched since. */
-static bool enter_inside(struct protected_names *names, const struct inside_held *held, pid_t init) {
+static bool enter_inside(struct protected_names *names, pid_t init) {
         int r, fd = -ENOENT;
 
         if (names->has_inside || !names->may_enter)
                 return false;
-        r = inside_open(getpid(), held, init, &names->inside);
+        /* By processes alone: a command in namespaces of its own sees nothing of what is covered in these.
+         */
+        r = inside_open(0, NULL, init, &names->inside);
         if (r >= 0 && names->covers)
                 fd = r = covers_watch(names->covers, &names->inside, init);
         names->has_inside = r >= 0;
@@ -578,9 +580,8 @@ static bool enter_inside(struct protected_names *names, const struct inside_held
         return fd >= 0;
 }
 
-int protected_cover(struct protected_names *names, const struct inside_held *held, pid_t init,
-                    bool has_changed) {
-        bool begins = appearing_begins(names->appearing), is_first = enter_inside(names, held, init);
+int protected_cover(struct protected_names *names, pid_t init, bool has_changed) {
+        bool begins = appearing_begins(names->appearing), is_first = enter_inside(names, init);
 
         if (begins)
                 watch_all(names);
@@ -589,9 +590,9 @@ int protected_cover(struct protected_names *names, const struct inside_held *hel
         return is_first || has_changed || covers_have_changed(names->covers) ? cover_again(names) : 0;
 }
 
-int protected_take(struct protected_names *names, const struct inside_held *held, pid_t init) {
+int protected_take(struct protected_names *names, pid_t init) {
         /* First, since the command can write there until then. */
-        int r = protected_cover(names, held, init, false);
+        int r = protected_cover(names, init, false);
 
         appearing_read(names->appearing, note_new, names);
         for (size_t i = 0; i < names->n && r >= 0; i++) {

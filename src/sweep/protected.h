@@ -50,12 +50,11 @@ int protected_begin(const struct nsrun_plan *plan, struct kept_by *kept_by, stru
  * session the monitor's alone.  -errno: what can't be covered can't be protected, and the sandbox is to be
  * ended. */
 int protected_fd(const struct protected_names *names);
-int protected_take(struct protected_names *names, const struct inside_held *held, pid_t init);
+int protected_take(struct protected_names *names, pid_t init);
 /* The second part alone: a descriptor to poll for POLLPRI, and what is to be done then (`has_changed`), or
  * at the first time that protected_fd()'s is readable. */
 int protected_covers_fd(const struct protected_names *names);
-int protected_cover(struct protected_names *names, const struct inside_held *held, pid_t init,
-                    bool has_changed);
+int protected_cover(struct protected_names *names, pid_t init, bool has_changed);
 /* Keeps aside what has come to be since then; puts a symlink back that was replaced; and finds what was
  * changed, by whomever, and repositories made meanwhile that carry orders. Calls `found` for each: 0 or
  * -errno.  Once; one that is zero has nothing to look at.  `versions`: struct repositories'. */

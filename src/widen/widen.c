@@ -31,6 +31,11 @@ static int widen_fail(struct nsrun_error *err, int r, const char *path, const ch
         return error_set(err, NSRUN_STAGE_SUPERVISE, r, path, what, hint);
 }
 
+static int fail_to_enter(int r, struct nsrun_error *err) {
+        return widen_fail(err, r, NULL, "the sandbox can't be entered",
+                          "it is being started, or its command is in namespaces of its own");
+}
+
 static int widen_changed(const char *path, struct nsrun_error *err) {
         return widen_fail(err, UNSAID(-ESTALE), path, "what lies there has changed at this moment",
                           "try again");
@@ -181,8 +186,7 @@ int widen_open(pid_t waiter, pid_t init, int pidfd, bool waits, struct widened *
         if (r >= 0)
                 r = inside_open(waiter, &w.granted.by.held, init, &w.inside);
         if (r < 0 && waits)
-                return widen_fail(err, r, NULL, "the sandbox can't be entered",
-                                  "it is being started, or its command is in namespaces of its own");
+                return fail_to_enter(r, err);
         r = widen_find_live(&w);
         /* What can't be taken back now is by the next one. */
         if (r >= 0 && waits)
@@ -344,6 +348,15 @@ int widen_judge(struct widened *w, const char *option, const char *path, const s
         return widen_look(w, option, path, is, &j, err);
 }
 
+/* A command in namespaces of its own sees nothing of what is mounted in the sandbox's. */
+static int refuse_unseen(const struct widened *w, struct nsrun_error *err) {
+        struct inside seen = INSIDE_INIT;
+        int r = inside_open(0, NULL, w->init, &seen);
+
+        inside_close(&seen);
+        return r < 0 ? fail_to_enter(r, err) : 0;
+}
+
 int widen_grant(struct widened *w, const char *option, const char *path, const struct stat *is,
                 char ***notes, char **ret_path, struct nsrun_error *err) {
         _cleanup_(judged_clear) struct judged j;
@@ -353,6 +366,8 @@ int widen_grant(struct widened *w, const char *option, const char *path, const s
         g.path = j.path;
         g.shown = j.place.shown;
         g.makes = j.place.makes;
+        if (r >= 0)
+                r = refuse_unseen(w, err);
         if (r >= 0)
                 r = widen_show(w, j.plan, &j.st, j.place.folder, &g, notes, err);
         if (r >= 0 && ret_path)

@@ -386,25 +386,28 @@ TEST(a_run_is_granted_a_file) {
 /* Its first thread has ended, and the kernel shows no namespaces of such a process: what nsrun holds itself
  * is enough. */
 TEST(who_can_not_be_looked_at_keeps_nothing) {
-        static const char threads[] = "import ctypes, os, sys, threading, time\n"
-                                      "def other():\n"
-                                      "  open('ready', 'w').close()\n"
-                                      "  while not os.path.exists(sys.argv[1]): time.sleep(.01)\n"
-                                      "  open('seen', 'w').close()\n"
-                                      "  while os.path.exists(sys.argv[1]): time.sleep(.01)\n"
-                                      "  print('gone', flush=True)\n"
-                                      "  os._exit(0)\n"
-                                      "threading.Thread(target=other).start()\n"
-                                      "ctypes.CDLL(None).syscall(60, 0)\n";
+        static const char threads[] =
+                "import ctypes, os, sys, threading, time\n"
+                "def other():\n"
+                "  while open('/proc/self/task/%d/stat' % os.getpid()).read().split()[2] != 'Z': time.sleep(.01)\n"
+                "  open('seen', 'w').close()\n"
+                "  while os.path.exists(sys.argv[1]): time.sleep(.01)\n"
+                "  print('gone', flush=True)\n"
+                "  os._exit(0)\n"
+                "open('ready', 'w').close()\n"
+                "while not os.path.exists(sys.argv[1]): time.sleep(.01)\n"
+                "threading.Thread(target=other).start()\n"
+                "ctypes.CDLL(None).syscall(60, 0)\n";
         const struct site *s = *state;
         _cleanup_free_ char *ready = path_of(s->project, "ready"), *seen = path_of(s->project, "seen"),
-                            *file = path_of(s->home, "one");
+                            *file = path_of(s->home, "one"), *other = path_of(s->home, "other");
         _cleanup_outcome_ struct outcome o = {0}, granted = {0};
         struct running running;
         char pid[24];
         FILE *f;
 
         make_file(s->home, "one", "one\n");
+        make_file(s->home, "other", "other\n");
         assert_int_equal(mkfifo(ready, 0600), 0);
         assert_int_equal(mkfifo(seen, 0600), 0);
         spawn(&(struct request){.argv = OPTIONS(program(), "run", "--", "python3", "-c", threads, file),
@@ -420,6 +423,11 @@ TEST(who_can_not_be_looked_at_keeps_nothing) {
         f = fopen(seen, "re");
         assert_non_null(f);
         (void)fclose(f);
+        /* It wouldn't see what is shown in other namespaces than its own. */
+        NSRUN(s, &granted, "grant", pid, "--ro", other);
+        expect_refusal(&granted, 125,
+                       "nsrun: the sandbox can't be entered: Permission denied; it is being started, or its "
+                       "command is in namespaces of its own");
         NSRUN(s, &granted, "revoke", pid);
         expect_status(&granted, 0);
         finish(&running, &o);
