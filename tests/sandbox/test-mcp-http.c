@@ -136,7 +136,7 @@ TEST(a_client_that_goes_ends_what_it_asked_for_itself) {
         assert_int_equal(mkfifo(fifo, 0666), 0);
         assert_int_equal(chmod(fifo, 0666), 0);
         HTTP_OPEN_PLAIN(s, &h);
-        asking = send_as(&h, "POST", JSON CALLS, BASH("exec 9>fifo; sleep 1000; touch survived"));
+        asking = send_as(&h, "POST", JSON CALLS, BASH("exec 9>fifo; echo >&9; sleep 1000; touch survived"));
         fd = open(fifo, O_RDONLY | O_CLOEXEC);
         assert_true(fd >= 0);
         (void)close(asking);
@@ -173,19 +173,26 @@ static void ask_and_go(const struct http *h, const char *fifo, bool resets) {
         static const struct linger reset = {1, 0};
         _cleanup_free_ char *body = calloc(1, 900001);
         int asking, fd;
-        char byte;
+        char bytes[256] = "";
 
         assert_non_null(body);
         memset(body, ' ', 900000);
-        memcpy(body, BASH("exec 9>fifo; sleep 1000"), strlen(BASH("exec 9>fifo; sleep 1000")));
-        asking = send_as(h, "POST", JSON CALLS, body);
-        fd = open(fifo, O_RDONLY | O_CLOEXEC);
+        memcpy(body, BASH("exec 9>fifo; echo >&9; sleep 1000"),
+               strlen(BASH("exec 9>fifo; echo >&9; sleep 1000")));
+        fd = open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         assert_true(fd >= 0);
+        asking = send_as(h, "POST", JSON CALLS, body);
+        assert_true(poll((struct pollfd[]){{fd, POLLIN, 0}, {asking, POLLIN, 0}}, 2,
+                         deadline_seconds * 1000) > 0);
+        if (read(fd, bytes, 1) != 1) {
+                (void)!read(asking, bytes, sizeof(bytes) - 1);
+                fail_msg("it is answered: %s", bytes);
+        }
         if (resets)
                 assert_int_equal(setsockopt(asking, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
         (void)close(asking);
-        assert_int_equal(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 30 * 1000), 1);
-        assert_int_equal(read(fd, &byte, 1), 0);
+        assert_int_equal(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, deadline_seconds * 1000), 1);
+        assert_int_equal(read(fd, bytes, 1), 0);
         (void)close(fd);
 }
 
