@@ -349,7 +349,7 @@ int widen_judge(struct widened *w, const char *option, const char *path, const s
 }
 
 /* A command in namespaces of its own sees nothing of what is mounted in the sandbox's. */
-static int refuse_unseen(const struct widened *w, struct nsrun_error *err) {
+static int refuse_unseeing(const struct widened *w, struct nsrun_error *err) {
         struct inside seen = INSIDE_INIT;
         int r = inside_open(0, NULL, w->init, &seen);
 
@@ -367,7 +367,7 @@ int widen_grant(struct widened *w, const char *option, const char *path, const s
         g.shown = j.place.shown;
         g.makes = j.place.makes;
         if (r >= 0)
-                r = refuse_unseen(w, err);
+                r = refuse_unseeing(w, err);
         if (r >= 0)
                 r = widen_show(w, j.plan, &j.st, j.place.folder, &g, notes, err);
         if (r >= 0 && ret_path)
