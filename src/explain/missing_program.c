@@ -8,6 +8,7 @@
 #include "base/responds.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "host/program.h"
 #include "never.h"
 #include "path.h"
 
@@ -46,9 +47,25 @@ static char *find_program_at(const char *path) {
         return fd >= 0 && sys_is_executable(path) >= 0 ? strdup(path) : NULL;
 }
 
+/* What exposes the program that is found at `found` and is really at `real`: with its package where it has
+ * one that may be exposed.  Else the file and not its folder, which may be the home; of a symlink that shows
+ * what it leads to. */
+static char *options_for(struct nsrun_plan *plan, const char *found, const char *real) {
+        _cleanup_free_ char *package = NULL, *never = NULL, *file = str_shell_quote(found), *folder = NULL;
+
+        if (!file || program_package(real, &package) < 0)
+                return NULL;
+        if (!package || explain_never(plan, package, false, &never) < 0 || never)
+                return str_concat("--ro ", file, "");
+        folder = str_shell_quote(package);
+        return !folder                           ? NULL
+               : path_is_beneath(found, package) ? str_concat("--ro ", folder, "")
+                                                 : str_format("--ro %s --ro %s", file, folder);
+}
+
 void explain_missing_program(struct nsrun_plan *plan, struct nsrun_error *err) {
         const char *path = environment_get(plan->env, "PATH");
-        _cleanup_free_ char *found = NULL, *real = NULL, *visible = NULL, *word = NULL, *never = NULL;
+        _cleanup_free_ char *found = NULL, *real = NULL, *visible = NULL, *words = NULL, *never = NULL;
         bool is_denied = err && err->error == EACCES;
         const struct plan_op *cover;
 
@@ -61,24 +78,22 @@ void explain_missing_program(struct nsrun_plan *plan, struct nsrun_error *err) {
                 return;
         if (!found)
                 found = find_program_in("/usr/local/bin:/usr/bin:/bin", err->path);
-        word = found ? str_shell_quote(found) : NULL;
         visible = found ? str_visible(found) : NULL;
         if (!found && streq(err->path, "bash"))
                 (void)snprintf(err->hint, sizeof(err->hint), "the host has none: install the package bash");
-        if (!visible || !word || path_canonical(found, &real, NULL) < 0)
+        if (!visible || path_canonical(found, &real, NULL) < 0)
                 return;
         cover = explain_covering(plan, real);
         if (cover && cover->kind == PLAN_HIDE && explain_path(plan, real, REFUSED_ACCESS, &never) >= 0)
                 (void)snprintf(err->hint, sizeof(err->hint), "%s", never);
         if (is_denied || never || explain_never(plan, real, false, &never) < 0 || never)
                 return;
-        /* The file and not its folder, which may be the home; of a symlink that shows what it leads to. */
         if (has_host_path(plan, real))
                 (void)snprintf(err->hint, sizeof(err->hint),
                                "%s is there, and the loader that it names isn't: expose that with --ro",
                                visible);
-        else
+        else if ((words = options_for(plan, found, real)))
                 (void)snprintf(err->hint, sizeof(err->hint),
-                               "the host's is %s, which the sandbox hasn't got: --ro %s exposes it", visible,
-                               word);
+                               "the host's is %s, which the sandbox hasn't got: %s exposes it", visible,
+                               words);
 }

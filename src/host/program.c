@@ -77,3 +77,19 @@ int program_find(const char *name, char **ret) {
         }
         return r > 0 ? 0 : r < 0 ? r : -ENOENT;
 }
+
+int program_package(const char *canonical, char **ret) {
+        static const char modules[] = "/node_modules/";
+        const char *end = strstr(canonical, modules);
+        _cleanup_free_ char *folder = path_parent(canonical), *above = folder ? path_parent(folder) : NULL,
+                            *mark = above ? path_join(above, "pyvenv.cfg") : NULL, *found = NULL;
+
+        *ret = NULL;
+        if (!mark)
+                return -ENOMEM;
+        if (end)
+                *ret = strndup(canonical, (size_t)(end - canonical) + strlen(modules) - 1);
+        else if (streq(path_basename(folder), "bin") && path_canonical(mark, &found, NULL) >= 0)
+                *ret = TAKE_PTR(above);
+        return end && !*ret ? -ENOMEM : 0;
+}

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/responds.h"
 #include "base/sys.h"
+#include "host/program.h"
 #include "host/project.h"
 #include "instance_folders.h"
 #include "policy/withheld.h"
@@ -211,22 +212,16 @@ static bool is_deep(const struct resolved *s, const char *folder) {
 }
 
 /* Finds the folder with which the program at `canonical` was installed, if a symlink in the folder `named`
- * leads to it: the node_modules around it, or the folder above its "bin" if that is the program's own.
- * *ret is NULL where there is no such folder. */
+ * leads to it: its package, or the folder above its "bin" if that is the program's own.  *ret is NULL where
+ * there is no such folder. */
 static int find_package(const struct resolved *s, const char *canonical, const char *named, char **ret) {
-        static const char modules[] = "/node_modules/";
         _cleanup_free_ char *folder = path_parent(canonical), *above = folder ? path_parent(folder) : NULL;
-        const char *end = strstr(canonical, modules);
+        int r = !above ? -ENOMEM : streq(folder, named) ? 0 : program_package(canonical, ret);
 
-        if (!above)
-                return -ENOMEM;
-        if (streq(folder, named))
-                return 0;
-        if (end)
-                *ret = strndup(canonical, (size_t)(end - canonical) + strlen(modules) - 1);
-        else if (streq(path_basename(folder), "bin") && is_deep(s, above) && !path_is_beneath(named, above))
+        if (r >= 0 && !*ret && !streq(folder, named) && streq(path_basename(folder), "bin") &&
+            is_deep(s, above) && !path_is_beneath(named, above))
                 *ret = TAKE_PTR(above);
-        return end && !*ret ? -ENOMEM : 0;
+        return r;
 }
 
 /* Exposes the executable, its package, the folder in which it really lies, and the folder in which it was

@@ -156,6 +156,9 @@ static int give_control(struct network *n, struct given *g, int dir, struct nsru
         if (base >= 0) {
                 int q = sys_unlinkat(base, name);
 
+                /* Nothing else takes the name away. */
+                if (q < 0 && q != -ENOENT)
+                        q = sys_unlinkat(base, name);
                 r = r < 0 ? r : q;
         }
         if (r < 0 && dir < 0) {

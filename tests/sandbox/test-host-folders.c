@@ -154,9 +154,9 @@ _Noreturn static void serve(int fd, const struct served *s) {
                 char bytes[FUSE_MIN_READ_BUFFER + 4096];
         } asked;
 
-        /* It ends with what is to become nsrun, and holds nothing open that somebody waits for the end of.
-         */
-        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || dup2(fd, 0) < 0 ||
+        /* It ends with what is to become nsrun, which may have ended by now, and holds nothing open that
+         * somebody waits for the end of. */
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != *s->nsrun || dup2(fd, 0) < 0 ||
             syscall(SYS_close_range, 1, ~0U, 0) < 0)
                 _exit(1);
         for (;;) {
@@ -195,14 +195,14 @@ static void stage_automount(void *data) {
         const struct host *host = data;
         char options[96];
         int ends[2];
-        pid_t pid;
+        pid_t nsrun = getpid(), pid;
 
         if (pipe(ends) < 0 || unshare(CLONE_NEWNS) < 0 ||
             mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || (pid = fork()) < 0)
                 stage_fail("a private tree");
         if (pid == 0) {
-                if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || setpgid(0, 0) < 0 || dup2(ends[0], 0) < 0 ||
-                    syscall(SYS_close_range, 1, ~0U, 0) < 0)
+                if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != nsrun || setpgid(0, 0) < 0 ||
+                    dup2(ends[0], 0) < 0 || syscall(SYS_close_range, 1, ~0U, 0) < 0)
                         _exit(1);
                 for (;;)
                         (void)pause();

@@ -56,9 +56,11 @@ TEST_IN_ALL_MODES(a_background_process_outlives_its_command) {
         expect_status(&o, 0);
         await_line(fifo, "started\n");
         expect_held(fifo);
-        /* The next one has to do with it. */
-        expect_good_join(s, id, "ls /proc | grep -c '^[0-9]' >count; test $(cat count) -gt 4 && echo seen",
-                         "seen\n");
+        /* The next one has to do with it, once it is there. */
+        expect_good_join(
+                s, id,
+                "until [ \"$(cat /proc/[0-9]*/comm 2>/dev/null | grep -c sleep)\" = 3 ]; do :; done; echo seen",
+                "seen\n");
         expect_held(fifo);
         end_session(s, id, "stop");
         expect_released(fifo);
