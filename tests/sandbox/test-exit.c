@@ -108,16 +108,15 @@ TEST(the_package_of_the_hosts_program_is_named) {
         static const struct {
                 const char *make, *found, *options; /* below the folder outside; %O is that folder */
         } packages[] = {
-                {"mkdir -p m/node_modules/.bin m/node_modules/p && echo echo fine >m/node_modules/p/part && "
-                 "printf '#!/bin/sh\n. \"${0%/*}/../p/part\"\n' >m/node_modules/p/tool && chmod 755 m/node_modules/p/tool && "
-                 "ln -s ../p/tool m/node_modules/.bin/tool",
+                {"mkdir -p m/node_modules/.bin m/node_modules/p && cd m/node_modules && echo echo fine >p/part && "
+                 "echo '#!/bin/sh\n. \"${0%/*}/../p/part\"' >p/tool && chmod 755 p/tool && ln -s ../p/tool .bin/tool",
                  "m/node_modules/.bin", "--ro %O/m/node_modules"},
-                {"mkdir -p bin lib/node_modules/p && echo echo fine >lib/node_modules/p/part && "
-                 "printf '#!/bin/sh\n. \"${0%/*}/../lib/node_modules/p/part\"\n' >lib/node_modules/p/tool && "
-                 "chmod 755 lib/node_modules/p/tool && ln -s ../lib/node_modules/p/tool bin/tool",
+                {"mkdir -p bin lib/node_modules/p && cd lib/node_modules && echo echo fine >p/part && "
+                 "echo '#!/bin/sh\n. \"${0%/*}/../lib/node_modules/p/part\"' >p/tool && chmod 755 p/tool && "
+                 "ln -s ../lib/node_modules/p/tool ../../bin/tool",
                  "bin", "--ro %O/bin/tool --ro %O/lib/node_modules"},
                 {"mkdir -p v/bin && echo home=/usr/bin >v/pyvenv.cfg && ln -s /bin/sh v/bin/interpreter && "
-                 "printf '#!%s/v/bin/interpreter\necho fine\n' \"$PWD\" >v/bin/tool && chmod 755 v/bin/tool",
+                 "echo \"#!$PWD/v/bin/interpreter\necho fine\" >v/bin/tool && chmod 755 v/bin/tool",
                  "v/bin", "--ro %O/v"},
         };
         const struct site *s = *state;
