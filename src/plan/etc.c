@@ -220,15 +220,6 @@ static void add_tool_settings(struct entries *e, const struct resolved *s) {
         }
 }
 
-/* gemini-cli takes the address of its server for a login of another kind, unless settings say which; these
- * are the weakest that it has. */
-static void add_key_settings(struct entries *e, const struct resolved *s) {
-        if (environment_get(s->net.key_variables, "GEMINI_API_KEY") &&
-            environment_get(s->net.key_variables, "GOOGLE_GEMINI_BASE_URL"))
-                entries_add_file(e, "/etc/gemini-cli/system-defaults.json",
-                                 "{\"security\": {\"auth\": {\"selectedType\": \"gemini-api-key\"}}}\n");
-}
-
 /* Whether a JDK's management folder holds a password file, or can't be searched for one. */
 static int has_secret(const char *management) {
         for (size_t i = 0; i < ARRAY_SIZE(jdk_secrets); i++) {
@@ -353,7 +344,6 @@ int collect_etc(struct entries *e, const struct resolved *s, struct nsrun_error 
                 r = add_git_settings(e, s);
         user_clear(&u);
         add_tool_settings(e, s);
-        add_key_settings(e, s);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_PLAN, r, NULL, "the synthetic files of /etc can't be made",
                                  NULL);

@@ -3,6 +3,10 @@
  * the command's environment has in their place. */
 #include "keys.h"
 
+#include <fcntl.h>
+
+#include "base/file.h"
+#include "base/path.h"
 #include "base/programs.h"
 #include "base/str.h"
 #include "host/user.h"
@@ -12,9 +16,11 @@
 #include "policy/withheld.h"
 
 /* The first that may be a key's port: below those that the kernel draws by itself. */
-#define FIRST_PORT 19180U
+#define FIRST_PORT    19180U
+#define SETTINGS_MOST 65536
 
 struct keys_resolving {
+        const struct resolved *s;
         const struct nsrun_policy *policy;
         struct resolved_net *net;
         struct net_rules rules; /* without those for keys */
@@ -269,12 +275,35 @@ static char *find_obstacle(const struct keys_resolving *k, const char *key, cons
         return strdup("");
 }
 
+/* Whether what lies at `path` below that folder has the word in it. */
+static bool names_word(const char *folder, const char *path, const char *word) {
+        _cleanup_free_ char *full = folder && *folder == '/' ? path_join(folder, path) : NULL, *text = NULL;
+
+        return full && read_small_file(AT_FDCWD, full, 0, SETTINGS_MOST, &text) >= 0 && strstr(text, word);
+}
+
+/* The agent is led to its key, and says itself that it can't be used so where its settings name no login. */
+static int say_unled(const struct keys_resolving *k, const struct agent_entry *agent) {
+        const char *home = agent->needs.path ? environment_passed(k->policy, agent->needs.variable) : NULL;
+
+        if (!agent->needs.path ||
+            names_word(home ? home : k->s->guarded, agent->needs.path, agent->needs.member) ||
+            names_word(k->s->project, agent->needs.path, agent->needs.member))
+                return 0;
+        return strv_consume(&k->net->lacks,
+                            str_format("%s uses a key outside only where its %s names a %s", agent->name,
+                                       agent->needs.path, agent->needs.member)) < 0
+                       ? error_oom(k->err)
+                       : 0;
+}
+
 /* The agent's key, where its programs can be led: as --key names it.  Where it goes inside instead that is
  * said. */
 static int add_agents(struct keys_resolving *k) {
         const struct agent_entry *agent = agent_chosen(k->policy);
         const char *key = agent && agent->can_be_led ? agent_key(k->policy) : NULL, *fix;
         _cleanup_free_ char *why = NULL;
+        int r;
 
         /* Of --key, by this name or by another. */
         if (!key || environment_get(k->net->key_variables, key) ||
@@ -283,8 +312,10 @@ static int add_agents(struct keys_resolving *k) {
         why = find_obstacle(k, key, &fix);
         if (!why)
                 return error_oom(k->err);
-        if (!*why)
-                return add_key(k, key);
+        if (!*why) {
+                r = add_key(k, key);
+                return r < 0 ? r : say_unled(k, agent);
+        }
         return strv_consume(&k->net->lacks,
                             str_format("the agent's key %s is in the sandbox: %s (%s)", key, why, fix)) < 0
                        ? error_oom(k->err)
@@ -339,7 +370,7 @@ static int keep_copies(struct keys_resolving *k) {
 }
 
 int keys_resolve(const struct resolved *s, struct resolved_net *net, struct nsrun_error *err) {
-        struct keys_resolving k = {.policy = s->policy, .net = net, .err = err};
+        struct keys_resolving k = {.s = s, .policy = s->policy, .net = net, .err = err};
         int r = net_rules_read(net->rules, &k.rules);
 
         if (r < 0)
