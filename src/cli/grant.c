@@ -138,6 +138,21 @@ static int revoke_network(struct invocation *i, struct widened *w, struct nsrun_
         return cli->saves ? save_granted(w->plan, cli->option, shown, false, err) : 0;
 }
 
+/* What that path was granted as is taken out of the configuration. */
+static int drop_saved(const struct widened *w, const char *path, struct nsrun_error *err) {
+        _cleanup_free_ char *canonical = NULL;
+        int r = path_canonical(path, &canonical, NULL) == -ENOMEM ? error_oom(err) : 0;
+
+        for (size_t k = 0; k < w->granted.n && r >= 0; k++) {
+                const struct granted *g = &w->granted.items[k];
+
+                if (!granted_is_network(g) &&
+                    (streq(g->path, path) || (canonical && streq(g->path, canonical))))
+                        r = save_granted(w->plan, g->option, g->path, false, err);
+        }
+        return r;
+}
+
 static int run_revoke(struct invocation *i, struct nsrun_error *err) {
         const struct grant_cli *cli = i->options;
         _cleanup_widened_ struct widened w = WIDENED_INIT;
@@ -149,8 +164,9 @@ static int run_revoke(struct invocation *i, struct nsrun_error *err) {
                 return option_usage_error(i->command, NULL, "the id of a sandbox is missing", err);
         if (cli->n > 1)
                 return option_usage_error(i->command, NULL, "one of --allow and --publish, once", err);
-        if (cli->saves && cli->n == 0)
-                return option_usage_error(i->command, NULL, "--save goes with --allow or --publish", err);
+        if (cli->saves && cli->n == 0 && !i->words[1])
+                return option_usage_error(i->command, NULL, "--save goes with a path, --allow or --publish",
+                                          err);
         r = ps_open(i->words[0], &w, err);
         if (r >= 0 && cli->n > 0)
                 r = revoke_network(i, &w, err);
@@ -172,6 +188,8 @@ static int run_revoke(struct invocation *i, struct nsrun_error *err) {
                 struct nsrun_error other = {0};
                 int q = widen_revoke_path(&w, *path, &notes, r < 0 ? &other : err);
 
+                if (q >= 0 && cli->saves)
+                        q = drop_saved(&w, *path, r < 0 ? &other : err);
                 r = r < 0 ? r : q;
                 n += q >= 0;
                 if (q >= 0)

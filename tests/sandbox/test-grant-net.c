@@ -193,7 +193,8 @@ TEST(what_a_start_refuses_of_the_network_is_refused) {
                        "nsrun: one of --ro, --rw, --overlay, --allow and --publish, once; see 'nsrun grant "
                        "--help'");
         NSRUN(s, &o, "revoke", id, "--save");
-        expect_refusal(&o, 125, "nsrun: --save goes with --allow or --publish; see 'nsrun revoke --help'");
+        expect_refusal(&o, 125,
+                       "nsrun: --save goes with a path, --allow or --publish; see 'nsrun revoke --help'");
         NSRUN(s, &o, "revoke", id, "--allow", "good.test:8080");
         expect_refusal(&o, 125,
                        "nsrun: nothing of that was granted: good.test:8080; 'nsrun inspect' lists it");

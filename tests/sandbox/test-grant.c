@@ -108,6 +108,14 @@ TEST(a_grant_is_saved_for_the_project) {
         expect_out(&o, "text\nmade\n");
         NSRUN(s, &o, "run", "--project", s->outside, "--", "ls", beside);
         expect_status(&o, 2);
+        /* It is taken out of the list that it was put into, by any name. */
+        NSRUN(s, &o, "revoke", id, "--save", "home/other");
+        free(line);
+        line = text_of("%s: \"overlay\" has no more ~/other for %s\n", config, s->project);
+        expect_out(&o, line);
+        free(text);
+        text = file_text(config);
+        expect_in(text, "{\"readable\": [\"~/beside\"], \"overlay\": []}");
         /* Twice is once. */
         NSRUN(s, &o, "revoke", id);
         NSRUN(s, &o, "grant", id, "--ro", beside, "--save");
