@@ -109,7 +109,7 @@ TEST(a_grant_is_saved_for_the_project) {
         NSRUN(s, &o, "run", "--project", s->outside, "--", "ls", beside);
         expect_status(&o, 2);
         /* It is taken out of the list that it was put into, by any name. */
-        NSRUN(s, &o, "revoke", id, "--save", "home/other");
+        NSRUN(s, &o, "revoke", id, "--save", "../home/other");
         free(line);
         line = text_of("%s: \"overlay\" has no more ~/other for %s\n", config, s->project);
         expect_out(&o, line);
