@@ -110,7 +110,7 @@ static void key_used(struct helper *h, struct watch *w, nsrun_unused uint32_t ev
 }
 
 /* Takes over a socket of the sandbox's. */
-static int take_socket(struct helper *h, const struct net_socket *s, int fd) {
+static int helper_take_socket(struct helper *h, const struct net_socket *s, int fd) {
         bool is_v6 = s->address.is_v6;
         int r;
 
@@ -152,8 +152,9 @@ int helper_receive_sockets(struct helper *h, int from, const struct net_socket *
                         r = -EBADMSG;
                 for (size_t i = 0; i < n_fds; i++) {
                         if (r >= 0)
-                                r = numbers[i] < n_sockets ? take_socket(h, &sockets[numbers[i]], fds[i])
-                                                           : -EBADMSG;
+                                r = numbers[i] < n_sockets
+                                            ? helper_take_socket(h, &sockets[numbers[i]], fds[i])
+                                            : -EBADMSG;
                         if (r < 0)
                                 close_fdp(&fds[i]);
                         if (r >= 0 && are_new)
