@@ -2,11 +2,8 @@
 /* A captured command: its launch, its reports, the questions about denied calls, its output. */
 #include "command.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/file.h"
 #include "base/loop.h"

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "error.h"
-#include "macro.h"
 
 struct json_value; /* belongs to its document */
 

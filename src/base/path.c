@@ -3,9 +3,7 @@
  * what is this path really called.  Containment is workspace/'s business. */
 #include "path.h"
 
-#include <fcntl.h>
 #include <limits.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "file.h"

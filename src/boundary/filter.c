@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The installation of the command's filters, right before its exec. */
-#include <linux/seccomp.h>
 
 #include "base/causes.h"
-#include "base/sys.h"
 #include "exec.h"
 
 /* For kernel headers older than 5.0. */

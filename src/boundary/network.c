@@ -6,7 +6,6 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 
 #include "base/causes.h"
 #include "base/sys.h"

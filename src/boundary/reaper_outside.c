@@ -9,7 +9,6 @@
 #include "base/causes.h"
 #include "decimal.h"
 #include "exec.h"
-#include "report.h"
 
 /* How long outside_end() tries while it finds somebody, and how many looks in a row must find nobody: few
  * where all that was listed could be looked at, many where some of it had ended by then, as it may have

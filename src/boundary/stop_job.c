@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "decimal.h"
-#include "init.h"
 #include "reaper_outside.h"
 
 /* How long stop_all() waits for processes to stop, at most; and for one in an uninterruptible sleep.  Such a

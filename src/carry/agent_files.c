@@ -2,7 +2,6 @@
 /* See agent_files.h. */
 #include "agent_files.h"
 
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <sys/file.h>
 

@@ -2,7 +2,6 @@
 /* See agent_rest.h. */
 #include "agent_rest.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -10,7 +9,6 @@
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "disk/remove_tree.h"
 #include "disk/rundir.h"
 #include "kept/kept_copy.h"

@@ -2,9 +2,6 @@
 /* See agent_state.h. */
 #include "agent_state.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include "agent_files.h"
 #include "agent_rest.h"
 #include "base/array.h"

@@ -2,12 +2,8 @@
 /* See git_config.h. */
 #include "git_config.h"
 
-#include <fcntl.h>
-#include <poll.h>
-
 #include "base/array.h"
 #include "base/file.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "git_keys.h"
 #include "host/gitconfig.h"

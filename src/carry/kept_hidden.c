@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "kept_hidden.h"
 
-#include <fcntl.h>
-
 #include "base/file.h"
 #include "base/path.h"
 #include "host/walk.h"

@@ -3,7 +3,6 @@
  * followed, and what is looked at is bounded. */
 #include "private_folder.h"
 
-#include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>

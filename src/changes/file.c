@@ -2,11 +2,9 @@
 /* Contents and attributes of single files.  See file.h. */
 #include "file.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <sys/xattr.h>
 
 #include "base/file.h"

@@ -4,7 +4,6 @@
 #include "git.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/path.h"

@@ -2,10 +2,7 @@
 /* The judge of the host's side, and its record.  See host.h for the reasoning. */
 #include "host.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "base/array.h"
 #include "base/file.h"

@@ -3,13 +3,9 @@
  * kept on a stack, each with its patterns. */
 #include "ignored.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "base/array.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "host/gitdir.h"
 #include "host/gitignore.h"
 #include "host/subrepositories.h"

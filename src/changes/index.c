@@ -2,8 +2,6 @@
 /* See index.h. */
 #include "index.h"
 
-#include <fcntl.h>
-
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/sys.h"

@@ -3,7 +3,6 @@
  * moment.  Puts come before removals, so that what was renamed is never nowhere. */
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "apply.h"

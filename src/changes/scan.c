@@ -2,12 +2,10 @@
 /* The walk over the upper folder and the one beneath it.  Folders yet to be looked
  * into lie on a heap, so that depth costs neither stack nor descriptors.  Reads; never writes. */
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/str.h"
 #include "file.h"
-#include "host.h"
 #include "index.h"
 #include "internal.h"
 #include "tree.h"

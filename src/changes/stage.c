@@ -3,9 +3,7 @@
  * that nobody else writes to.  Touches nothing outside it. */
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/stat.h>
 
-#include "apply.h"
 #include "base/str.h"
 #include "digest.h"
 #include "file.h"

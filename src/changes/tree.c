@@ -2,7 +2,6 @@
 /* Opening, listing and naming in trees.  See tree.h for the promise. */
 #include "tree.h"
 
-#include <fcntl.h>
 #include <limits.h>
 
 #include "base/array.h"

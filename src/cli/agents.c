@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun agents`: the table that --agent takes its rows from, with those of the configuration. */
 #include "policy/agents.h"
-#include "base/json.h"
 #include "option.h"
 
 struct agents_options {

@@ -4,10 +4,7 @@
 #include "agent/bash.h"
 
 #include <inttypes.h>
-#include <signal.h>
 
-#include "base/json.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "bash_stream.h"
 #include "confirm.h"

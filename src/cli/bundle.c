@@ -4,9 +4,7 @@
  * runtime executes. */
 #include "bundle.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/path.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun grant` and `nsrun revoke`: what a running sandbox has besides. */
 #include "base/path.h"
-#include "base/str.h"
 #include "option.h"
 #include "policy/config_section.h"
 #include "ps_row.h"

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun home`: the homes that --home name:NAME shows, and what of one a person puts in his own. */
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
-#include <stdio.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/array.h"
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "disk/homes.h"
 #include "disk/occupied.h"

@@ -2,10 +2,6 @@
 /* See learned_file.h. */
 #include "learned_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"

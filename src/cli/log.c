@@ -2,7 +2,6 @@
 /* `nsrun log`: what --log wrote down, in words. */
 #include "base/causes.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "history/history.h"
 #include "option.h"
 

@@ -8,7 +8,6 @@
 #include "base/array.h"
 #include "base/causes.h"
 #include "base/nearest.h"
-#include "base/str.h"
 #include "owner.h"
 #include "run/supervise.h"
 

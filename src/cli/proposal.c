@@ -2,12 +2,7 @@
 /* See proposal.h. */
 #include "proposal.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/file.h"
-#include "base/json.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "changes/digest.h"

@@ -3,10 +3,7 @@
  * whether a command there could read or write it.  Opens nothing and runs nothing. */
 #include "workspace/resolve.h"
 
-#include <unistd.h>
-
 #include "base/path.h"
-#include "base/str.h"
 #include "option.h"
 #include "plan/plan.h"
 

@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun review`: what is kept aside of commands' writing, shown, taken over by a person, or discarded. */
-#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/causes.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/responds.h"
-#include "base/str.h"
 #include "carry/agent_rest.h"
 #include "carry/git_config.h"
-#include "carry/git_program.h"
 #include "carry/killed.h"
 #include "confirm.h"
-#include "disk/exposed.h"
 #include "disk/remove_tree.h"
-#include "disk/rundir.h"
 #include "host/gitorders.h"
 #include "host/project.h"
-#include "kept/kept.h"
 #include "option.h"
 #include "owner.h"
 #include "ps_row.h"

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun session`: sandboxes that stay, and what became of their overlays. */
 #include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
 #include "base/loop.h"
-#include "base/names.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "carry/versions.h"
-#include "option.h"
 #include "plan/print.h"
 #include "session/log.h"
 #include "session/session.h"

@@ -2,7 +2,6 @@
 /* `nsrun toolchains`: the toolchain folders that are here or that a variable asks for, and how a run
  * from this folder shows each, or why not. */
 #include "host/toolchains.h"
-#include "base/json.h"
 #include "option.h"
 #include "resolve/resolve.h"
 

@@ -4,9 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/macro.h"
 #include "base/programs.h"
 #include "base/str.h"
 #include "base/stream.h"

@@ -2,8 +2,6 @@
 /* See ssh.h. */
 #include "ssh.h"
 
-#include <errno.h>
-
 #include "base/sha256.h"
 
 #define FINGERPRINT_SIZE 51 /* "SHA256:", 43 characters, the NUL */

@@ -2,7 +2,6 @@
 /* See homes.h. */
 #include "homes.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 

@@ -4,7 +4,6 @@
  * written to may make it end with an error. */
 #include "remove_tree.h"
 
-#include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/random.h>
 #include <sys/stat.h>

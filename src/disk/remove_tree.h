@@ -3,8 +3,6 @@
  * onto another mount, with a fixed number of descriptors however deep it is. */
 #pragma once
 
-#include "base/macro.h"
-
 /* Removes everything in the folder dir_fd (open for reading) but its entry `keep` (NULL: nothing is
  * kept).  Unreadable and read-only folders get mode 0700 first.  Entries that others remove
  * meanwhile are no error.  Goes on after a failure and returns the first one: -EBUSY for a mount

@@ -2,12 +2,8 @@
 /* Counts denied calls, and answers the kernel's questions about them. */
 #include "denials.h"
 
-#include <fcntl.h>
-#include <sys/socket.h>
-
 #include "base/array.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/sys.h"
 #include "json_line.h"
 #include "output.h"

@@ -3,7 +3,6 @@
 #include "learned.h"
 
 #include <limits.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/path.h"

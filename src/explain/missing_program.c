@@ -6,7 +6,6 @@
 
 #include "base/path.h"
 #include "base/responds.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "never.h"
 #include "path.h"

@@ -4,9 +4,6 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/openat2.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/path.h"
 #include "base/sys.h"

@@ -3,7 +3,6 @@
 #include "ports.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 
 #include "base/file.h"
 #include "host/socket_table.h"

@@ -2,7 +2,6 @@
 /* See glob.h. */
 #include "glob.h"
 
-#include <fcntl.h>
 #include <fnmatch.h>
 
 #include "base/array.h"

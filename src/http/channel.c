@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "base/str.h"
-#include "base/sys.h"
 #include "server.h"
 
 enum {

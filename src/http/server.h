@@ -6,7 +6,6 @@
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/listener.h>
-#include <sys/types.h>
 
 #include "mcp/http_wire.h"
 #include "mcp/message.h"

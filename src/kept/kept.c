@@ -3,7 +3,6 @@
  * has left unfinished.  Readers take none: a number is there as a whole or not at all. */
 #include "kept.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
 #include <sys/file.h>

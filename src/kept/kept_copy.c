@@ -3,7 +3,6 @@
  */
 #include "kept_copy.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 

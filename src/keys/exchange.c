@@ -5,14 +5,11 @@
 #include <ctype.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
-#include <event2/http.h>
 #include <event2/http_struct.h>
 #include <event2/keyvalq_struct.h>
 #include <strings.h>
-#include <sys/socket.h>
 
 #include "base/str.h"
-#include "base/sys.h"
 #include "net/layout.h"
 #include "server.h"
 #include "wire.h"

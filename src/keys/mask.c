@@ -2,10 +2,6 @@
 /* See mask.h. */
 #include "mask.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/macro.h"
 
 #define BEGUN_SHOWN 8U /* bytes of a key that an answer's end may show fewer of */

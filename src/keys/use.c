@@ -2,7 +2,6 @@
 /* See use.h. */
 #include "use.h"
 
-#include <stdio.h>
 #include <strings.h>
 
 #include "base/str.h"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The command's seccomp filter, from the plan to the kernel. */
-#include <linux/seccomp.h>
 
 #include "base/causes.h"
 #include "child.h"
 #include "seccomp/simulate.h"
-#include "seccomp/syscalls.h"
 #include "seccomp/watch.h"
 
 /* For kernel headers older than 5.0. */

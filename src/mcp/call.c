@@ -2,8 +2,6 @@
 /* Calls of tools: their threads, their turns, their cancelling, their progress. */
 #include "call.h"
 
-#include <poll.h>
-
 #include "agent/command.h"
 #include "base/sys.h"
 #include "tool.h"

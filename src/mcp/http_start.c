@@ -8,10 +8,8 @@
 #include <fcntl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/str.h"
-#include "base/sys.h"
 
 static int draw_token(struct http_start *s) {
         unsigned char lot[(HTTP_TOKEN_SIZE - 1) / 2];

@@ -3,8 +3,6 @@
  * (peer.h).  With HTTP nsrun-http has the socket, and asks for servers. */
 #include "listen.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -14,11 +12,7 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/path.h"
-#include "base/programs.h"
-#include "base/str.h"
-#include "base/sys.h"
 #include "disk/reach.h"
-#include "disk/records.h"
 #include "host/user.h"
 #include "http_start.h"
 #include "peer.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The protocol: which message is answered how. */
-#include "call.h"
 #include "roots.h"
 #include "subscription.h"
 #include "tool.h"

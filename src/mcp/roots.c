@@ -3,7 +3,6 @@
 #include "roots.h"
 
 #include "base/path.h"
-#include "base/str.h"
 
 #define ROOTS_ID "\"nsrun-roots\""
 

@@ -2,7 +2,6 @@
 /* One client, from its session's start to its end. */
 #include "server.h"
 
-#include <signal.h>
 #include <sys/signalfd.h>
 
 #include "agent/bash.h"
@@ -13,7 +12,6 @@
 #include "session/session.h"
 #include "session/view.h"
 #include "subscription.h"
-#include "widen/widen_ask.h"
 
 #define CHUNK ((size_t)64 * 1024)
 

@@ -5,7 +5,6 @@
 
 #include "agent/bash.h"
 #include "base/programs.h"
-#include "base/sys.h"
 #include "session/log.h"
 #include "terminal/file_asker.h"
 #include "tool.h"

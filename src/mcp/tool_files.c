@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The tools read, write, edit and list: one file or folder each, in what the session's commands see. */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
-#include <sys/vfs.h>
 
 #include "base/array.h"
 #include "base/file.h"

@@ -7,7 +7,6 @@
 #include "ask.h"
 
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 #include "base/array.h"
 #include "base/str.h"

@@ -2,10 +2,8 @@
 /* See confine.h: Landlock for files, and filters of calls. */
 #include "confine.h"
 
-#include <fcntl.h>
 #include <linux/audit.h>
 #include <sched.h>
-#include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>

@@ -3,15 +3,12 @@
  * reaches the socket, so that who asks is the user. */
 #include "control.h"
 
-#include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/un.h>
 
 #include "ask.h"
 #include "base/array.h"
 #include "base/str.h"
-#include "base/sys.h"
 #include "relay.h"
 
 static bool listens(int fd) {

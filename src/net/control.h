@@ -4,7 +4,6 @@
  * for the sandbox, as its plan is (running/plan_shown.h). */
 #pragma once
 
-#include "base/error.h"
 #include "layout.h"
 
 #define NET_CONTROL_NAME "network-control"

@@ -5,7 +5,6 @@
 
 #include "base/sys.h"
 #include "journal.h"
-#include "layout.h"
 #include "pool.h"
 
 struct helper;

@@ -2,17 +2,13 @@
 /* nsrun-net: the host's side of a sandbox's network.  Started by nsrun for a run with --net=allow, it takes
  * over sockets that wait inside of the sandbox, and decides by the rules where a connection leads.  When it
  * ends nobody waits at these sockets any more, so that the sandbox has no network at all. */
-#include "helper.h"
 
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <time.h>
 
 #include "ask.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "base/sys.h"
 #include "confine.h"
 #include "desktop/browser.h"
 #include "desktop/dbus_proxy.h"

@@ -5,7 +5,6 @@
 #include <ifaddrs.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <sys/socket.h>
 
 #include "base/str.h"
 

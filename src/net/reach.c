@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where a connection leads: what the address that it was made to stands for, what the host's resolver says
  * of that name, which of these addresses may be connected to, and which of them answers first. */
-#include <stdio.h>
 #include <sys/epoll.h>
 
 #include "base/str.h"
 #include "own.h"
-#include "relay.h"
 #include "via.h"
 
 #define NEXT_MS    250U   /* between the beginnings of attempts (RFC 8305) */

@@ -3,15 +3,11 @@
  * may write there. */
 #include "container.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
-#include <time.h>
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/sys.h"
-#include "disk/exposed.h"
 #include "disk/remove_tree.h"
 #include "disk/rundir.h"
 #include "host/user.h"

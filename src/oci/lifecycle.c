@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* create, run, start, state, kill, delete, list. */
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
-#include "base/names.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "command.h"
 #include "start.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The container's tree: its root, "mounts", the devices that every container has, what is masked or
  * read-only, and sysctls. */
-#include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
@@ -10,7 +9,6 @@
 #include "base/causes.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/sys.h"
 #include "boundary/raw/beneath_root.h"
 #include "spec.h"
 

@@ -2,18 +2,15 @@
 /* What nsrun-oci does around a launch: namespaces by path, id maps, the console socket, hooks. */
 #include "start.h"
 
-#include <fcntl.h>
 #include <linux/keyctl.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/sys.h"
 
 static int start_fail(struct nsrun_error *err, int r, const char *path, const char *what) {

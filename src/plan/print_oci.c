@@ -4,7 +4,6 @@
  * along. /dev is left to the runtime, which must make the same one (config-linux.md, "Default Devices"). */
 #include <limits.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/path.h"

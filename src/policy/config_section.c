@@ -2,15 +2,11 @@
 /* See config_section.h. */
 #include "config_section.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json_value.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "config.h"
 

@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <fnmatch.h>
-#include <sys/stat.h>
 
 #include "base/path.h"
 #include "disk/homes.h"

@@ -3,13 +3,11 @@
 #include "protect.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "base/beneath.h"
 #include "base/path.h"
 #include "base/responds.h"
 #include "host/subrepositories.h"
-#include "protect_find.h"
 #include "protect_git.h"
 #include "protect_home.h"
 #include "protect_kept.h"

@@ -2,9 +2,7 @@
 /* See protect_git.h. */
 #include "protect_git.h"
 
-#include <fcntl.h>
 #include <limits.h>
-#include <sys/stat.h>
 
 #include "base/beneath.h"
 #include "base/file.h"

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <limits.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/path.h"
 #include "base/responds.h"

@@ -3,13 +3,9 @@
  * empty folder would break on the host, are left out. */
 #include "protect_kept.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "host/walk.h"
 #include "kept/kept.h"
 #include "protect_find.h"

@@ -3,15 +3,10 @@
  * project's .git file may be believed. */
 #include "steps.h"
 
-#include <fcntl.h>
-#include <limits.h>
-#include <sys/stat.h>
-
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/responds.h"
-#include "host/git_author.h"
 #include "host/gitdir.h"
 #include "policy/refusal.h"
 #include "policy/withheld.h"

@@ -4,10 +4,8 @@
 #include "keys.h"
 
 #include "base/programs.h"
-#include "base/str.h"
 #include "host/user.h"
 #include "keys/use.h"
-#include "net/rules.h"
 #include "policy/agents.h"
 #include "policy/withheld.h"
 

@@ -4,7 +4,6 @@
 #include "resolve.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "base/causes.h"
 #include "base/path.h"
@@ -32,7 +31,6 @@
 #include "refuse_config.h"
 #include "rules/home_secrets.h"
 #include "rules/own_folders.h"
-#include "rules/refuse.h"
 #include "rules/rules.h"
 #include "seccomp/load.h"
 #include "steps.h"

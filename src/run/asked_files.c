@@ -3,7 +3,6 @@
  * a session by who runs `nsrun session ask`. */
 #include "base/closed_streams.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "explain/watch.h"
 #include "run.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/macro.h"
 
 /* The exit status for a command that its deadline has ended, as timeout(1) has it. */
 #define EXIT_TIMED_OUT 124

@@ -2,11 +2,8 @@
 /* See failure_reasons.h. */
 #include "failure_reasons.h"
 
-#include <signal.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "explain/output.h"
 #include "explain/watch.h"

@@ -2,16 +2,12 @@
 /* A run's begin and end, and its reports. */
 #include "run.h"
 
-#include <signal.h>
 #include <sys/wait.h>
 
 #include "base/closed_streams.h"
-#include "base/degraded.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/programs.h"
-#include "base/sys.h"
-#include "carry/killed.h"
 #include "descriptors.h"
 #include "disk/homes.h"
 #include "explain/json_line.h"

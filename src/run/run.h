@@ -19,7 +19,6 @@
 #include "sweep/hidden_replaced.h"
 #include "sweep/home_report.h"
 #include "sweep/overlay_marks.h"
-#include "sweep/protected.h"
 #include "sweep/protected_links.h"
 #include "widen/widen_ask.h"
 

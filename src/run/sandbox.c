@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The library's running sandbox.  Its callers have threads and signals of their own, so this file
  * changes neither. */
-#include <signal.h>
 #include <sys/wait.h>
 
 #include "base/loop.h"
 #include "base/programs.h"
-#include "base/sys.h"
 #include "run.h"
 #include "start_options.h"
 #include "terminal/asking.h"
-#include "widen/widen.h"
-#include "widen/widen_ask.h"
 #include "widen/widen_net.h"
 
 struct nsrun_sandbox {

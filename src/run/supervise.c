@@ -3,21 +3,16 @@
  * as the command does, and reports how it ended. */
 #include "supervise.h"
 
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
-#include "base/degraded.h"
-#include "base/json.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "deadline.h"
 #include "explain/missing_program.h"
 #include "explain/watch.h"
 #include "failure_reasons.h"
-#include "run.h"
 #include "status_fd.h"
 #include "terminal/asking.h"
 #include "terminal/modes.h"

@@ -2,10 +2,7 @@
 /* See granted.h. */
 #include "granted.h"
 
-#include <time.h>
-
 #include "base/array.h"
-#include "base/str.h"
 #include "plan/store.h"
 #include "plan_shown.h"
 

@@ -2,9 +2,6 @@
 /* See process_files.h. */
 #include "process_files.h"
 
-#include <fcntl.h>
-#include <time.h>
-
 #include "base/file.h"
 #include "base/sys.h"
 

@@ -2,11 +2,8 @@
 /* See sandboxes.h. */
 #include "sandboxes.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/nsfs.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/file.h"

@@ -3,7 +3,6 @@
  * otherwise allow a call without the conditions that were meant to bound it. */
 #include "rules.h"
 
-#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/utsname.h>
 

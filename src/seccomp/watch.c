@@ -2,11 +2,7 @@
 /* See watch.h. */
 #include "watch.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <linux/seccomp.h>
-
-#include "syscalls.h"
 
 /* For kernel headers older than 5.0. */
 #ifndef SECCOMP_RET_USER_NOTIF

@@ -3,7 +3,6 @@
  * fill the disk nor change what it has printed. */
 #include "job_keeper.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
@@ -13,8 +12,6 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/programs.h"
-#include "base/str.h"
-#include "base/sys.h"
 #include "host/socket_table.h"
 #include "monitor.h"
 #include "run/deadline.h"

@@ -2,8 +2,6 @@
 /* See leave_out.h. */
 #include "leave_out.h"
 
-#include <unistd.h>
-
 #include "base/array.h"
 #include "base/path.h"
 #include "changes/git.h"

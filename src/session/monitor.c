@@ -7,19 +7,15 @@
 #include <limits.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 
 #include "base/beneath.h"
 #include "base/loop.h"
 #include "base/path.h"
 #include "base/programs.h"
 #include "base/responds.h"
-#include "base/sys.h"
 #include "changes/changes.h"
 #include "changes/index.h"
 #include "job_keeper.h"
-#include "log.h"
-#include "plan/record.h"
 #include "run/run.h"
 
 _Static_assert(sizeof(struct monitor_answer) <= PIPE_BUF, "an answer must be one atomic write");

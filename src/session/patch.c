@@ -2,8 +2,6 @@
 /* See patch.h. */
 #include "patch.h"
 
-#include <signal.h>
-
 #include "base/stream.h"
 #include "base/sys.h"
 #include "policy/policy.h"

@@ -3,13 +3,11 @@
  * what is mounted there is the host's file, or nothing. */
 #include "covers.h"
 
-#include <fcntl.h>
 #include <sys/mount.h>
 
 #include "base/array.h"
 #include "base/beneath.h"
 #include "base/file.h"
-#include "base/str.h"
 #include "base/sys.h"
 
 #define TRIES 100 /* of a name that is replaced at this moment */

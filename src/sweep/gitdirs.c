@@ -3,7 +3,6 @@
  * command's: no symlink is followed, and all work is bounded. */
 #include "gitdirs.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "aside.h"
@@ -11,7 +10,6 @@
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "host/gitdir.h"
 #include "host/gitorders.h"
 

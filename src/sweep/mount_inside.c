@@ -2,14 +2,10 @@
 /* See mount_inside.h.  No path is resolved in the sandbox's namespaces: the command can turn any. */
 #include "mount_inside.h"
 
-#include <fcntl.h>
 #include <linux/nsfs.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/beneath.h"

@@ -2,7 +2,6 @@
 /* A mount in a sandbox that runs, made from outside. */
 #pragma once
 
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/macro.h"

@@ -3,8 +3,6 @@
  * is followed. */
 #include "protected_links.h"
 
-#include <fcntl.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <sys/epoll.h>
 
@@ -13,7 +11,6 @@
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "disk/remove_tree.h"
 #include "host/glob.h"

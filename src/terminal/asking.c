@@ -3,17 +3,12 @@
  * a yes has digits that the question alone shows. */
 #include "asking.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <ifaddrs.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 
 #include "base/file.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "desktop/ssh_agent.h"
 #include "file_asker.h"

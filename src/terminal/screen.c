@@ -2,8 +2,6 @@
 /* See screen.h. */
 #include "screen.h"
 
-#include <stdlib.h>
-
 /* Whatever is on its way ends with CAN and ST, a Tektronix 4014 with ESC ETX, a VT52 with ESC <, of which
  * the first may be what it waits for since ESC Y; then printing. */
 #define SCREEN_BEGIN "\033\003\030\033\\\033<\033<\033[4i"

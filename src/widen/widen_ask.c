@@ -3,17 +3,13 @@
  * no grant would show, it doesn't, since nobody is asked. */
 #include "widen_ask.h"
 
-#include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/responds.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "explain/never.h"
 #include "policy/config_section.h"

@@ -4,11 +4,7 @@
  * what is begun by one that is killed is taken back by the next. */
 #include "widen_net.h"
 
-#include <fcntl.h>
-#include <sys/socket.h>
-
 #include "base/file.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "net/control.h"
 #include "resolve/network.h"

@@ -2,9 +2,6 @@
 /* See widen_whole.h. */
 #include "widen_whole.h"
 
-#include <fcntl.h>
-#include <linux/openat2.h>
-
 #include "base/file.h"
 #include "base/sys.h"
 #include "protect/learn_view.h"
