@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See agent_rest.h. */
 #include "agent_rest.h"
 
 #include <sys/file.h>

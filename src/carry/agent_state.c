@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See agent_state.h. */
 #include "agent_state.h"
 
 #include "agent_files.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See git_config.h. */
 #include "git_config.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See index.h. */
 #include "index.h"
 
 #include "base/beneath.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See tracked.h. */
 #include "tracked.h"
 
 #include "base/array.h"

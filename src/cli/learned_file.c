@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See learned_file.h. */
 #include "learned_file.h"
 
 #include "base/file.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See owner.h. */
 #include "owner.h"
 
 #include <fcntl.h>

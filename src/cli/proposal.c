@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See proposal.h. */
 #include "proposal.h"
 
 #include "base/file.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See link_opener.h. */
 #include "link_opener.h"
 
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See ssh.h. */
 #include "ssh.h"
 
 #include "base/sha256.h"

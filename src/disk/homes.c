@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See homes.h. */
 #include "homes.h"
 
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See access_list.h. */
 #include "access_list.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See learned.h. */
 #include "learned.h"
 
 #include <limits.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See missing_program.h. */
 #include "missing_program.h"
 
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See never.h. */
 #include "never.h"
 
 #include <fcntl.h>

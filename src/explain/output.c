@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See output.h. */
 #include "output.h"
 
 #include <inttypes.h>

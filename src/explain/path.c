@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See path.h. */
 #include "path.h"
 
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See ports.h. */
 #include "ports.h"
 
 #include <ctype.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See glob.h. */
 #include "glob.h"
 
 #include <fnmatch.h>

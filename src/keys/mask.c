@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See mask.h. */
 #include "mask.h"
 
 #include "base/macro.h"

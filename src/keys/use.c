@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See use.h. */
 #include "use.h"
 
 #include <strings.h>

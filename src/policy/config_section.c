@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See config_section.h. */
 #include "config_section.h"
 
 #include <sys/file.h>

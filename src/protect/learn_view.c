@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See learn_view.h. */
 #include "learn_view.h"
 
 #include <dirent.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See protect_git.h. */
 #include "protect_git.h"
 
 #include <limits.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See protect_home.h. */
 #include "protect_home.h"
 
 #include <dirent.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See failure_reasons.h. */
 #include "failure_reasons.h"
 
 #include <sys/resource.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See granted.h. */
 #include "granted.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See process_files.h. */
 #include "process_files.h"
 
 #include "base/file.h"

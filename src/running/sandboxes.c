@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See sandboxes.h. */
 #include "sandboxes.h"
 
 #include <limits.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See watch.h. */
 #include "watch.h"
 
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See leave_out.h. */
 #include "leave_out.h"
 
 #include "base/array.h"

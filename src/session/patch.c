@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See patch.h. */
 #include "patch.h"
 
 #include "base/stream.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See protected_aside.h. */
 #include "protected_aside.h"
 
 #include <fnmatch.h>

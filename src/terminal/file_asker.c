@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See file_asker.h. */
 #include "file_asker.h"
 
 #include <sys/socket.h>

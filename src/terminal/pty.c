@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See pty.h. */
 #include "pty.h"
 
 #include <sys/ioctl.h>

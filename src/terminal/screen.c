@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See screen.h. */
 #include "screen.h"
 
 /* Whatever is on its way ends with CAN and ST, a Tektronix 4014 with ESC ETX, a VT52 with ESC <, of which

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See widen.h. */
 #include "widen.h"
 
 #include <sys/file.h>

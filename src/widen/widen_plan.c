@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See widen_plan.h. */
 #include "widen_plan.h"
 
 #include "base/array.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See widen_whole.h. */
 #include "widen_whole.h"
 
 #include "base/file.h"
