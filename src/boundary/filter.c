@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The installation of the command's filters, right before its exec. */
-
 #include "base/causes.h"
 #include "exec.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Changes as a list and as JSON.  Names are somebody hostile's: what could draw on a
  * terminal is quoted.  Reads no file. */
-
 #include "base/str.h"
 #include "internal.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun mcp`: a session's commands and files for a client of the Model Context Protocol. */
-
 #include "base/file.h"
 #include "base/loop.h"
 #include "mcp/listen.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The command's seccomp filter, from the plan to the kernel. */
-
 #include "base/causes.h"
 #include "child.h"
 #include "seccomp/simulate.h"

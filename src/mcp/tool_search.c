@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The tools glob and grep: bash's globs and grep(1), which run in the session and so see what its commands
  * see. What they print is a command's word: it is bounded, and nothing is done by it. */
+#include <inttypes.h>
 
 #include "file.h"
 

@@ -2,7 +2,6 @@
 /* nsrun-net: the host's side of a sandbox's network.  Started by nsrun for a run with --net=allow, it takes
  * over sockets that wait inside of the sandbox, and decides by the rules where a connection leads.  When it
  * ends nobody waits at these sockets any more, so that the sandbox has no network at all. */
-
 #include <sys/epoll.h>
 #include <sys/mman.h>
 

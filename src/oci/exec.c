@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* exec: a further process in a container that runs.  It is described by a file (--process), or is the
  * container's own with another command. */
-
 #include "base/file.h"
 #include "base/sys.h"
 #include "command.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* nsrun-oci, a runtime of the OCI specification: the command line for container engines. */
-
 #include "base/file.h"
 #include "base/json.h"
 #include "base/str.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* nsrun-oci's command line. */
-
 #include "command.h"
 #include "spec.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Configuration files: found, opened with suspicion, and read. */
-
 #include "base/file.h"
 #include "base/path.h"
 #include "base/responds.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A detached command from the side of who starts it. */
-
 #include "base/sys.h"
 #include "job_keeper.h"
 #include "monitor.h"

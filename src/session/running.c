@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What runs in a session, for those outside: listed, sent signals, counted. */
-
 #include "base/array.h"
 #include "base/file.h"
 #include "base/path.h"
