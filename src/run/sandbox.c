@@ -6,9 +6,19 @@
 #include "base/loop.h"
 #include "base/programs.h"
 #include "run.h"
-#include "start_options.h"
+#include "sized.h"
 #include "terminal/asking.h"
 #include "widen/widen_net.h"
+
+/* Copies the caller's struct, which may be of another release, into one of this release
+ * (sized_take()); NULL stands for the defaults. */
+static int start_read_options(const struct nsrun_start_options *options, struct nsrun_start_options *ret,
+                              struct nsrun_error *err) {
+        if (options)
+                return sized_take(ret, sizeof(*ret), options, "nsrun_start_options", err);
+        *ret = (struct nsrun_start_options)NSRUN_START_OPTIONS_INIT;
+        return 0;
+}
 
 struct nsrun_sandbox {
         struct run run;
