@@ -195,6 +195,15 @@ int sys_set_groups(const gid_t *ids, size_t n);
 int sys_sethostname(const char *name, size_t n);
 int sys_sigmask(int how, const sigset_t *set, sigset_t *ret_old);
 int sys_signalfd(const sigset_t *set);
+/* For kernel headers older than 5.0. */
+#ifndef SECCOMP_FILTER_FLAG_NEW_LISTENER
+#define SECCOMP_FILTER_FLAG_NEW_LISTENER (1U << 3)
+#endif
+/* Since 5.19: once a call was asked about, a signal's handler waits for the answer and doesn't interrupt it,
+ * which opens of files never are. */
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1U << 5)
+#endif
 /* Installs a filter for the calling thread; `flags`: SECCOMP_FILTER_FLAG_*.  With
  * NEW_LISTENER the result is the listener, close-on-exec. */
 int sys_seccomp_filter(unsigned flags, const struct sock_filter *code, size_t n);

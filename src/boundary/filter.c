@@ -3,16 +3,6 @@
 #include "base/causes.h"
 #include "exec.h"
 
-/* For kernel headers older than 5.0. */
-#ifndef SECCOMP_FILTER_FLAG_NEW_LISTENER
-#define SECCOMP_FILTER_FLAG_NEW_LISTENER (1U << 3)
-#endif
-
-/* Since 5.19: launch/filter.c. */
-#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1U << 5)
-#endif
-
 int filter_install(struct reaper *p) {
         for (size_t i = 0; i < p->n_filters; i++) {
                 const struct sock_fprog *filter = &p->filters[i];

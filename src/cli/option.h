@@ -21,6 +21,9 @@ struct option_table {
         const size_t *n;
 };
 
+struct command;
+typedef int command_runs(const struct command *command, char **argv);
+
 struct command {
         const char *name;
         const char *arguments; /* how usage shows what follows the name: a form a line */
@@ -28,8 +31,7 @@ struct command {
         const char *words;     /* what the first argument may be, "bash|zsh|fish"; "PATH": paths; or NULL */
         bool takes_command;    /* another program's command line follows the options */
         struct option_table tables[MOST_TABLES];
-        /* Returns the exit status. argv[0] is the subcommand's name. */
-        int (*run)(const struct command *command, char **argv);
+        command_runs *run;
 };
 
 extern const struct command commands[];
@@ -56,25 +58,10 @@ extern const size_t n_run_options, n_plan_options, n_resolve_options, n_toolchai
         n_config_options, n_learn_options, n_log_options, n_ps_options, n_review_options, n_grant_options,
         n_revoke_options, n_home_options;
 
-int run_main(const struct command *command, char **argv);
-int shell_main(const struct command *command, char **argv);
-int learn_main(const struct command *command, char **argv);
-int ps_main(const struct command *command, char **argv);
-int inspect_main(const struct command *command, char **argv);
-int stop_main(const struct command *command, char **argv);
-int grant_main(const struct command *command, char **argv);
-int revoke_main(const struct command *command, char **argv);
-int home_main(const struct command *command, char **argv);
-int plan_main(const struct command *command, char **argv);
-int bash_main(const struct command *command, char **argv);
-int resolve_main(const struct command *command, char **argv);
-int toolchains_main(const struct command *command, char **argv);
-int agents_main(const struct command *command, char **argv);
-int config_main(const struct command *command, char **argv);
-int net_main(const struct command *command, char **argv);
-int seccomp_main(const struct command *command, char **argv);
-int mcp_main(const struct command *command, char **argv);
-int session_main(const struct command *command, char **argv);
+/* Each returns the exit status.  argv[0] is the subcommand's name. */
+command_runs run_main, shell_main, learn_main, ps_main, inspect_main, stop_main, grant_main, revoke_main,
+        home_main, plan_main, bash_main, resolve_main, toolchains_main, agents_main, config_main, net_main,
+        seccomp_main, mcp_main, session_main, log_main, review_main, doctor_main, completion_main, help_main;
 /* `nsrun session ask`: asks at this terminal until the session ends. */
 int session_ask_here(const char *id, struct nsrun_error *err);
 /* Prints what is kept aside of one project. */
@@ -84,17 +71,12 @@ int review_print_of(const char *project, bool is_json, struct nsrun_error *err);
 #define REVIEW_OF_HOME "home"
 int review_accept_from(const char *project, const char *path, const char *reason, int folder,
                        const char *name, struct nsrun_error *err);
-int log_main(const struct command *command, char **argv);
 /* Writes down what a person did outside of any run: `members` are names and texts, of which NULL is left
  * out, until a name is NULL. */
 void log_by_hand(const char *event, const char *const *members);
 /* So many paths of a session, whose project may be NULL. */
 void log_committed(const char *session, const char *project, size_t n);
 #define LOG_BY_HAND(event, ...) log_by_hand(event, (const char *const[]){__VA_ARGS__, NULL})
-int review_main(const struct command *command, char **argv);
-int doctor_main(const struct command *command, char **argv);
-int completion_main(const struct command *command, char **argv);
-int help_main(const struct command *command, char **argv);
 
 /* Reads argv[1] and what follows up to "--" or the first word that is no option.
  * targets[i] is what the i-th table fills.  0 with the index of the first word left;

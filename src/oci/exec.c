@@ -85,12 +85,9 @@ int oci_exec(const struct oci_options *options, int *ret_status, struct nsrun_er
         _cleanup_container_ struct container c = CONTAINER_INIT;
         _cleanup_json_ struct json_document process = {0};
         _cleanup_spec_ struct spec spec = {0};
-        _cleanup_close_ int root = -EBADF;
         struct launch l = LAUNCH_INIT;
-        int r = container_open_root(options->root, &root, err);
+        int r = container_open(options->root_fd, options->words[0], false, &c, err);
 
-        if (r >= 0)
-                r = container_open(root, options->words[0], false, &c, err);
         if (r >= 0)
                 r = read_process(options, json_get(c.config.root, "process"), &process, err);
         if (r >= 0)

@@ -42,7 +42,7 @@ static int read_spec(const char *bundle, const char *text, struct spec *ret, str
         return spec_read(d.root, bundle, ret, err);
 }
 
-static int create(const struct oci_options *options, int root, struct container *c, struct launch *l,
+static int create(const struct oci_options *options, struct container *c, struct launch *l,
                   struct nsrun_error *err) {
         const struct start_options how = {.pid_file = options->pid_file,
                                           .console_socket = options->console_socket,
@@ -54,23 +54,20 @@ static int create(const struct oci_options *options, int root, struct container 
         if (r >= 0)
                 r = read_spec(bundle, text, &spec, err);
         if (r >= 0)
-                r = container_make(root, options->words[0], bundle, text, c, err);
+                r = container_make(options->root_fd, options->words[0], bundle, text, c, err);
         if (r < 0)
                 return r;
         r = start_create(c, &spec, &how, l, err);
         if (r < 0)
-                (void)container_remove(root, c, NULL);
+                (void)container_remove(options->root_fd, c, NULL);
         return r;
 }
 
 int oci_create(const struct oci_options *options, nsrun_unused int *ret_status, struct nsrun_error *err) {
         _cleanup_container_ struct container c = CONTAINER_INIT;
-        _cleanup_close_ int root = -EBADF;
         struct launch l = LAUNCH_INIT;
-        int r = container_open_root(options->root, &root, err);
+        int r = create(options, &c, &l, err);
 
-        if (r >= 0)
-                r = create(options, root, &c, &l, err);
         launch_close(&l);
         return r;
 }
@@ -86,12 +83,9 @@ static int lifecycle_end(int root, struct container *c, struct nsrun_error *err)
 
 int oci_run(const struct oci_options *options, int *ret_status, struct nsrun_error *err) {
         _cleanup_container_ struct container c = CONTAINER_INIT;
-        _cleanup_close_ int root = -EBADF;
         struct launch l = LAUNCH_INIT;
-        int r = container_open_root(options->root, &root, err);
+        int r = create(options, &c, &l, err);
 
-        if (r >= 0)
-                r = create(options, root, &c, &l, err);
         if (r < 0)
                 return r;
         r = start_release(&c, err);
@@ -103,7 +97,7 @@ int oci_run(const struct oci_options *options, int *ret_status, struct nsrun_err
                 *ret_status = start_wait(&l);
                 r = container_lock(&c);
                 r = r < 0 ? lifecycle_fail(err, r, c.id, "the container can't be locked")
-                          : lifecycle_end(root, &c, err);
+                          : lifecycle_end(options->root_fd, &c, err);
         }
         launch_close(&l);
         return r;
@@ -111,11 +105,8 @@ int oci_run(const struct oci_options *options, int *ret_status, struct nsrun_err
 
 int oci_start(const struct oci_options *options, nsrun_unused int *ret_status, struct nsrun_error *err) {
         _cleanup_container_ struct container c = CONTAINER_INIT;
-        _cleanup_close_ int root = -EBADF;
-        int r = container_open_root(options->root, &root, err);
+        int r = container_open(options->root_fd, options->words[0], true, &c, err);
 
-        if (r >= 0)
-                r = container_open(root, options->words[0], true, &c, err);
         if (r >= 0)
                 r = start_release(&c, err);
         return r < 0 ? r : hooks_run(&c, "poststart", err);
@@ -125,12 +116,9 @@ int oci_start(const struct oci_options *options, nsrun_unused int *ret_status, s
 
 int oci_state(const struct oci_options *options, nsrun_unused int *ret_status, struct nsrun_error *err) {
         _cleanup_container_ struct container c = CONTAINER_INIT;
-        _cleanup_close_ int root = -EBADF;
         _cleanup_free_ char *text = NULL;
-        int r = container_open_root(options->root, &root, err);
+        int r = container_open(options->root_fd, options->words[0], false, &c, err);
 
-        if (r >= 0)
-                r = container_open(root, options->words[0], false, &c, err);
         if (r >= 0)
                 r = container_describe(&c, true, &text, err);
         if (r >= 0 && puts(text) < 0)
@@ -169,11 +157,8 @@ static int list_one(void *data, int root, const struct dirent *entry) {
 int oci_list(const struct oci_options *options, nsrun_unused int *ret_status, struct nsrun_error *err) {
         bool is_json = options->format && streq(options->format, "json");
         struct listing list = {.options = options, .err = err};
-        _cleanup_close_ int root = -EBADF;
-        int r = container_open_root(options->root, &root, err);
+        int r;
 
-        if (r < 0)
-                return r;
         if (options->format && !is_json && !streq(options->format, "table"))
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), options->format,
                                  "--format is table or json", NULL);
@@ -181,7 +166,7 @@ int oci_list(const struct oci_options *options, nsrun_unused int *ret_status, st
                 (void)printf("%-28s %-9s %-9s %s\n", "NAME", "PID", "STATUS", "BUNDLE");
         if (is_json && !options->is_quiet)
                 (void)printf("[");
-        r = folder_each(root, list_one, &list);
+        r = folder_each(options->root_fd, list_one, &list);
         if (is_json && !options->is_quiet)
                 (void)printf("]\n");
         return r < 0 ? lifecycle_fail(err, r, NULL, "the containers can't be listed") : 0;
@@ -191,19 +176,18 @@ int oci_list(const struct oci_options *options, nsrun_unused int *ret_status, st
 
 int oci_kill(const struct oci_options *options, nsrun_unused int *ret_status, struct nsrun_error *err) {
         _cleanup_container_ struct container c = CONTAINER_INIT;
-        _cleanup_close_ int root = -EBADF, process = -EBADF;
+        _cleanup_close_ int process = -EBADF;
         int signal = options->words[1] ? signal_parse(options->words[1]) : SIGTERM;
-        int r = container_open_root(options->root, &root, err);
+        int r;
 
-        if (r >= 0 && signal == 0)
+        if (signal == 0)
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), options->words[1],
                                  "there is no such signal", NULL);
         /* The end of a pid namespace's first process is that of all. */
-        if (r >= 0 && options->kills_all && signal != SIGKILL)
+        if (options->kills_all && signal != SIGKILL)
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EOPNOTSUPP), NULL,
                                  "--all is for SIGKILL alone", "nsrun-oci has no cgroup to find all by");
-        if (r >= 0)
-                r = container_open(root, options->words[0], true, &c, err);
+        r = container_open(options->root_fd, options->words[0], true, &c, err);
         if (r < 0)
                 return r;
         process = container_open_process(&c);
@@ -230,13 +214,9 @@ static int kill_and_wait(const struct container *c, struct nsrun_error *err) {
 
 int oci_delete(const struct oci_options *options, nsrun_unused int *ret_status, struct nsrun_error *err) {
         _cleanup_container_ struct container c = CONTAINER_INIT;
-        _cleanup_close_ int root = -EBADF;
         struct nsrun_error why = {0};
-        int r = container_open_root(options->root, &root, err);
+        int r = container_open(options->root_fd, options->words[0], true, &c, &why);
 
-        if (r < 0)
-                return r;
-        r = container_open(root, options->words[0], true, &c, &why);
         if (r == -ENOENT && options->is_forced)
                 return 0;
         if (r < 0) {
@@ -248,5 +228,5 @@ int oci_delete(const struct oci_options *options, nsrun_unused int *ret_status, 
                                   "end it first, or use --force", "the container is %s",
                                   container_status_name(c.status));
         r = kill_and_wait(&c, err);
-        return r < 0 ? r : lifecycle_end(root, &c, err);
+        return r < 0 ? r : lifecycle_end(options->root_fd, &c, err);
 }
