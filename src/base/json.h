@@ -73,7 +73,8 @@ int json_read(struct json_document *d, const char *text, size_t n, enum json_rea
               struct json_trouble *ret_trouble);
 #define JSON_DEPTH 15
 
-/* json_read() with JSON_STRICT.  -EINVAL: *ret_line (from 1) is where, and *ret_why says why. */
+/* json_read() with JSON_STRICT.  -EINVAL: *ret_line (from 1) is where, and *ret_why says why; both may be
+ * NULL. */
 int json_parse(struct json_document *d, const char *text, size_t n, size_t *ret_line, const char **ret_why);
 
 enum json_kind {

@@ -216,8 +216,6 @@ static int add_in_force(struct json_document *d, const struct learned_file *f) {
 
 static int open_document(struct json_document *d, const struct learned_file *f, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
-        const char *why = NULL;
-        size_t line = 0;
         int r;
 
         if (!f->update) {
@@ -227,7 +225,7 @@ static int open_document(struct json_document *d, const struct learned_file *f, 
         }
         r = read_small_file(AT_FDCWD, f->update, 0, MOST_BYTES, &text);
         if (r >= 0)
-                r = json_parse(d, text, strlen(text), &line, &why);
+                r = json_parse(d, text, strlen(text), NULL, NULL);
         return r < 0 ? error_set(err, NSRUN_STAGE_USAGE, r, f->update, "the configuration can't be read",
                                  NULL)
                      : 0;

@@ -439,10 +439,9 @@ static struct exchange *receiver_of(const struct channel *c, const struct json_v
 static void channel_take(struct channel *c, const char *line, size_t n) {
         _cleanup_json_ struct json_document d = {0};
         _cleanup_free_ char *id = NULL, *text = NULL;
-        struct json_trouble trouble;
         struct exchange *e;
 
-        if (json_read(&d, line, n, JSON_STRICT, &trouble) < 0 || !(text = strndup(line, n)))
+        if (json_parse(&d, line, n, NULL, NULL) < 0 || !(text = strndup(line, n)))
                 return;
         id = message_id(d.root);
         if (json_has(d.root, "method")) {

@@ -155,7 +155,6 @@ static int call_new(const struct message *m, struct call **ret) {
                                 *input = json_get(m->params, "inputResponses");
         struct call *c = calloc(1, sizeof(*c));
         _cleanup_free_ char *text = arguments ? json_spell(arguments) : strdup("{}");
-        struct json_trouble trouble;
         pthread_condattr_t attributes;
 
         if (!c)
@@ -173,7 +172,7 @@ static int call_new(const struct message *m, struct call **ret) {
         c->progress_token = find_progress_token(m);
         c->input = input ? json_spell(input) : NULL;
         if (!text || !c->id || c->cancel_fd < 0 ||
-            json_read(&c->arguments, text, strlen(text), JSON_STRICT, &trouble) < 0) {
+            json_parse(&c->arguments, text, strlen(text), NULL, NULL) < 0) {
                 call_free(c);
                 return -ENOMEM;
         }

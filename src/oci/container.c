@@ -86,11 +86,9 @@ static int container_write(int folder, const char *name, const char *text) {
 
 static int parse(int folder, const char *name, struct json_document *ret) {
         _cleanup_free_ char *text = NULL;
-        const char *why;
-        size_t line;
         int r = read_small_file(folder, name, O_NOFOLLOW, CONTAINER_BYTES, &text);
 
-        return r < 0 ? r : json_parse(ret, text, strlen(text), &line, &why);
+        return r < 0 ? r : json_parse(ret, text, strlen(text), NULL, NULL);
 }
 
 int container_save(struct container *c, struct nsrun_error *err) {

@@ -61,8 +61,6 @@ static int exec_describe(const struct oci_options *options, const struct json_va
 static int read_process(const struct oci_options *options, const struct json_value *own,
                         struct json_document *d, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
-        const char *why = NULL;
-        size_t line = 0;
         int r;
 
         if (!options->process == !options->words[1])
@@ -72,7 +70,7 @@ static int read_process(const struct oci_options *options, const struct json_val
                 return exec_describe(options, own, d, err);
         r = read_small_file(AT_FDCWD, options->process, 0, PROCESS_BYTES, &text);
         if (r >= 0)
-                r = json_parse(d, text, strlen(text), &line, &why);
+                r = json_parse(d, text, strlen(text), NULL, NULL);
         return r < 0 ? error_set(err, NSRUN_STAGE_POLICY, r, options->process, "the process can't be read",
                                  NULL)
                      : 0;

@@ -52,8 +52,6 @@ static int lock_config(const char *file, int *ret, struct nsrun_error *err) {
 
 int config_section_open(const char *file, int *ret_lock, struct json_document *d, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
-        const char *why = NULL;
-        size_t line = 0;
         int r = ret_lock ? lock_config(file, ret_lock, err) : 0;
 
         if (r < 0)
@@ -65,7 +63,7 @@ int config_section_open(const char *file, int *ret_lock, struct json_document *d
                 return 0;
         }
         if (r >= 0)
-                r = json_parse(d, text, strlen(text), &line, &why);
+                r = json_parse(d, text, strlen(text), NULL, NULL);
         return r < 0 ? error_set(err, NSRUN_STAGE_USAGE, r, file, "the configuration can't be read",
                                  "'nsrun config check' says why")
                      : 0;
