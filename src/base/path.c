@@ -88,6 +88,10 @@ const char *path_below(const char *path, const char *root) {
         return *rest ? rest + 1 : rest;
 }
 
+char *path_append(const char *folder, const char *name) {
+        return str_concat(folder, *folder ? "/" : "", name);
+}
+
 bool path_is_beneath(const char *path, const char *root) {
         return path_below(path, root) != NULL;
 }

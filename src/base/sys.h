@@ -183,8 +183,7 @@ int sys_remount_same(int fd);
 int sys_find_mount_calls(void);
 
 int sys_prctl(int option, unsigned long a, unsigned long b);
-/* Empties the permitted, effective and inheritable sets; or sets the first two, and the third. */
-int sys_capset_empty(void);
+/* Sets the permitted and effective sets, and the inheritable one. */
 int sys_capset(uint64_t permitted, uint64_t inheritable);
 /* The permitted set. */
 int sys_capget(uint64_t *ret);

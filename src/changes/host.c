@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "tree.h"
 
@@ -131,7 +132,7 @@ static int look_into(const struct host *h, struct tree *t, const char *path, cha
                                 return 1;
                         continue;
                 }
-                below = tree_join(path, *name);
+                below = path_append(path, *name);
                 if (!below || ARRAY_GROW(*todo, *n + 1) < 0) {
                         free(below);
                         return -ENOMEM;

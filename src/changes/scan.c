@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "base/array.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "file.h"
 #include "index.h"
@@ -254,7 +255,7 @@ static int visit_deleted(struct scan *s, const struct frame *f, const char *path
 /* One name of either side. */
 static int visit_name(struct scan *s, const struct frame *f, const char *name, int u, int b,
                       bool is_in_upper, bool has_marked_files) {
-        _cleanup_free_ char *path = tree_join(f->path, name);
+        _cleanup_free_ char *path = path_append(f->path, name);
         struct stat upper, base;
         bool has_base;
         int r;

@@ -33,10 +33,6 @@ int tracked_read(struct tracked *t, int git_dir) {
                                  : gitindex_read(git_dir, shared, TRACKED_INDEX_MAX, take_tracked, t, NULL);
 }
 
-void tracked_sort(struct tracked *t) {
-        strv_sort(t->paths, t->n);
-}
-
 void tracked_clear(struct tracked *t) {
         for (size_t i = 0; i < t->n; i++)
                 free(t->paths[i]);

@@ -130,10 +130,6 @@ int tree_names(int fd, char ***ret) {
         return 0;
 }
 
-char *tree_join(const char *folder, const char *name) {
-        return str_format("%s%s%s", folder, *folder ? "/" : "", name);
-}
-
 int tree_compare(const char *a, const char *b) {
         while (*a && *a == *b)
                 a++, b++;

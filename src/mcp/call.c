@@ -70,7 +70,7 @@ static void *call_thread(void *data) {
 
         /* A thread's capabilities are its own.  A root's file tools reach what a command's rights reach,
          * which has none, and no more. */
-        if (c->tool->lane != LANE_FILES || sys_capset_empty() >= 0)
+        if (c->tool->lane != LANE_FILES || sys_capset(0, 0) >= 0)
                 result = tool_answer(c);
         call_answer(c, result);
         c->has_ended = true;

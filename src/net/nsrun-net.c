@@ -162,7 +162,7 @@ int helper_receive_sockets(struct helper *h, int from, const struct net_socket *
 /* An answer to a question; or nobody writes to it any more: the run has ended, or the process that watched
  * it.  What the sandbox had sent by then would have gone out without nsrun-net, too. */
 static void life_ready(struct helper *h, struct watch *w, nsrun_unused uint32_t events) {
-        if (ask_take_answer(h, w->fd))
+        if (ask_take_answer(h, 0, w->fd))
                 return;
         helper_unwatch(h, w);
         h->ends_at = sys_now_ms() + FINISH_MS;

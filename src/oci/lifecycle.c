@@ -11,10 +11,6 @@
 #define CONFIG_BYTES (4U * 1024 * 1024)
 #define KILL_WAIT_MS 10000
 
-static int lifecycle_fail(struct nsrun_error *err, int r, const char *path, const char *what) {
-        return error_set(err, NSRUN_STAGE_SUPERVISE, r, path, what, NULL);
-}
-
 /* ------------------------------------------------------------------ create and run */
 
 static int read_bundle(const char *folder, char **ret_bundle, char **ret_text, struct nsrun_error *err) {
@@ -22,10 +18,10 @@ static int read_bundle(const char *folder, char **ret_bundle, char **ret_text, s
         int r = path_canonical(folder ? folder : ".", ret_bundle, NULL);
 
         if (r < 0)
-                return lifecycle_fail(err, r, folder, "the bundle can't be found");
+                return container_fail(err, r, folder, "the bundle can't be found");
         path = path_join(*ret_bundle, "config.json");
         r = path ? read_small_file(AT_FDCWD, path, 0, CONFIG_BYTES, ret_text) : -ENOMEM;
-        return r < 0 ? lifecycle_fail(err, r, path, "the configuration can't be read") : 0;
+        return r < 0 ? container_fail(err, r, path, "the configuration can't be read") : 0;
 }
 
 static int read_spec(const char *bundle, const char *text, struct spec *ret, struct nsrun_error *err) {
@@ -38,7 +34,7 @@ static int read_spec(const char *bundle, const char *text, struct spec *ret, str
                 return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(r), bundle, NULL,
                                   "config.json: line %zu: %s", line, why);
         if (r < 0)
-                return lifecycle_fail(err, r, bundle, "config.json can't be read");
+                return container_fail(err, r, bundle, "config.json can't be read");
         return spec_read(d.root, bundle, ret, err);
 }
 
@@ -96,7 +92,7 @@ int oci_run(const struct oci_options *options, int *ret_status, struct nsrun_err
                 container_unlock(&c);
                 *ret_status = start_wait(&l);
                 r = container_lock(&c);
-                r = r < 0 ? lifecycle_fail(err, r, c.id, "the container can't be locked")
+                r = r < 0 ? container_fail(err, r, c.id, "the container can't be locked")
                           : lifecycle_end(options->root_fd, &c, err);
         }
         launch_close(&l);
@@ -122,7 +118,7 @@ int oci_state(const struct oci_options *options, nsrun_unused int *ret_status, s
         if (r >= 0)
                 r = container_describe(&c, true, &text, err);
         if (r >= 0 && puts(text) < 0)
-                r = lifecycle_fail(err, -EIO, NULL, "the state can't be written");
+                r = container_fail(err, -EIO, NULL, "the state can't be written");
         return r;
 }
 
@@ -169,7 +165,7 @@ int oci_list(const struct oci_options *options, nsrun_unused int *ret_status, st
         r = folder_each(options->root_fd, list_one, &list);
         if (is_json && !options->is_quiet)
                 (void)printf("]\n");
-        return r < 0 ? lifecycle_fail(err, r, NULL, "the containers can't be listed") : 0;
+        return r < 0 ? container_fail(err, r, NULL, "the containers can't be listed") : 0;
 }
 
 /* ------------------------------------------------------------------ kill and delete */
@@ -207,8 +203,8 @@ static int kill_and_wait(const struct container *c, struct nsrun_error *err) {
         r = sys_pidfd_send_signal(process, SIGKILL);
         if (r >= 0)
                 r = sys_poll(&end, 1, KILL_WAIT_MS);
-        return r == 0  ? lifecycle_fail(err, -ETIMEDOUT, c->id, "the container does not end")
-               : r < 0 ? lifecycle_fail(err, r, c->id, "the container can't be killed")
+        return r == 0  ? container_fail(err, -ETIMEDOUT, c->id, "the container does not end")
+               : r < 0 ? container_fail(err, r, c->id, "the container can't be killed")
                        : 0;
 }
 

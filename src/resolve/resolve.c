@@ -10,6 +10,7 @@
 #include "base/programs.h"
 #include "base/responds.h"
 #include "disk/homes.h"
+#include "disk/records.h"
 #include "environment.h"
 #include "grants/grants.h"
 #include "hardening.h"
@@ -551,7 +552,7 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
                 return 0;
         if (is_plain)
                 return policy_resolve_plain(s, err);
-        if (own_folders_find(s) < 0)
+        if (records_find_folders(&s->own[OWN_RUNDIRS], &s->own[OWN_EXPOSED], &s->own[OWN_SESSIONS]) < 0)
                 return error_oom(err);
         for (size_t i = 0; i < OWN_FOLDERS && r >= 0; i++)
                 r = s->own[i] ? responds_in_time(AT_FDCWD, s->own[i], NULL, err) : 0;

@@ -91,7 +91,7 @@ static int answer_asked(struct run *run, const struct file_question *q, enum fil
 }
 
 bool run_waits_for_file(struct run *run) {
-        struct pollfd fd = {.fd = run_denials_fd(run), .events = POLLIN};
+        struct pollfd fd = {.fd = denials_fd(&run->launch, run->listener), .events = POLLIN};
 
         if (sys_poll(&fd, 1, ASKED_LOOK_MS) > 0)
                 denials_take(run->denials, &run->launch, &run->listener, fd.revents);

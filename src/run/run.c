@@ -316,18 +316,10 @@ int run_await_start(struct run *run, struct launch_report *ret, struct nsrun_err
         }
 }
 
-int run_denials_fd(const struct run *run) {
-        return denials_fd(&run->launch, run->listener);
-}
-
 void run_take_denial(struct run *run, int events) {
         denials_take(run->denials, &run->launch, &run->listener, events);
         if (run->files)
                 run_ask_files(run);
-}
-
-int run_appeared_fd(const struct run *run) {
-        return protected_fd(&run->protected);
 }
 
 /* What would be lost by a kill.  A short command has no time for it. */
@@ -376,10 +368,6 @@ void run_take_appeared(struct run *run) {
         run->protected.make_killed = make_killed;
         run->protected.data = run;
         judge_replaced(run, protected_take(&run->protected, run->launch.pid));
-}
-
-int run_covers_fd(const struct run *run) {
-        return protected_covers_fd(&run->protected);
 }
 
 void run_cover_again(struct run *run, bool has_changed) {

@@ -85,8 +85,9 @@ static int sandbox_tell_awaited(struct loop *l, void *data) {
         const struct nsrun_sandbox *s = w->sandbox;
 
         loop_add(l, s->ask && !w->is_for_start ? s->run.network.life_fd : -1, POLLIN, sandbox_take_question);
-        loop_add(l, s->run.files ? run_denials_fd(&s->run) : -1, POLLIN, sandbox_take_file);
-        loop_add(l, w->is_for_start ? -1 : run_appeared_fd(&s->run), POLLIN, sandbox_take_appeared);
+        loop_add(l, s->run.files ? denials_fd(&s->run.launch, s->run.listener) : -1, POLLIN,
+                 sandbox_take_file);
+        loop_add(l, w->is_for_start ? -1 : protected_fd(&s->run.protected), POLLIN, sandbox_take_appeared);
         loop_add(l, s->run.launch.report_fd, POLLIN, sandbox_take_report);
         return s->run.has_exited;
 }

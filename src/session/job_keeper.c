@@ -389,7 +389,7 @@ static int tell_kept(struct loop *l, void *data) {
         loop_add(l, has_exited ? -1 : k->run.launch.report_fd, POLLIN, keeper_take_report);
         loop_add(l, k->signal_fd, POLLIN, keeper_take_signal);
         loop_add(l, k->deadline.fd, POLLIN, keeper_take_deadline);
-        loop_add(l, run_appeared_fd(&k->run), POLLIN, keeper_take_appeared);
+        loop_add(l, protected_fd(&k->run.protected), POLLIN, keeper_take_appeared);
         loop_add(l, k->cancel_fd, POLLIN, keeper_take_cancel);
         loop_add(l, has_exited ? k->session_fd : -1, POLLIN, keeper_take_session_end);
         l->patience_ms = k->is_waiting && k->port > 0 ? LOOK_MS : -1;
