@@ -6,7 +6,6 @@
 #include <linux/fs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/xattr.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -116,12 +115,6 @@ struct pruning {
         bool is_bound; /* there was no overlay: its marks are the command's making */
 };
 
-static bool is_opaque_folder(int fd) {
-        char value;
-
-        return fgetxattr(fd, "user.overlay.opaque", &value, 1) == 1 && value == 'y';
-}
-
 static int add_removed(const struct pruning *p, const char *name) {
         return (*p->left)-- == 0 ? -EFBIG
                                  : strv_consume(p->removed, str_concat(p->path, *p->path ? "/" : "", name));
@@ -150,8 +143,8 @@ static int prune_folder(const struct pruning *p, int folder, const char *name) {
         below.path = path;
         below.depth--;
         below.upper = fd;
-        r = host >= 0 && !p->is_bound && is_opaque_folder(fd) ? folder_each(host, note_hidden_below, &below)
-                                                              : 0;
+        r = host >= 0 && !p->is_bound && kept_is_opaque(fd) ? folder_each(host, note_hidden_below, &below)
+                                                            : 0;
         if (r >= 0)
                 r = folder_each(fd, prune_entry, &below);
         /* Where nothing in it differs it is the host's. */
@@ -412,7 +405,7 @@ static int keep_layer(const struct private_folder *f, int layer, const char *nam
                 return upper == -ENOENT ? 0 : upper;
         p.host = host = beneath_open_canonical(f->path, O_RDONLY | O_DIRECTORY);
         p.is_bound = faccessat(layer, WORK, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
-        if (host >= 0 && !p.is_bound && is_opaque_folder(upper)) {
+        if (host >= 0 && !p.is_bound && kept_is_opaque(upper)) {
                 p.upper = upper;
                 r = folder_each(host, note_hidden_below, &p);
         }

@@ -62,11 +62,8 @@ static void print_list(const char *label, const char *const *list) {
         if (!list || !*list)
                 return;
         (void)printf("            %-10s", label);
-        for (; *list; list++) {
-                _cleanup_free_ char *visible = str_visible(*list);
-
-                (void)printf("%s%s", visible ? visible : "?", list[1] ? ", " : "\n");
-        }
+        for (; *list; list++)
+                print_visible("", *list, list[1] ? ", " : "\n");
 }
 
 static int print_text_row(void *data, const struct agent_shown *a) {

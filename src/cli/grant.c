@@ -78,11 +78,8 @@ static int save_granted(const struct nsrun_plan *plan, const char *option, const
         _cleanup_free_ char *said = NULL;
         int r = config_section_save(plan->project, option, text, adds, &said, err);
 
-        if (r >= 0 && said) {
-                _cleanup_free_ char *visible = str_visible(said);
-
-                (void)printf("%s\n", visible ? visible : "?");
-        }
+        if (r >= 0 && said)
+                print_visible("", said, "\n");
         return r;
 }
 

@@ -353,9 +353,7 @@ static void tell_changes(const struct homes *h, struct json_document *d, struct 
                         json_add_string(d, o, "kind", kind);
                         json_add_string(d, o, "path", path);
                 } else {
-                        _cleanup_free_ char *visible = str_visible(path);
-
-                        (void)printf("%c  %s\n", *kind == 'a' ? 'A' : 'M', visible ? visible : "?");
+                        print_visible(*kind == 'a' ? "A  " : "M  ", path, "\n");
                 }
         }
 }

@@ -309,6 +309,12 @@ int option_fail(const struct nsrun_error *err) {
         return supervise_failure_status(err);
 }
 
+void print_visible(const char *before, const char *text, const char *after) {
+        _cleanup_free_ char *visible = str_visible(text);
+
+        (void)printf("%s%s%s", before, visible ? visible : "?", after);
+}
+
 int option_print_json(struct json_document *d, bool is_indented, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
         int r = json_finish(d, is_indented, &text, err);

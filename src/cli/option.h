@@ -180,6 +180,8 @@ int option_fd(int *to, const struct option_spec *spec, const char *value, struct
 int option_long_timeout(int *to, const struct option_spec *spec, const char *value, struct nsrun_error *err);
 int option_seconds(int *to, const struct option_spec *spec, const char *value, struct nsrun_error *err);
 
+/* Prints a text made fit to print, between two that are. */
+void print_visible(const char *before, const char *text, const char *after);
 /* Prints a document and a newline. */
 int option_print_json(struct json_document *d, bool is_indented, struct nsrun_error *err);
 

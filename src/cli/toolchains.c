@@ -23,12 +23,6 @@ static const char *access_name(bool is_overlay) {
         return is_overlay ? "overlay" : "read-only";
 }
 
-static void print_visible(const char *text) {
-        _cleanup_free_ char *visible = str_visible(text);
-
-        (void)fputs(visible ? visible : "?", stdout);
-}
-
 /* Prints the table, and the variables that move each row. */
 static void print_table(void) {
         for (size_t i = 0; i < n_toolchain_entries; i++) {
@@ -49,13 +43,11 @@ static void cli_toolchains_print_text(const struct resolved *s) {
 
                 (void)printf("%-17s  %-9s  ", t->tool,
                              t->why ? "left out" : access_name(t->access == POLICY_OVERLAY));
-                print_visible(t->path);
+                print_visible("", t->path, "");
                 if (t->variable)
                         (void)printf(" (%s)", t->variable);
-                if (t->why) {
-                        (void)fputs(": ", stdout);
-                        print_visible(t->why);
-                }
+                if (t->why)
+                        print_visible(": ", t->why, "");
                 (void)puts("");
         }
 }
