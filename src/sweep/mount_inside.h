@@ -30,6 +30,9 @@ struct inside_held {
 void inside_hold(pid_t init, struct inside_held *ret);
 void inside_let_go(struct inside_held *held);
 
+/* Opens /proc/PID/NAME.  A descriptor above 2, or -errno. */
+int inside_open_of_process(pid_t pid, const char *name);
+
 /* Opens them, for inside_close(): by what the waiter holds, whose descriptors' numbers those are; or, and
  * with NULL alone, by the sandbox's pid 1, or a process that this one has started and that is in them still.
  * -EACCES: by none of them, or the sandbox is being built still. */
