@@ -93,6 +93,8 @@ struct json_value *json_get(const struct json_value *object, const char *key);
 bool json_has(const struct json_value *object, const char *key);
 size_t json_length(const struct json_value *array);
 struct json_value *json_at(const struct json_value *array, size_t i);
+/* Whether one of the strings in it is that one. */
+bool json_array_has(const struct json_value *array, const char *text);
 /* The document's own; NULL for what is no string, or has a NUL in it. */
 const char *json_text(const struct json_value *v);
 /* False for what is no whole number from 0 to 2^64-1. */

@@ -74,16 +74,6 @@ static void add_rules_of(struct json_document *d, const struct learned_file *f, 
         }
 }
 
-static bool array_has(const struct json_value *array, const char *text) {
-        for (size_t i = 0; i < json_length(array); i++) {
-                const char *item = json_text(json_at(array, i));
-
-                if (item && streq(item, text))
-                        return true;
-        }
-        return false;
-}
-
 /* A path as a glob for it, and for little else; braces are none, but refused, and what isn't UTF-8 can't be
  * said. */
 static char *glob_of(const char *path) {
@@ -114,7 +104,7 @@ static void add_learned_hidden(struct json_document *d, const struct learned_fil
                 }
                 if (!hide)
                         hide = json_add_array(d, d->root, "hide");
-                if (!array_has(hide, glob))
+                if (!json_array_has(hide, glob))
                         json_add_string(d, hide, NULL, glob);
         }
 }
@@ -129,7 +119,7 @@ static void add_network(struct json_document *d, const struct learned_file *f) {
         STRV_FOREACH (host, f->hosts) {
                 if (!allow)
                         allow = json_add_array(d, d->root, "allow");
-                if (!array_has(allow, *host))
+                if (!json_array_has(allow, *host))
                         json_add_string(d, allow, NULL, *host);
         }
 }

@@ -96,20 +96,13 @@ static const char *rule_text(const struct json_value *rule, const char *key) {
         return text ? text : "";
 }
 
-static bool array_has(const struct json_value *array, const char *text) {
-        for (size_t i = 0; i < json_length(array); i++)
-                if (streq(json_text(json_at(array, i)), text))
-                        return true;
-        return false;
-}
-
 /* Whether a rule is meant for this architecture. */
 static bool rule_is_native(const struct json_value *rule) {
         const struct json_value *includes = json_get(json_get(rule, "includes"), "arches"),
                                 *excludes = json_get(json_get(rule, "excludes"), "arches");
 
-        return (json_length(includes) == 0 || array_has(includes, native_arch)) &&
-               !array_has(excludes, native_arch);
+        return (json_length(includes) == 0 || json_array_has(includes, native_arch)) &&
+               !json_array_has(excludes, native_arch);
 }
 
 static bool rule_allows(const struct json_value *rule) {
@@ -214,7 +207,7 @@ static int write_call(struct json_document *d, struct json_value *syscalls, cons
                 const struct json_value *rule = json_at(rules, i);
                 struct boxes next = {0};
 
-                if (!rule_is_native(rule) || !array_has(json_get(rule, "names"), call))
+                if (!rule_is_native(rule) || !json_array_has(json_get(rule, "names"), call))
                         continue;
                 if (rule_allows(rule) && !rule_has_args(rule)) {
                         allow_all = rule;
