@@ -284,8 +284,10 @@ static int parse_between_words(const struct command *command, char **argv, void 
         return 0;
 }
 
-int option_parse_words(const struct command *command, char **argv, void *const *targets,
-                       const char *configured, char **words, struct nsrun_error *err) {
+/* The same where options may stand among the words, which words[] gets: it has room for all of argv.
+ * The configuration that can be found is read where the first word is `configured`; NULL: never. */
+static int option_parse_words(const struct command *command, char **argv, void *const *targets,
+                              const char *configured, char **words, struct nsrun_error *err) {
         const char *word = "";
         int r = parse_between_words(command, argv, targets, OPTION_TURN_FIRST, NULL, &word, err);
 

@@ -91,11 +91,6 @@ const struct option_spec *option_named(const struct command *command, const char
 /* The index of the first word behind the options, none of which is obeyed. */
 size_t option_skip(const struct command *command, char *const *argv);
 
-/* The same where options may stand among the words, which words[] gets: it has room for all of argv.
- * The configuration that can be found is read where the first word is `configured`; NULL: never. */
-int option_parse_words(const struct command *command, char **argv, void *const *targets,
-                       const char *configured, char **words, struct nsrun_error *err);
-
 /* How a subcommand is called, and what is its own between the command line and the exit status. */
 struct invocation {
         const struct command *command;
@@ -103,8 +98,8 @@ struct invocation {
         void *options; /* what the subcommand's own table fills */
         /* Before the command line is read; NULL: nothing is to be done. */
         void (*prepare)(struct nsrun_policy *policy);
-        bool is_mixed;          /* option_parse_words() reads the command line, */
-        const char *configured; /* with this one */
+        bool is_mixed;          /* options may stand among the words, */
+        const char *configured; /* with this first word the configuration that can be found is read */
         int (*run)(struct invocation *i, struct nsrun_error *err);
         /* Instead of it where the command line is wrong: 0 where that is answered by this; NULL: it isn't.
          */

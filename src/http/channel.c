@@ -376,7 +376,8 @@ bool exchange_resume(struct channel *c, struct evhttp_request *r, const char *la
 
 /* ----------------------------------------------------------------------------- channels */
 
-bool http_draw(char ret[HTTP_TOKEN_SIZE]) {
+/* 256 bits by lot, in hexadecimal. */
+static bool http_draw(char ret[HTTP_TOKEN_SIZE]) {
         unsigned char lot[(HTTP_TOKEN_SIZE - 1) / 2];
 
         if (getrandom(lot, sizeof(lot), 0) != (ssize_t)sizeof(lot))

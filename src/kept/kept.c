@@ -29,7 +29,9 @@ enum {
         ABOUT_SIZE = 256 << 10,
 };
 
-int kept_find_base(char **ret) {
+/* The folder of all projects' entries, canonical, which need not exist.  -ENOENT: the environment names
+ * none; -ENOMEM. */
+static int kept_find_base(char **ret) {
         _cleanup_free_ char *state = NULL;
         int r = exposed_find_base(&state, NULL);
 

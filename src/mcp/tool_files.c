@@ -40,8 +40,10 @@ static int fail_file(const char *path, int r, const char *what, struct nsrun_err
         return error_set(err, NSRUN_STAGE_POLICY, r, path, what, NULL);
 }
 
-int tool_open_file(const struct call *c, const char *path, int flags, int *ret_fd, struct stat *ret,
-                   struct nsrun_error *err) {
+/* Opens a plain file by one walk, once it is known to be one: nothing that waits, no device, nothing of the
+ * kernel's own.  `flags` are open(2)'s, without O_CREAT. */
+static int tool_open_file(const struct call *c, const char *path, int flags, int *ret_fd, struct stat *ret,
+                          struct nsrun_error *err) {
         _cleanup_close_ int found = -EBADF;
         int r = nsrun_workspace_open(c->server->files, NSRUN_READ, path, O_PATH, 0, &found, err);
 

@@ -88,18 +88,12 @@ struct json_value *config_section_find(const struct json_document *d, const char
         return section || !name ? section : json_get(projects, name);
 }
 
-size_t config_list_find(const struct json_value *list, const char *text) {
+/* Takes a text out of a list that has it. */
+static void config_list_drop(struct json_value *list, const char *text) {
         size_t i = 0;
 
-        while (i < json_length(list) &&
-               (!json_text(json_at(list, i)) || !streq(json_text(json_at(list, i)), text)))
+        while (!json_text(json_at(list, i)) || !streq(json_text(json_at(list, i)), text))
                 i++;
-        return i;
-}
-
-void config_list_drop(struct json_value *list, const char *text) {
-        size_t i = config_list_find(list, text);
-
         json_free(list->items[i]);
         memmove(list->items + i, list->items + i + 1, (--list->n - i) * sizeof(struct json_value *));
 }
@@ -186,7 +180,7 @@ static int change_section(const char *of, const char *option, const char *text, 
                                  "the project's section is what it proposed itself",
                                  "add it by 'nsrun config edit'");
         list = json_get(section, key);
-        if (adds == (config_list_find(list, value) < json_length(list)))
+        if (adds == json_array_has(list, value))
                 return 0;
         if (adds) {
                 if (!section)
