@@ -14,25 +14,18 @@
 char *program_arguments;
 size_t program_arguments_size;
 
-static int apply_help(void *target, nsrun_unused const struct option_spec *spec,
-                      nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+static int apply_common(void *target, const struct option_spec *spec, nsrun_unused const char *value,
+                        nsrun_unused struct nsrun_error *err) {
         struct common_options *common = target;
 
-        common->wants_help = true;
-        return 1;
-}
-
-static int option_apply_version(void *target, nsrun_unused const struct option_spec *spec,
-                                nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct common_options *common = target;
-
-        common->wants_version = true;
+        common->wants_help |= streq(spec->name, "help");
+        common->wants_version |= streq(spec->name, "version");
         return 1;
 }
 
 const struct option_spec common_options[] = {
-        {"help", 'h', NULL, OPTION_COMPLETES_NOTHING, "Help", "show this help", apply_help},
-        {"version", 'V', NULL, OPTION_COMPLETES_NOTHING, "Help", "show the version", option_apply_version},
+        {"help", 'h', NULL, OPTION_COMPLETES_NOTHING, "Help", "show this help", apply_common},
+        {"version", 'V', NULL, OPTION_COMPLETES_NOTHING, "Help", "show the version", apply_common},
 };
 const size_t n_common_options = ARRAY_SIZE(common_options);
 
@@ -173,8 +166,7 @@ static int parse_one(const struct command *command, char **argv, void *const *ta
         else if (spec && spec->argument && is_value(argv[*i + 1]))
                 value = argv[++*i];
         /* Skips what is wrongly used: the last turn reports it. */
-        if (turn != OPTION_TURN_LAST && (!spec || !spec->argument != !value || spec->apply == apply_help ||
-                                         spec->apply == option_apply_version))
+        if (turn != OPTION_TURN_LAST && (!spec || !spec->argument != !value || spec->apply == apply_common))
                 return 1;
         if (!spec)
                 return refuse_unknown_option(command, word, err);
