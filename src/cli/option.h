@@ -6,9 +6,8 @@
 #include "policy/options.h"
 
 /* What nsrun exits with when it failed itself. */
-#define EXIT_NSRUN          125
-#define EXIT_NOT_EXECUTABLE 126
-#define EXIT_NOT_FOUND      127
+#define EXIT_NSRUN     125
+#define EXIT_NOT_FOUND 127
 
 #define MOST_TABLES 3
 

@@ -32,4 +32,3 @@ bool deadline_is_over(struct deadline *d);
  * with *err filled. */
 int deadline_press(struct deadline *d, struct nsrun_error *err);
 void deadline_end(struct deadline *d);
-#define _cleanup_deadline_ _cleanup_(deadline_end)
