@@ -24,7 +24,6 @@
 #include <linux/limits.h>
 #include <sys/prctl.h>
 
-#include "base/programs.h"
 #include "session/job_keeper.h"
 
 static const struct {

@@ -3,13 +3,11 @@
  * with threads. */
 #include "bash.h"
 
-#include <signal.h>
 #include <sys/wait.h>
 
 #include "base/programs.h"
 #include "explain/missing_program.h"
 #include "explain/output.h"
-#include "plan/plan.h"
 #include "probe.h"
 #include "run/sized.h"
 

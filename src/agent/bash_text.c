@@ -2,7 +2,6 @@
 /* The texts about an agent's command: the question before it, the result after it. */
 #include <inttypes.h>
 
-#include "base/json.h"
 #include "bash.h"
 #include "plan/print.h"
 #include "run/deadline.h"

@@ -2,11 +2,8 @@
 /* A captured command: its launch, its reports, the questions about denied calls, its output. */
 #include "command.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/file.h"
 #include "base/loop.h"
@@ -203,7 +200,7 @@ static int command_take_appeared(void *data, nsrun_unused short revents) {
 
 static void add_reports(struct loop *l, const struct agent_command *c) {
         loop_add(l, c->run.launch.report_fd, POLLIN, command_take_report);
-        loop_add(l, run_denials_fd(&c->run), POLLIN, command_take_denial);
+        loop_add(l, denials_fd(&c->run.launch, c->run.listener), POLLIN, command_take_denial);
 }
 
 static int tell_watched(struct loop *l, void *data) {
@@ -219,7 +216,7 @@ static int tell_watched(struct loop *l, void *data) {
                  command_take_question);
         loop_add(l, c->run.asked_fd, POLLIN, command_take_asked);
         loop_add(l, w->deadline.fd, POLLIN, take_timer);
-        loop_add(l, run_appeared_fd(&c->run), POLLIN, command_take_appeared);
+        loop_add(l, protected_fd(&c->run.protected), POLLIN, command_take_appeared);
         loop_add(l, w->result->was_cancelled ? -1 : w->params->cancel_fd, POLLIN, take_cancel);
         return 0;
 }

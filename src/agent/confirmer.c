@@ -3,8 +3,6 @@
  * program, or put another one in its place, would confirm the next command itself. */
 #include "confirmer.h"
 
-#include <unistd.h>
-
 #include "base/path.h"
 #include "host/program.h"
 #include "plan/plan.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a model is told about the bash tool: a description, made from the plan by which its commands
  * run, and the schema of its parameters. */
-#include "base/json.h"
 #include "bash.h"
 #include "run/sized.h"
 

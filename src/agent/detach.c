@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* An agent's command that goes on in the background of a session: refusals, start, result. */
-#include <signal.h>
 #include <sys/wait.h>
 
-#include "base/str.h"
 #include "base/sys.h"
 #include "bash.h"
 #include "explain/missing_program.h"
-#include "plan/plan.h"
 #include "probe.h"
 #include "session/job_keeper.h"
 

@@ -3,7 +3,6 @@
  * object of the host program's instead of process-wide state. */
 #include "base/path.h"
 #include "base/responds.h"
-#include "plan/plan.h"
 #include "probe.h"
 #include "resolve/instance_folders.h"
 #include "resolve/project.h"

@@ -4,7 +4,6 @@
 #include "probe.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "base/path.h"
 #include "base/stream.h"

@@ -4,8 +4,6 @@
  * of them.  What protects and was asked for is in none: its lack is a refusal (causes.h). */
 #pragma once
 
-#include <stdbool.h>
-
 #include "error.h"
 
 enum degraded_id {

@@ -2,10 +2,7 @@
 /* Files as wholes: reading small ones of unknown making, and writing our own. */
 #include "file.h"
 
-#include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "sys.h"

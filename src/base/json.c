@@ -444,6 +444,16 @@ const char *json_text(const struct json_value *v) {
         return json_kind(v) == JSON_STRING && strlen(v->text) == v->n ? v->text : NULL;
 }
 
+bool json_array_has(const struct json_value *array, const char *text) {
+        for (size_t i = 0; i < json_length(array); i++) {
+                const char *item = json_text(json_at(array, i));
+
+                if (item && streq(item, text))
+                        return true;
+        }
+        return false;
+}
+
 bool json_number(const struct json_value *v, uint64_t *ret) {
         /* The one with a sign is -0. */
         if (json_kind(v) != JSON_NUMBER || (v->text[0] == '-' && !streq(v->text, "-0")))

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "error.h"
-#include "macro.h"
 
 struct json_value; /* belongs to its document */
 
@@ -74,7 +73,8 @@ int json_read(struct json_document *d, const char *text, size_t n, enum json_rea
               struct json_trouble *ret_trouble);
 #define JSON_DEPTH 15
 
-/* json_read() with JSON_STRICT.  -EINVAL: *ret_line (from 1) is where, and *ret_why says why. */
+/* json_read() with JSON_STRICT.  -EINVAL: *ret_line (from 1) is where, and *ret_why says why; both may be
+ * NULL. */
 int json_parse(struct json_document *d, const char *text, size_t n, size_t *ret_line, const char **ret_why);
 
 enum json_kind {
@@ -93,6 +93,8 @@ struct json_value *json_get(const struct json_value *object, const char *key);
 bool json_has(const struct json_value *object, const char *key);
 size_t json_length(const struct json_value *array);
 struct json_value *json_at(const struct json_value *array, size_t i);
+/* Whether one of the strings in it is that one. */
+bool json_array_has(const struct json_value *array, const char *text);
 /* The document's own; NULL for what is no string, or has a NUL in it. */
 const char *json_text(const struct json_value *v);
 /* False for what is no whole number from 0 to 2^64-1. */

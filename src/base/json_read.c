@@ -415,7 +415,7 @@ int json_parse(struct json_document *d, const char *text, size_t n, size_t *ret_
         struct json_trouble trouble;
         int r = json_read(d, text, n, JSON_STRICT, &trouble);
 
-        if (r == -EINVAL) {
+        if (r == -EINVAL && ret_why) {
                 *ret_why = trouble.why;
                 *ret_line = 1;
                 for (size_t i = 0; i < trouble.at; i++)

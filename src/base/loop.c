@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See loop.h. */
 #include "loop.h"
 
 #include "sys.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See nearest.h. */
 #include "nearest.h"
 
 #include <stdio.h>

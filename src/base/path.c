@@ -3,9 +3,7 @@
  * what is this path really called.  Containment is workspace/'s business. */
 #include "path.h"
 
-#include <fcntl.h>
 #include <limits.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "file.h"
@@ -88,6 +86,10 @@ const char *path_below(const char *path, const char *root) {
         if (!rest || (*rest && *rest != '/'))
                 return NULL;
         return *rest ? rest + 1 : rest;
+}
+
+char *path_append(const char *folder, const char *name) {
+        return str_concat(folder, *folder ? "/" : "", name);
 }
 
 bool path_is_beneath(const char *path, const char *root) {

@@ -17,6 +17,9 @@ char *path_normalise(const char *path);
 /* `path` itself where absolute, else base + "/" + path; then normalised. */
 char *path_join(const char *base, const char *path);
 
+/* "FOLDER/NAME", or with "" for the folder NAME, for the caller to free; NULL for want of memory. */
+char *path_append(const char *folder, const char *name);
+
 /* Whether `path` is `root` or lies beneath it.  Both normalised. */
 bool path_is_beneath(const char *path, const char *root);
 

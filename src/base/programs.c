@@ -2,16 +2,10 @@
 /* What configure decided, and a program that is started on the host. */
 #include "programs.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "macro.h"
 #include "nsrun.h"
-#include "sys.h"
 
 nsrun_public const char *nsrun_version(void) {
         return PACKAGE_VERSION;

@@ -3,9 +3,6 @@
  * started. */
 #pragma once
 
-#include <stdbool.h>
-#include <sys/types.h>
-
 #include "sys.h"
 
 /* The environment's NSRUN_INIT, NSRUN_MONITOR, NSRUN_NET, NSRUN_HTTP and NSRUN_KEYS replace the paths. */

@@ -3,12 +3,9 @@
  * server has read and doesn't answer can't even be killed. */
 #include "responds.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "causes.h"
 #include "file.h"

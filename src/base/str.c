@@ -179,7 +179,7 @@ const char *environment_get(char *const *environment, const char *name) {
         return NULL;
 }
 
-static int str_compare(const void *a, const void *b) {
+int str_compare(const void *a, const void *b) {
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 

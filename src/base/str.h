@@ -45,6 +45,8 @@ int strv_add(char ***v, const char *s);
 /* Appends s itself, and frees it when that fails. */
 int strv_consume(char ***v, char *s);
 int strv_copy(char *const *v, char ***ret);
+/* Of two pointers to strings, for qsort(3) and bsearch(3). */
+int str_compare(const void *a, const void *b);
 /* Sorts n strings by their bytes; `v` may be NULL where n is 0. */
 void strv_sort(char **v, size_t n);
 /* The first of n sorted strings that doesn't come before `key`; NULL: all do. */

@@ -2,9 +2,7 @@
 /* See stream.h.  The stream is fopencookie(3)'s. */
 #include "stream.h"
 
-#include <fcntl.h>
 #include <sys/mount.h>
-#include <unistd.h>
 
 #include "causes.h"
 #include "file.h"

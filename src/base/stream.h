@@ -3,8 +3,6 @@
  * on it.  And /dev/null, which stands in for streams that nobody gave; a host that lacks it is told so. */
 #pragma once
 
-#include <stdio.h>
-
 #include "error.h"
 
 /* A stream that writes to a copy of `fd` and is the caller's to close.  Where `fd` is a terminal all

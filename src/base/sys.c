@@ -320,10 +320,6 @@ SYS(set_uid, "setresuid", (uid_t id), syscall(SYS_setresuid, id, id, id))
 SYS(set_gid, "setresgid", (gid_t id), syscall(SYS_setresgid, id, id, id))
 SYS(set_groups, "setgroups", (const gid_t *ids, size_t n), syscall(SYS_setgroups, n, ids))
 
-int sys_capset_empty(void) {
-        return sys_capset(0, 0);
-}
-
 int sys_capset(uint64_t permitted, uint64_t inheritable) {
         struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
         struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];

@@ -183,8 +183,7 @@ int sys_remount_same(int fd);
 int sys_find_mount_calls(void);
 
 int sys_prctl(int option, unsigned long a, unsigned long b);
-/* Empties the permitted, effective and inheritable sets; or sets the first two, and the third. */
-int sys_capset_empty(void);
+/* Sets the permitted and effective sets, and the inheritable one. */
 int sys_capset(uint64_t permitted, uint64_t inheritable);
 /* The permitted set. */
 int sys_capget(uint64_t *ret);
@@ -195,6 +194,15 @@ int sys_set_groups(const gid_t *ids, size_t n);
 int sys_sethostname(const char *name, size_t n);
 int sys_sigmask(int how, const sigset_t *set, sigset_t *ret_old);
 int sys_signalfd(const sigset_t *set);
+/* For kernel headers older than 5.0. */
+#ifndef SECCOMP_FILTER_FLAG_NEW_LISTENER
+#define SECCOMP_FILTER_FLAG_NEW_LISTENER (1U << 3)
+#endif
+/* Since 5.19: once a call was asked about, a signal's handler waits for the answer and doesn't interrupt it,
+ * which opens of files never are. */
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1U << 5)
+#endif
 /* Installs a filter for the calling thread; `flags`: SECCOMP_FILTER_FLAG_*.  With
  * NEW_LISTENER the result is the listener, close-on-exec. */
 int sys_seccomp_filter(unsigned flags, const struct sock_filter *code, size_t n);

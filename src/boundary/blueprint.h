@@ -5,8 +5,6 @@
  * has looked at all.  Nothing else of whoever made the record is seen here. */
 #pragma once
 
-#include <linux/filter.h>
-
 #include "init.h"
 #include "network.h"
 #include "operation.h"

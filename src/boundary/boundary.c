@@ -7,7 +7,6 @@
 #include "builder.h"
 #include "enter.h"
 #include "harden.h"
-#include "report.h"
 
 void builder_describe(struct reaper *p, const struct blueprint *b) {
         p->init = b->facts.init;

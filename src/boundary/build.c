@@ -3,11 +3,9 @@
 #include <fcntl.h>
 #include <sched.h>
 
-#include "builder.h"
 #include "harden.h"
 #include "init_handover.h"
 #include "mount.h"
-#include "report.h"
 #include "user_counters.h"
 
 static int learn_namespaces(struct builder *b) {

@@ -5,7 +5,6 @@
 #include "descendants.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/wait.h>
 
 #include "base/sys.h"

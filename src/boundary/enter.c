@@ -10,12 +10,10 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "builder.h"
 #include "harden.h"
 #include "init_handover.h"
 #include "mount.h"
 #include "reaper_outside.h"
-#include "report.h"
 
 /* Closes the descriptors that the reaper has of the process that made it. */
 static int shed_descriptors(const struct entering *e) {

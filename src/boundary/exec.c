@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 
 #include "harden.h"
 #include "mount.h"

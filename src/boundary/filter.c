@@ -1,20 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The installation of the command's filters, right before its exec. */
-#include <linux/seccomp.h>
-
 #include "base/causes.h"
-#include "base/sys.h"
 #include "exec.h"
-
-/* For kernel headers older than 5.0. */
-#ifndef SECCOMP_FILTER_FLAG_NEW_LISTENER
-#define SECCOMP_FILTER_FLAG_NEW_LISTENER (1U << 3)
-#endif
-
-/* Since 5.19: launch/filter.c. */
-#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1U << 5)
-#endif
 
 int filter_install(struct reaper *p) {
         for (size_t i = 0; i < p->n_filters; i++) {

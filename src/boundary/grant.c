@@ -10,7 +10,6 @@
 #include "builder.h"
 #include "harden.h"
 #include "mount.h"
-#include "report.h"
 
 static int grant_fail(struct builder *b, int r, const char *what) {
         return b->reaper.error.stage

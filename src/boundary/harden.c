@@ -24,7 +24,7 @@ int harden_capabilities(struct nsrun_error *err) {
                                          "the capability bounding set can't be emptied", NULL);
         }
         /* The ambient set is emptied with the others (capabilities(7), since 4.3). */
-        r = sys_capset_empty();
+        r = sys_capset(0, 0);
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_HARDENING, r, NULL, "the capabilities can't be dropped",
                                  FILTER_HINT_FOR(r, "capset"));

@@ -5,10 +5,8 @@
 #include "home_leftovers.h"
 
 #include <fcntl.h>
-#include <sys/vfs.h>
 
 #include "decimal.h"
-#include "report.h"
 
 /* More names than these are not looked at. */
 #define MOST_NAMES 512

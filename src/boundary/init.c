@@ -15,7 +15,6 @@
 #include "harden.h"
 #include "home_leftovers.h"
 #include "reaper_outside.h"
-#include "report.h"
 
 /* How many children init_reap() takes in one go. */
 #define REAPED_AT_ONCE 64

@@ -4,8 +4,6 @@
  * that nsrun-init can be given it as bytes.  It knows no plan. */
 #pragma once
 
-#include <signal.h>
-
 #include "base/names.h"
 #include "base/str.h"
 #include "base/sys.h"

@@ -12,7 +12,6 @@
 #include "decimal.h"
 #include "enter.h"
 #include "harden.h"
-#include "report.h"
 
 /* The beginning of struct init, which every version of nsrun-init must be able to read. */
 _Static_assert(offsetof(struct boundary_facts, init) == 0 && offsetof(struct init, size) == 0 &&

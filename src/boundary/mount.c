@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The mount tree: one function per kind of operation, all in the child, all
  * through descriptors.  The order and the contents are the plan's. */
-#include <fcntl.h>
 #include <sys/mount.h>
 
 #include "base/beneath.h"

@@ -3,7 +3,6 @@
  * share. All through descriptors, in the child. */
 #pragma once
 
-#include "base/sys.h"
 #include "blueprint.h"
 
 #define ATTRIBUTES_BIND  (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)

@@ -10,7 +10,6 @@
 #include "base/path.h"
 #include "decimal.h"
 #include "mount.h"
-#include "report.h"
 
 /* Where overlays in memory keep the upper layers: a tmpfs laid over the old root's /proc, which nothing
  * needs any more (the descriptors folder is already the working directory) and which goes when the old root

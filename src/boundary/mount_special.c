@@ -2,7 +2,6 @@
 /* The mounts that are not one call: the scratch folder, and /proc, which a container may refuse. */
 #include <fcntl.h>
 #include <sys/mount.h>
-#include <sys/socket.h>
 #include <sys/un.h>
 
 #include "base/beneath.h"
@@ -10,7 +9,6 @@
 #include "base/path.h"
 #include "decimal.h"
 #include "mount.h"
-#include "report.h"
 
 #define SOCKET_BACKLOG 64
 

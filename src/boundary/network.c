@@ -6,7 +6,6 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 
 #include "base/causes.h"
 #include "base/sys.h"
@@ -142,7 +141,8 @@ static int add_routes(const struct boundary_network *network, bool *ret_has_v6) 
 /* ------------------------------------------------------------------- sockets */
 
 static int make_socket(const struct net_socket *s) {
-        bool is_v6 = s->address.is_v6,
+        static const struct net_address any;
+        bool is_v6 = s->address.is_v6, is_shared = false,
              is_datagram = s->kind == NET_SOCKET_DNS_UDP || s->kind == NET_SOCKET_UDP;
         _cleanup_close_ int fd = sys_socket(is_v6 ? AF_INET6 : AF_INET,
                                             (is_datagram ? SOCK_DGRAM : SOCK_STREAM) | SOCK_NONBLOCK, 0);
@@ -159,8 +159,16 @@ static int make_socket(const struct net_socket *s) {
                 r = sys_setsockopt(fd, IPPROTO_IPV6, FREEBIND_V6, 1);
         if (r >= 0)
                 r = sys_bind(fd, &address.any, length);
+        /* A grant's, beside nsrun-net's own that take one address each (relay_share()).  The kernel
+         * remembers that. */
+        is_shared = r == -EADDRINUSE && memcmp(any.bytes, s->address.bytes, sizeof(any.bytes)) == 0 &&
+                    sys_setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, 1) >= 0;
+        if (is_shared)
+                r = sys_bind(fd, &address.any, length);
         if (r >= 0 && !is_datagram)
                 r = sys_listen(fd, BACKLOG);
+        if (r >= 0 && is_shared)
+                r = sys_setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, 0);
         return r < 0 ? r : TAKE_FD(fd);
 }
 
@@ -219,8 +227,8 @@ static int helper_is_gone(int r, struct nsrun_error *err) {
 }
 
 int network_hand_over(const struct boundary_network *network, struct nsrun_error *err) {
-        bool has_v6 = false;
-        int r = add_routes(network, &has_v6);
+        bool has_v6 = true;
+        int r = network->n_routes > 0 ? add_routes(network, &has_v6) : 0;
 
         if (r < 0)
                 return error_set(err, NSRUN_STAGE_NETWORK, r, NULL,

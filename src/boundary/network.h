@@ -37,7 +37,7 @@ struct boundary_network {
 
 /* Brings loopback up in the caller's network namespace, and lets all of its ports be bound to. */
 int network_loopback(struct nsrun_error *err);
-/* Makes the addresses that stand for names the namespace's own, and hands the sockets that wait there to
- * nsrun-net; waits until nsrun-net takes them over. */
+/* Makes the addresses that stand for names the namespace's own, if there are routes, and hands the sockets
+ * that wait there to nsrun-net; waits until nsrun-net takes them over. */
 int network_hand_over(const struct boundary_network *network, struct nsrun_error *err);
 int network_await(const struct boundary_network *network, struct nsrun_error *err);

@@ -4,9 +4,7 @@
  * signals, deadlines and ends are as in a sandbox; nothing else is. */
 #include <sys/prctl.h>
 
-#include "builder.h"
 #include "init_handover.h"
-#include "report.h"
 
 static int plain_settle(struct builder *b) {
         const struct boundary_facts *f = &b->b.facts;

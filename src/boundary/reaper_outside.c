@@ -9,7 +9,6 @@
 #include "base/causes.h"
 #include "decimal.h"
 #include "exec.h"
-#include "report.h"
 
 /* How long outside_end() tries while it finds somebody, and how many looks in a row must find nobody: few
  * where all that was listed could be looked at, many where some of it had ended by then, as it may have
@@ -87,19 +86,13 @@ int outside_enter(struct reaper *p, uint64_t namespaces, const char *id) {
 
 /* ------------------------------------------------------- whose a process is */
 
-/* Fields of proc_pid_stat(5). */
-struct outside_stat {
-        char state;
-        long parent, group, session;
-};
-
-static bool read_stat(int proc, pid_t pid, struct outside_stat *ret) {
+bool outside_read_stat(int proc, pid_t pid, struct outside_stat *ret) {
         char path[64], text[512], *end;
         _cleanup_close_ int fd = -EBADF;
         ssize_t n;
 
         strcat(number_format(path, (uint64_t)pid), "/stat");
-        fd = sys_open(proc, path, O_RDONLY, 0);
+        fd = sys_open(proc, path, O_RDONLY | O_NONBLOCK, 0);
         n = fd < 0 ? fd : sys_read(fd, text, sizeof(text) - 1);
         if (n <= 0)
                 return false;
@@ -161,7 +154,7 @@ static bool is_of_command(const struct reaper *p, pid_t pid, bool *ret_has_ended
                 *ret_has_ended = !has_marked_thread(p, pid);
                 return !*ret_has_ended;
         }
-        if (p->command <= 0 || !read_stat(p->init.proc_fd, pid, &stat))
+        if (p->command <= 0 || !outside_read_stat(p->init.proc_fd, pid, &stat))
                 return false;
         return (p->init.terminal == INIT_TERMINAL_SESSION && stat.session == p->command) ||
                (p->init.terminal == INIT_TERMINAL_OWN && stat.session == getpid());
@@ -186,7 +179,8 @@ struct signalling {
 static bool is_child(const struct reaper *p, pid_t pid) {
         struct outside_stat stat;
 
-        return read_stat(p->init.proc_fd, pid, &stat) && stat.parent == getpid() && stat.state != 'Z';
+        return outside_read_stat(p->init.proc_fd, pid, &stat) && stat.parent == getpid() &&
+               stat.state != 'Z';
 }
 
 /* Whether nobody but the command has started what is in that group: the reaper's own session is the caller's
@@ -202,7 +196,8 @@ static bool is_group_of_command(const struct reaper *p, const struct outside_sta
 static void kill_group(const struct reaper *p, pid_t pid) {
         struct outside_stat stat;
 
-        if (read_stat(p->init.proc_fd, pid, &stat) && is_group_of_command(p, &stat) && outside_has(p, pid))
+        if (outside_read_stat(p->init.proc_fd, pid, &stat) && is_group_of_command(p, &stat) &&
+            outside_has(p, pid))
                 (void)sys_kill((pid_t)-stat.group, SIGKILL);
 }
 

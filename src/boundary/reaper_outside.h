@@ -7,6 +7,14 @@
 
 #include "init.h"
 
+/* Fields of proc_pid_stat(5). */
+struct outside_stat {
+        char state;
+        long parent, group, session;
+};
+/* Of a process or thread in the open /proc, or task folder.  False: it isn't there. */
+bool outside_read_stat(int proc, pid_t pid, struct outside_stat *ret);
+
 /* In the reaper: enters the session's `namespaces` (CLONE_NEW*), the pid namespace among them for its
  * children, and makes the uts namespace.  `id`: the session's, for messages; or NULL.  0, or -errno with
  * p->error. */

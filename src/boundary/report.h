@@ -3,7 +3,6 @@
 #pragma once
 
 #include "base/degraded.h"
-#include "base/error.h"
 
 /* Namespaces as their inode numbers, as stat(2) on /proc/PID/ns/x tells. */
 struct launch_namespaces {

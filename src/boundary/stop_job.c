@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "decimal.h"
-#include "init.h"
 #include "reaper_outside.h"
 
 /* How long stop_all() waits for processes to stop, at most; and for one in an uninterruptible sleep.  Such a
@@ -26,20 +25,9 @@ struct stopping {
 
 /* A process's state, the letter of proc_pid_stat(5); '\0' where there is no such process. */
 static char state_of(int proc, int pid) {
-        char path[64], text[512];
-        _cleanup_close_ int fd = -EBADF;
-        const char *end;
-        ssize_t n;
+        struct outside_stat stat;
 
-        strcat(number_format(path, (uint64_t)pid), "/stat");
-        fd = sys_open(proc, path, O_RDONLY | O_NONBLOCK, 0);
-        n = fd < 0 ? fd : sys_read(fd, text, sizeof(text) - 1);
-        if (n <= 0)
-                return '\0';
-        text[n] = '\0';
-        /* The program's name, before the state, may have any character in it. */
-        end = strrchr(text, ')');
-        return end && end[1] == ' ' ? end[2] : '\0';
+        return outside_read_stat(proc, pid, &stat) ? stat.state : '\0';
 }
 
 static bool is_awake(const struct stopping *stopping, char state) {

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <errno.h>
 #include <fcntl.h>
-#include <sys/resource.h>
 
-#include "base/sys.h"
 #include "decimal.h"
-#include "report.h"
 #include "user_counters.h"
 
 static const char max_cgroup_namespaces[] = "/proc/sys/user/max_cgroup_namespaces";

@@ -4,10 +4,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
-#include <sys/stat.h>
 
 #include "base/array.h"
-#include "base/error.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "boundary/harden.h"

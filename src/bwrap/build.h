@@ -5,7 +5,6 @@
 
 #include "config.h"
 #include "launch/launch.h"
-#include "plan/plan.h"
 
 /* Reads what the descriptors hold and where the paths lead, and changes nothing on disk but that it makes a
  * missing source where that was asked for; marks

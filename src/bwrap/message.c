@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What went wrong, as bubblewrap says it: scripts and agents look for these words. */
-#include "base/error.h"
-#include "base/str.h"
 #include "build.h"
 
 static char *namespace_message(const struct nsrun_error *failure) {

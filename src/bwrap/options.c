@@ -8,7 +8,6 @@
 #include <sys/vfs.h>
 
 #include "base/array.h"
-#include "base/error.h"
 
 #define SELINUX_FILESYSTEM 0xf97cff8c
 

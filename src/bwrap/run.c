@@ -3,21 +3,17 @@
  * as the command did. */
 #include "run.h"
 
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/loop.h"
 #include "base/path.h"
 #include "base/programs.h"
-#include "base/sys.h"
 #include "boundary/harden.h"
 #include "build.h"
 #include "explain/denials.h"

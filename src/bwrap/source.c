@@ -4,8 +4,6 @@
  * followed there: one that leads nowhere may be a former command's, that would have a folder made where it
  * likes. */
 #include <fcntl.h>
-#include <limits.h>
-#include <sys/stat.h>
 
 #include "base/path.h"
 #include "base/sys.h"

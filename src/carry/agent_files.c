@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See agent_files.h. */
 #include "agent_files.h"
 
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <sys/file.h>
 

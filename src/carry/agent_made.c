@@ -6,8 +6,6 @@
 #include "agent_state.h"
 #include "base/beneath.h"
 #include "base/path.h"
-#include "base/str.h"
-#include "disk/rundir.h"
 
 /* Makes a folder in the project, through no symlink. */
 static int make_in_project(const char *project, const char *path, char ***made) {

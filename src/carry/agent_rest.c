@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See agent_rest.h. */
 #include "agent_rest.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "disk/remove_tree.h"
 #include "disk/rundir.h"
 #include "kept/kept_copy.h"
@@ -57,12 +53,6 @@ struct merging {
         unsigned depth;
 };
 
-static bool is_opaque(int fd) {
-        char value;
-
-        return fgetxattr(fd, "user.overlay.opaque", &value, 1) == 1 && value == 'y';
-}
-
 static int merge_entry(void *data, int from, const struct dirent *entry) {
         const struct merging *m = data;
         const char *name = entry->d_name;
@@ -73,8 +63,9 @@ static int merge_entry(void *data, int from, const struct dirent *entry) {
                 fd = open_for_removal(from, name);
                 if (fd < 0)
                         return fd;
-                to = is_opaque(fd) ? -1
-                                   : openat(m->to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                to = kept_is_opaque(fd)
+                             ? -1
+                             : openat(m->to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
                 if (to >= 0 && m->depth < REST_DEPTH) {
                         struct merging below = {.to = to, .depth = m->depth + 1};
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See agent_state.h. */
 #include "agent_state.h"
-
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #include "agent_files.h"
 #include "agent_rest.h"
@@ -290,13 +286,8 @@ static void say_of(const struct carrying *c, const char *name, const char *what)
                 say_at(c, path, what);
 }
 
-static int compare_left(const void *a, const void *b) {
-        return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void drop_left(struct left_names *left, size_t n) {
-        if (left->n > 0)
-                qsort(left->names, left->n, sizeof(*left->names), compare_left);
+        strv_sort(left->names, left->n);
         while (left->n > n)
                 free(left->names[--left->n]);
 }

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See git_config.h. */
 #include "git_config.h"
-
-#include <fcntl.h>
-#include <poll.h>
 
 #include "base/array.h"
 #include "base/file.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "git_keys.h"
 #include "host/gitconfig.h"

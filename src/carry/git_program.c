@@ -2,13 +2,10 @@
 /* Runs git config, and git diff. */
 #include "git_program.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
 #include "base/programs.h"
-#include "base/sys.h"
 #include "host/gitconfig.h"
 #include "host/program.h"
 

@@ -5,9 +5,6 @@
  * process of its own: whoever kills nsrun meanwhile leaves the file old or new, and no lock. */
 #include "in_place.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/beneath.h"

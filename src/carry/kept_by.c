@@ -2,7 +2,6 @@
 #include "kept_by.h"
 
 #include "base/path.h"
-#include "base/str.h"
 #include "host/project.h"
 #include "kept/kept_copy.h"
 

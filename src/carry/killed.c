@@ -2,19 +2,16 @@
 /* See killed.h.  The file has texts with a NUL behind each: of struct kept_by, and two for each addition. */
 #include "killed.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/fs.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "disk/locked.h"
 #include "disk/remove_tree.h"
 #include "kept/kept_copy.h"

@@ -3,20 +3,92 @@
  * followed, and what is looked at is bounded. */
 #include "private_folder.h"
 
-#include <fcntl.h>
 #include <linux/fs.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/xattr.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "disk/remove_tree.h"
+#include "host/walk.h"
 #include "kept/kept_copy.h"
-#include "kept_hidden.h"
 #include "killed.h"
+
+/* ------------------------------------------------------ hidden names */
+
+/* What is kept aside may have names that a run hides. */
+
+struct kept_names {
+        const struct nsrun_plan *plan;
+        const char *path; /* of the folder that is looked at */
+        char **globs;     /* as walk_normalise() has them */
+};
+
+/* Globs are of each folder that is shown. */
+static bool is_named_hidden(const struct kept_names *n, const char *path) {
+        STRV_FOREACH (glob, n->plan->hide)
+                if (path_is_beneath(path, *glob))
+                        return true;
+        for (size_t i = 0; i < n->plan->n_ops; i++) {
+                const struct plan_op *op = &n->plan->ops[i];
+                const char *below = (op->kind == PLAN_BIND || op->kind == PLAN_OVERLAY) && op->is_directory
+                                            ? path_below(path, op->source)
+                                            : NULL;
+
+                STRV_FOREACH (glob, n->globs)
+                        if (below && *below && walk_covers(*glob, below))
+                                return true;
+        }
+        return false;
+}
+
+/* 1: something is hidden. */
+static int look_at_name(void *data, int folder, const struct dirent *entry) {
+        const struct kept_names *n = data;
+        _cleanup_free_ char *path = path_join(n->path, entry->d_name);
+        struct kept_names below = *n;
+        _cleanup_close_ int fd = -EBADF;
+
+        if (!path)
+                return -ENOMEM;
+        if (is_named_hidden(n, path))
+                return -ESTALE;
+        below.path = path;
+        fd = openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        return fd < 0 ? 0 : folder_each(fd, look_at_name, &below);
+}
+
+/* Whether --hide names something in an entry's open folder (kept/kept.h), or of `removed`, which would be at
+ * and below `path`; true also where that can't be known. */
+static bool kept_has_hidden(const struct nsrun_plan *plan, const char *path, int kept,
+                            char *const *removed) {
+        struct kept_names n = {.plan = plan, .path = path};
+        _cleanup_close_ int entry = -EBADF;
+        int r = 0;
+
+        STRV_FOREACH (glob, plan->hide) {
+                char *normal = NULL;
+
+                if (r >= 0)
+                        r = walk_normalise(*glob, &normal);
+                if (r >= 0)
+                        r = strv_consume(&n.globs, normal);
+        }
+        STRV_FOREACH (name, removed) {
+                _cleanup_free_ char *gone = path_join(path, *name);
+
+                if (!gone || (n.globs && is_named_hidden(&n, gone)))
+                        r = -ESTALE;
+        }
+        if (n.globs && r >= 0) {
+                r = entry = openat(kept, KEPT_ENTRY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                if (r >= 0)
+                        r = folder_each(entry, look_at_name, &n);
+        }
+        strv_free(n.globs);
+        return r < 0;
+}
 
 #define UPPER "upper"
 #define LOOK  "look"
@@ -42,12 +114,6 @@ struct pruning {
         int upper;     /* of an opaque folder */
         bool is_bound; /* there was no overlay: its marks are the command's making */
 };
-
-static bool is_opaque_folder(int fd) {
-        char value;
-
-        return fgetxattr(fd, "user.overlay.opaque", &value, 1) == 1 && value == 'y';
-}
 
 static int add_removed(const struct pruning *p, const char *name) {
         return (*p->left)-- == 0 ? -EFBIG
@@ -77,8 +143,8 @@ static int prune_folder(const struct pruning *p, int folder, const char *name) {
         below.path = path;
         below.depth--;
         below.upper = fd;
-        r = host >= 0 && !p->is_bound && is_opaque_folder(fd) ? folder_each(host, note_hidden_below, &below)
-                                                              : 0;
+        r = host >= 0 && !p->is_bound && kept_is_opaque(fd) ? folder_each(host, note_hidden_below, &below)
+                                                            : 0;
         if (r >= 0)
                 r = folder_each(fd, prune_entry, &below);
         /* Where nothing in it differs it is the host's. */
@@ -339,7 +405,7 @@ static int keep_layer(const struct private_folder *f, int layer, const char *nam
                 return upper == -ENOENT ? 0 : upper;
         p.host = host = beneath_open_canonical(f->path, O_RDONLY | O_DIRECTORY);
         p.is_bound = faccessat(layer, WORK, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
-        if (host >= 0 && !p.is_bound && is_opaque_folder(upper)) {
+        if (host >= 0 && !p.is_bound && kept_is_opaque(upper)) {
                 p.upper = upper;
                 r = folder_each(host, note_hidden_below, &p);
         }

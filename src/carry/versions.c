@@ -3,19 +3,14 @@
  * descriptors, bounded, and no symlink is followed. */
 #include "versions.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "git_config.h"
 #include "host/tmpfs.h"
-#include "killed.h"
 #include "private_folder.h"
 
 /* What a session's commands need of each file, in its run directory: what the command was given, by which

@@ -4,7 +4,6 @@
  * the host's folder as its target, a discard the other way round. */
 #pragma once
 
-#include "base/sha256.h"
 #include "internal.h"
 #include "tree.h"
 

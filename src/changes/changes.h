@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "base/error.h"
 #include "base/json.h"
 #include "base/sha256.h"
 

@@ -5,9 +5,7 @@
 #include <inttypes.h>
 #include <sys/file.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 
-#include "apply.h"
 #include "base/str.h"
 #include "digest.h"
 #include "disk/remove_tree.h"

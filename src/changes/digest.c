@@ -3,8 +3,6 @@
  * writes to: what a commit moves is what it has hashed. */
 #include "digest.h"
 
-#include <sys/stat.h>
-
 #include "base/str.h"
 #include "file.h"
 

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "apply.h"
-#include "base/sha256.h"
 
 /* Digests of one object, in which a hole and the zeros that it reads as are the same. */
 int digest_content(int fd, unsigned char ret[SHA256_SIZE]);

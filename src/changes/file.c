@@ -2,19 +2,13 @@
 /* Contents and attributes of single files.  See file.h. */
 #include "file.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <sys/xattr.h>
 
 #include "base/file.h"
 #include "base/str.h"
-
-#ifndef SYS_fchmodat2 /* since 6.6, newer than the libc's headers may be */
-#define SYS_fchmodat2 452
-#endif
 
 #define ACCESS_ACL "system.posix_acl_access"
 
@@ -428,12 +422,4 @@ int file_same_acl(int a_path, int b_path) {
         if (m < 0)
                 return (int)m;
         return n == m && memcmp(acls, acls + BLOCK, (size_t)n) == 0;
-}
-
-int file_set_mode(int path_fd, mode_t mode) {
-        if (syscall(SYS_fchmodat2, path_fd, "", mode, AT_EMPTY_PATH) == 0)
-                return 0;
-        if (errno != ENOSYS && errno != EPERM && errno != EINVAL)
-                return -errno;
-        return chmod(fd_link(path_fd).path, mode) < 0 ? -errno : 0;
 }

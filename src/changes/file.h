@@ -45,6 +45,3 @@ int file_copy_attributes(int from, int to, bool is_new);
 int file_copy_acl(int from_path, int to_path);
 /* Whether it is the same: 1, 0, or -errno. */
 int file_same_acl(int a_path, int b_path);
-
-/* Sets the mode of an O_PATH descriptor's file. */
-int file_set_mode(int path_fd, mode_t mode);

@@ -4,7 +4,6 @@
 #include "git.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/path.h"
@@ -58,7 +57,7 @@ static int compare(const void *a, const void *b) {
 
 /* Whether a change puts something there. */
 static int is_put(const struct changes *c, const char *folder, const char *name) {
-        _cleanup_free_ char *path = tree_join(folder, name);
+        _cleanup_free_ char *path = path_append(folder, name);
         const struct change key = {.path = path}, *found;
 
         if (!path)
@@ -147,7 +146,7 @@ int git_view_obeys(struct git_view *v, const char *path) {
         if (is_git(name, strlen(name)))
                 return 1;
         if (v->above) {
-                _cleanup_free_ char *below = tree_join(v->above, path);
+                _cleanup_free_ char *below = path_append(v->above, path);
 
                 if (!below)
                         return -ENOMEM;

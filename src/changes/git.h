@@ -28,7 +28,6 @@ struct git_view {
 int git_view_open(struct git_view *v, const struct changes_layer *layer, const char *top,
                   const struct changes *c);
 void git_view_clear(struct git_view *v);
-#define _cleanup_git_view_ _cleanup_(git_view_clear)
 
 /* Whether git would obey what is at `path`; of a change also where it came from.  1, 0, -ENOMEM. */
 int git_view_obeys(struct git_view *v, const char *path);

@@ -2,13 +2,11 @@
 /* The judge of the host's side, and its record.  See host.h for the reasoning. */
 #include "host.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "tree.h"
 
@@ -134,7 +132,7 @@ static int look_into(const struct host *h, struct tree *t, const char *path, cha
                                 return 1;
                         continue;
                 }
-                below = tree_join(path, *name);
+                below = path_append(path, *name);
                 if (!below || ARRAY_GROW(*todo, *n + 1) < 0) {
                         free(below);
                         return -ENOMEM;

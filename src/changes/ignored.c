@@ -3,13 +3,9 @@
  * kept on a stack, each with its patterns. */
 #include "ignored.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "base/array.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "host/gitdir.h"
 #include "host/gitignore.h"
 #include "host/subrepositories.h"
@@ -119,7 +115,7 @@ static int add_sessions_index(const struct ignored_view *v, const char *full, st
         if (!tree_is_beneath(full, v->prefix))
                 return 0;
         full += n + (n > 0 && full[n] == '/');
-        git = tree_join(full, ".git");
+        git = path_append(full, ".git");
         if (!git)
                 return -ENOMEM;
         fd = tree_open(v->q->layer->upper_fd, git, O_RDONLY | O_DIRECTORY);
@@ -154,7 +150,7 @@ static int add_repository(struct ignored_view *v, const char *full, int folder, 
                 r = read_patterns(common, "info/exclude", &repository->exclude);
         if (r >= 0)
                 r = add_sessions_index(v, full, &repository->tracked);
-        tracked_sort(&repository->tracked);
+        strv_sort(repository->tracked.paths, repository->tracked.n);
         return r == -ENOMEM ? r : 0;
 }
 
@@ -280,7 +276,7 @@ static int enter_full(struct ignored_view *v, const char *full) {
 
 /* Whether git ignores `path`, in the overlay: 1, 0, -ENOMEM. */
 static int is_ignored(struct ignored_view *v, const char *path, bool is_folder) {
-        _cleanup_free_ char *full = *path ? tree_join(v->prefix, path) : NULL;
+        _cleanup_free_ char *full = *path ? path_append(v->prefix, path) : NULL;
         const struct repository *repository;
         size_t n;
         int r;

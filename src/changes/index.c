@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See index.h. */
 #include "index.h"
-
-#include <fcntl.h>
 
 #include "base/beneath.h"
 #include "base/file.h"

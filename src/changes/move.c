@@ -3,7 +3,6 @@
  * moment.  Puts come before removals, so that what was renamed is never nowhere. */
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "apply.h"
@@ -209,7 +208,7 @@ static int set_mode(struct apply *a, const struct op *op) {
         if (r < 0)
                 return r;
         fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-        return fd < 0 ? -errno : file_set_mode(fd, op->source.st_mode & (a->is_commit ? 0777U : 07777U));
+        return fd < 0 ? -errno : chmod_path_fd(fd, op->source.st_mode & (a->is_commit ? 0777U : 07777U));
 }
 
 static int move_failed(struct apply *a, const struct op *op, int r) {

@@ -2,17 +2,12 @@
 /* Changes of text as a stream for git fast-import(1): two commits, of what was there and of what is there
  * now, between which git tells the difference.  Folders, fifos, times and attributes have no place in a
  * patch: they are lines of a list beside it, and so is what git takes no name for. */
-#include <fcntl.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "digest.h"
 #include "file.h"
-#include "internal.h"
-#include "tree.h"
 
 /* Larger files, and what comes after so many bytes of all, are only named: as binary. */
 #define TEXT_MAX  ((uint64_t)16 << 20)

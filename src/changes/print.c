@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Changes as a list and as JSON.  Names are somebody hostile's: what could draw on a
  * terminal is quoted.  Reads no file. */
-#include <sys/stat.h>
-
-#include "base/error.h"
-#include "base/json.h"
 #include "base/str.h"
 #include "internal.h"
 

@@ -4,7 +4,6 @@
  * empty there), so the content tells, as it does for git. */
 #include <fcntl.h>
 
-#include "base/sha256.h"
 #include "file.h"
 #include "internal.h"
 #include "tree.h"

@@ -2,12 +2,11 @@
 /* The walk over the upper folder and the one beneath it.  Folders yet to be looked
  * into lie on a heap, so that depth costs neither stack nor descriptors.  Reads; never writes. */
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "file.h"
-#include "host.h"
 #include "index.h"
 #include "internal.h"
 #include "tree.h"
@@ -256,7 +255,7 @@ static int visit_deleted(struct scan *s, const struct frame *f, const char *path
 /* One name of either side. */
 static int visit_name(struct scan *s, const struct frame *f, const char *name, int u, int b,
                       bool is_in_upper, bool has_marked_files) {
-        _cleanup_free_ char *path = tree_join(f->path, name);
+        _cleanup_free_ char *path = path_append(f->path, name);
         struct stat upper, base;
         bool has_base;
         int r;

@@ -3,11 +3,10 @@
  * that nobody else writes to.  Touches nothing outside it. */
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/stat.h>
 
-#include "apply.h"
 #include "base/str.h"
 #include "digest.h"
+#include "disk/remove_tree.h"
 #include "file.h"
 
 /* Where an op's object is made, relative to the stage: its number, or its way from there. */
@@ -155,7 +154,7 @@ static int stage_fifo(struct apply *a, const struct op *op, int to_dir, const ch
         if (fd < 0)
                 return -errno;
         r = keep_access(a, op, fd, &mode);
-        return r < 0 ? r : file_set_mode(fd, mode);
+        return r < 0 ? r : chmod_path_fd(fd, mode);
 }
 
 static int stage_folder(struct apply *a, struct op *op, int to_dir, const char *to_name) {
@@ -200,7 +199,7 @@ static int keep_access_of_both(struct apply *a, const struct op *op, int to_dir,
         r = was.st_gid == now.st_gid ? file_same_acl(old, to) : 0;
         if (r == 1 || r == -ENOMEM)
                 return r < 0 ? r : 0;
-        r = file_set_mode(to, now.st_mode & 0700);
+        r = chmod_path_fd(to, now.st_mode & 0700);
         return r < 0 ? r
                      : apply_note(a, op->path,
                                   "its names differ in group or ACL, so it is its owner's alone");

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See tracked.h. */
 #include "tracked.h"
 
 #include "base/array.h"
@@ -32,10 +31,6 @@ int tracked_read(struct tracked *t, int git_dir) {
         /* Of a split index the rest, some of which may not be tracked any more. */
         return r < 0 || !*shared ? r
                                  : gitindex_read(git_dir, shared, TRACKED_INDEX_MAX, take_tracked, t, NULL);
-}
-
-void tracked_sort(struct tracked *t) {
-        strv_sort(t->paths, t->n);
 }
 
 void tracked_clear(struct tracked *t) {

@@ -2,7 +2,6 @@
 /* Opening, listing and naming in trees.  See tree.h for the promise. */
 #include "tree.h"
 
-#include <fcntl.h>
 #include <limits.h>
 
 #include "base/array.h"
@@ -129,10 +128,6 @@ int tree_names(int fd, char ***ret) {
         strv_sort(names.list, names.n);
         *ret = names.list;
         return 0;
-}
-
-char *tree_join(const char *folder, const char *name) {
-        return str_format("%s%s%s", folder, *folder ? "/" : "", name);
 }
 
 int tree_compare(const char *a, const char *b) {

@@ -34,8 +34,6 @@ int tree_stat(struct tree *t, const char *path, struct stat *ret);
 /* The names in a folder, sorted by bytes; NULL-terminated. */
 int tree_names(int fd, char ***ret);
 
-/* "folder/name", or "name" where the folder is "". */
-char *tree_join(const char *folder, const char *name);
 /* Orders a folder before what lies in it, siblings by bytes. */
 int tree_compare(const char *a, const char *b);
 /* Whether `path` is `folder` or lies in it; "" holds everything. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun agents`: the table that --agent takes its rows from, with those of the configuration. */
 #include "policy/agents.h"
-#include "base/json.h"
 #include "option.h"
 
 struct agents_options {
@@ -63,11 +62,8 @@ static void print_list(const char *label, const char *const *list) {
         if (!list || !*list)
                 return;
         (void)printf("            %-10s", label);
-        for (; *list; list++) {
-                _cleanup_free_ char *visible = str_visible(*list);
-
-                (void)printf("%s%s", visible ? visible : "?", list[1] ? ", " : "\n");
-        }
+        for (; *list; list++)
+                print_visible("", *list, list[1] ? ", " : "\n");
 }
 
 static int print_text_row(void *data, const struct agent_shown *a) {

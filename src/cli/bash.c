@@ -4,10 +4,7 @@
 #include "agent/bash.h"
 
 #include <inttypes.h>
-#include <signal.h>
 
-#include "base/json.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "bash_stream.h"
 #include "confirm.h"
@@ -48,13 +45,7 @@ OPTION_READS(cli_bash_apply_pass_fd, struct bash_options, passed, option_pass_fd
 
 OPTION_TEXT(apply_description, struct bash_options, options.description);
 
-static int cli_bash_apply_json(void *target, nsrun_unused const struct option_spec *spec,
-                               nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct bash_options *o = target;
-
-        o->format = NSRUN_FORMAT_JSON;
-        return 0;
-}
+OPTION_SETS(cli_bash_apply_json, struct bash_options, format, NSRUN_FORMAT_JSON);
 
 static int apply_json_stream(void *target, const struct option_spec *spec, const char *value,
                              struct nsrun_error *err) {

@@ -3,11 +3,7 @@
  * command, too: the library, which calls this, doesn't meanwhile. */
 #include "bash_stream.h"
 
-#include <poll.h>
-
 #include "agent/command.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "base/sys.h"
 
 /* As many bytes a pipe takes without a wait once poll(2) says that it has room. */

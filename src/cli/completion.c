@@ -2,7 +2,6 @@
 /* `nsrun completion`: a script for bash, zsh or fish, which asks `nsrun completion words` at each key what
  * may stand there: a line for each word, with its meaning behind a tab, or what the shell itself knows,
  * behind a colon. */
-#include "base/str.h"
 #include "option.h"
 #include "policy/agents.h"
 

@@ -2,20 +2,14 @@
 /* `nsrun config`: the configuration shown, checked, edited, and the schema that editors use. */
 #include "policy/config.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/path.h"
 #include "base/programs.h"
-#include "base/sys.h"
 #include "confirm.h"
 #include "learned_file.h"
 #include "option.h"
-#include "plan/plan.h"
 #include "policy/config_section.h"
 #include "proposal.h"
 

@@ -2,8 +2,6 @@
 /* Asking on /dev/tty, whatever the standard streams are, and asking a program, without a shell. */
 #include "confirm.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -11,7 +9,6 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/programs.h"
-#include "base/sys.h"
 
 /* The first line, in lower case; what doesn't fit is no answer that we know.  1; 0: the input ends before
  * the line does; -errno. */

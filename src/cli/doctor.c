@@ -2,7 +2,6 @@
 /* `nsrun doctor`: whether nsrun works on this host, what is missing, and what mends it. */
 #include "doctor/doctor.h"
 
-#include "base/json.h"
 #include "option.h"
 
 struct doctor_options {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun grant` and `nsrun revoke`: what a running sandbox has besides. */
 #include "base/path.h"
-#include "base/str.h"
 #include "option.h"
 #include "policy/config_section.h"
 #include "ps_row.h"
@@ -79,11 +78,8 @@ static int save_granted(const struct nsrun_plan *plan, const char *option, const
         _cleanup_free_ char *said = NULL;
         int r = config_section_save(plan->project, option, text, adds, &said, err);
 
-        if (r >= 0 && said) {
-                _cleanup_free_ char *visible = str_visible(said);
-
-                (void)printf("%s\n", visible ? visible : "?");
-        }
+        if (r >= 0 && said)
+                print_visible("", said, "\n");
         return r;
 }
 

@@ -6,10 +6,7 @@
 #endif
 #include <linux/version.h>
 
-#include "base/json.h"
 #include "base/programs.h"
-#include "base/str.h"
-#include "base/sys.h"
 #include "build.h"
 #include "option.h"
 

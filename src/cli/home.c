@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun home`: the homes that --home name:NAME shows, and what of one a person puts in his own. */
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
-#include <stdio.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/array.h"
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "disk/homes.h"
 #include "disk/occupied.h"
@@ -357,9 +353,7 @@ static void tell_changes(const struct homes *h, struct json_document *d, struct 
                         json_add_string(d, o, "kind", kind);
                         json_add_string(d, o, "path", path);
                 } else {
-                        _cleanup_free_ char *visible = str_visible(path);
-
-                        (void)printf("%c  %s\n", *kind == 'a' ? 'A' : 'M', visible ? visible : "?");
+                        print_visible(*kind == 'a' ? "A  " : "M  ", path, "\n");
                 }
         }
 }

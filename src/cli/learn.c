@@ -5,12 +5,10 @@
 #include "explain/watch.h"
 #include "learned_file.h"
 #include "option.h"
-#include "plan/plan.h"
 #include "policy/config_section.h"
 #include "protect/learn_view.h"
 #include "run/run.h"
 #include "run/supervise.h"
-#include "terminal/pty.h"
 
 struct learn_options {
         const char *output; /* NULL: standard output, or `update` */

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See learned_file.h. */
 #include "learned_file.h"
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -79,16 +74,6 @@ static void add_rules_of(struct json_document *d, const struct learned_file *f, 
         }
 }
 
-static bool array_has(const struct json_value *array, const char *text) {
-        for (size_t i = 0; i < json_length(array); i++) {
-                const char *item = json_text(json_at(array, i));
-
-                if (item && streq(item, text))
-                        return true;
-        }
-        return false;
-}
-
 /* A path as a glob for it, and for little else; braces are none, but refused, and what isn't UTF-8 can't be
  * said. */
 static char *glob_of(const char *path) {
@@ -119,7 +104,7 @@ static void add_learned_hidden(struct json_document *d, const struct learned_fil
                 }
                 if (!hide)
                         hide = json_add_array(d, d->root, "hide");
-                if (!array_has(hide, glob))
+                if (!json_array_has(hide, glob))
                         json_add_string(d, hide, NULL, glob);
         }
 }
@@ -134,7 +119,7 @@ static void add_network(struct json_document *d, const struct learned_file *f) {
         STRV_FOREACH (host, f->hosts) {
                 if (!allow)
                         allow = json_add_array(d, d->root, "allow");
-                if (!array_has(allow, *host))
+                if (!json_array_has(allow, *host))
                         json_add_string(d, allow, NULL, *host);
         }
 }
@@ -221,8 +206,6 @@ static int add_in_force(struct json_document *d, const struct learned_file *f) {
 
 static int open_document(struct json_document *d, const struct learned_file *f, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
-        const char *why = NULL;
-        size_t line = 0;
         int r;
 
         if (!f->update) {
@@ -232,7 +215,7 @@ static int open_document(struct json_document *d, const struct learned_file *f, 
         }
         r = read_small_file(AT_FDCWD, f->update, 0, MOST_BYTES, &text);
         if (r >= 0)
-                r = json_parse(d, text, strlen(text), &line, &why);
+                r = json_parse(d, text, strlen(text), NULL, NULL);
         return r < 0 ? error_set(err, NSRUN_STAGE_USAGE, r, f->update, "the configuration can't be read",
                                  NULL)
                      : 0;

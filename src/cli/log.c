@@ -2,7 +2,6 @@
 /* `nsrun log`: what --log wrote down, in words. */
 #include "base/causes.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "history/history.h"
 #include "option.h"
 
@@ -50,18 +49,12 @@ struct printing_log {
         size_t n_printed;
 };
 
-static void print_log_text(const char *before, const char *text, const char *behind) {
-        _cleanup_free_ char *visible = str_visible(text);
-
-        (void)printf("%s%s%s", before, visible ? visible : "?", behind);
-}
-
 static void print_log_words(const struct json_value *words) {
         for (size_t i = 0; i < json_length(words); i++) {
                 _cleanup_free_ char *quoted =
                         str_shell_quote(json_text(json_at(words, i)) ? json_text(json_at(words, i)) : "");
 
-                print_log_text(" ", quoted ? quoted : "?", "");
+                print_visible(" ", quoted ? quoted : "?", "");
         }
 }
 
@@ -91,7 +84,7 @@ static void print_log_rest(const struct json_value *o) {
                 if (!text || !*text)
                         continue;
                 (void)printf("%s%s%s", separator, name, *name ? " " : "");
-                print_log_text("", text, "");
+                print_visible("", text, "");
                 separator = i < 4 ? ": " : ", ";
         }
         for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
@@ -158,9 +151,9 @@ static int print_log_line(void *data, const char *text, size_t n, bool is_chaine
         time = json_text(json_get(d.root, "time"));
         run = json_text(json_get(d.root, "run"));
         event = json_text(json_get(d.root, "event"));
-        print_log_text("", time ? time : "?", "  ");
-        print_log_text("", run && *run ? run : "-", "  ");
-        print_log_text("", event ? event : "?", "");
+        print_visible("", time ? time : "?", "  ");
+        print_visible("", run && *run ? run : "-", "  ");
+        print_visible("", event ? event : "?", "");
         print_log_rest(d.root);
         (void)puts("");
         return 0;

@@ -3,17 +3,13 @@
  * subcommand. */
 #include <fcntl.h>
 
-#include <signal.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include "base/causes.h"
 #include "base/loop.h"
 #include "base/programs.h"
 #include "base/stream.h"
-#include "base/sys.h"
 #include "net/proxy.h"
-#include "option.h"
 #include "shell.h"
 
 /* A closed standard fd would be given to the next file that is opened, and

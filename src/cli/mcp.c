@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun mcp`: a session's commands and files for a client of the Model Context Protocol. */
-#include <fcntl.h>
-#include <signal.h>
-
 #include "base/file.h"
 #include "base/loop.h"
 #include "mcp/listen.h"
@@ -128,13 +125,7 @@ static int check_and_serve(struct invocation *i, struct nsrun_error *err) {
         return r == 0 ? serve_here(o, err) : r;
 }
 
-int mcp_main(const struct command *command, char **argv) {
-        struct mcp_options options = {
-                .settings = {.session = NSRUN_SESSION_OPTIONS_INIT, .timeout = NSRUN_BASH_TIMEOUT}};
-
-        return command_main(&(struct invocation){.command = command,
-                                                 .argv = argv,
-                                                 .options = &options,
-                                                 .run = check_and_serve,
-                                                 .prepare = policy_set_for_agent});
-}
+COMMAND_MAIN(mcp,
+             (&(struct mcp_options){
+                     .settings = {.session = NSRUN_SESSION_OPTIONS_INIT, .timeout = NSRUN_BASH_TIMEOUT}}),
+             .run = check_and_serve, .prepare = policy_set_for_agent);

@@ -8,32 +8,24 @@
 #include "base/array.h"
 #include "base/causes.h"
 #include "base/nearest.h"
-#include "base/str.h"
 #include "owner.h"
 #include "run/supervise.h"
 
 char *program_arguments;
 size_t program_arguments_size;
 
-static int apply_help(void *target, nsrun_unused const struct option_spec *spec,
-                      nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
+static int apply_common(void *target, const struct option_spec *spec, nsrun_unused const char *value,
+                        nsrun_unused struct nsrun_error *err) {
         struct common_options *common = target;
 
-        common->wants_help = true;
-        return 1;
-}
-
-static int option_apply_version(void *target, nsrun_unused const struct option_spec *spec,
-                                nsrun_unused const char *value, nsrun_unused struct nsrun_error *err) {
-        struct common_options *common = target;
-
-        common->wants_version = true;
+        common->wants_help |= streq(spec->name, "help");
+        common->wants_version |= streq(spec->name, "version");
         return 1;
 }
 
 const struct option_spec common_options[] = {
-        {"help", 'h', NULL, OPTION_COMPLETES_NOTHING, "Help", "show this help", apply_help},
-        {"version", 'V', NULL, OPTION_COMPLETES_NOTHING, "Help", "show the version", option_apply_version},
+        {"help", 'h', NULL, OPTION_COMPLETES_NOTHING, "Help", "show this help", apply_common},
+        {"version", 'V', NULL, OPTION_COMPLETES_NOTHING, "Help", "show the version", apply_common},
 };
 const size_t n_common_options = ARRAY_SIZE(common_options);
 
@@ -174,8 +166,7 @@ static int parse_one(const struct command *command, char **argv, void *const *ta
         else if (spec && spec->argument && is_value(argv[*i + 1]))
                 value = argv[++*i];
         /* Skips what is wrongly used: the last turn reports it. */
-        if (turn != OPTION_TURN_LAST && (!spec || !spec->argument != !value || spec->apply == apply_help ||
-                                         spec->apply == option_apply_version))
+        if (turn != OPTION_TURN_LAST && (!spec || !spec->argument != !value || spec->apply == apply_common))
                 return 1;
         if (!spec)
                 return refuse_unknown_option(command, word, err);
@@ -285,8 +276,10 @@ static int parse_between_words(const struct command *command, char **argv, void 
         return 0;
 }
 
-int option_parse_words(const struct command *command, char **argv, void *const *targets,
-                       const char *configured, char **words, struct nsrun_error *err) {
+/* The same where options may stand among the words, which words[] gets: it has room for all of argv.
+ * The configuration that can be found is read where the first word is `configured`; NULL: never. */
+static int option_parse_words(const struct command *command, char **argv, void *const *targets,
+                              const char *configured, char **words, struct nsrun_error *err) {
         const char *word = "";
         int r = parse_between_words(command, argv, targets, OPTION_TURN_FIRST, NULL, &word, err);
 
@@ -308,6 +301,12 @@ int option_fail(const struct nsrun_error *err) {
                 (void)fputs("nsrun: see nsrun doctor\n", stderr);
         free(line);
         return supervise_failure_status(err);
+}
+
+void print_visible(const char *before, const char *text, const char *after) {
+        _cleanup_free_ char *visible = str_visible(text);
+
+        (void)printf("%s%s%s", before, visible ? visible : "?", after);
 }
 
 int option_print_json(struct json_document *d, bool is_indented, struct nsrun_error *err) {

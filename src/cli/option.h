@@ -6,9 +6,8 @@
 #include "policy/options.h"
 
 /* What nsrun exits with when it failed itself. */
-#define EXIT_NSRUN          125
-#define EXIT_NOT_EXECUTABLE 126
-#define EXIT_NOT_FOUND      127
+#define EXIT_NSRUN     125
+#define EXIT_NOT_FOUND 127
 
 #define MOST_TABLES 3
 
@@ -21,6 +20,9 @@ struct option_table {
         const size_t *n;
 };
 
+struct command;
+typedef int command_runs(const struct command *command, char **argv);
+
 struct command {
         const char *name;
         const char *arguments; /* how usage shows what follows the name: a form a line */
@@ -28,8 +30,7 @@ struct command {
         const char *words;     /* what the first argument may be, "bash|zsh|fish"; "PATH": paths; or NULL */
         bool takes_command;    /* another program's command line follows the options */
         struct option_table tables[MOST_TABLES];
-        /* Returns the exit status. argv[0] is the subcommand's name. */
-        int (*run)(const struct command *command, char **argv);
+        command_runs *run;
 };
 
 extern const struct command commands[];
@@ -56,25 +57,10 @@ extern const size_t n_run_options, n_plan_options, n_resolve_options, n_toolchai
         n_config_options, n_learn_options, n_log_options, n_ps_options, n_review_options, n_grant_options,
         n_revoke_options, n_home_options;
 
-int run_main(const struct command *command, char **argv);
-int shell_main(const struct command *command, char **argv);
-int learn_main(const struct command *command, char **argv);
-int ps_main(const struct command *command, char **argv);
-int inspect_main(const struct command *command, char **argv);
-int stop_main(const struct command *command, char **argv);
-int grant_main(const struct command *command, char **argv);
-int revoke_main(const struct command *command, char **argv);
-int home_main(const struct command *command, char **argv);
-int plan_main(const struct command *command, char **argv);
-int bash_main(const struct command *command, char **argv);
-int resolve_main(const struct command *command, char **argv);
-int toolchains_main(const struct command *command, char **argv);
-int agents_main(const struct command *command, char **argv);
-int config_main(const struct command *command, char **argv);
-int net_main(const struct command *command, char **argv);
-int seccomp_main(const struct command *command, char **argv);
-int mcp_main(const struct command *command, char **argv);
-int session_main(const struct command *command, char **argv);
+/* Each returns the exit status.  argv[0] is the subcommand's name. */
+command_runs run_main, shell_main, learn_main, ps_main, inspect_main, stop_main, grant_main, revoke_main,
+        home_main, plan_main, bash_main, resolve_main, toolchains_main, agents_main, config_main, net_main,
+        seccomp_main, mcp_main, session_main, log_main, review_main, doctor_main, completion_main, help_main;
 /* `nsrun session ask`: asks at this terminal until the session ends. */
 int session_ask_here(const char *id, struct nsrun_error *err);
 /* Prints what is kept aside of one project. */
@@ -84,17 +70,12 @@ int review_print_of(const char *project, bool is_json, struct nsrun_error *err);
 #define REVIEW_OF_HOME "home"
 int review_accept_from(const char *project, const char *path, const char *reason, int folder,
                        const char *name, struct nsrun_error *err);
-int log_main(const struct command *command, char **argv);
 /* Writes down what a person did outside of any run: `members` are names and texts, of which NULL is left
  * out, until a name is NULL. */
 void log_by_hand(const char *event, const char *const *members);
 /* So many paths of a session, whose project may be NULL. */
 void log_committed(const char *session, const char *project, size_t n);
 #define LOG_BY_HAND(event, ...) log_by_hand(event, (const char *const[]){__VA_ARGS__, NULL})
-int review_main(const struct command *command, char **argv);
-int doctor_main(const struct command *command, char **argv);
-int completion_main(const struct command *command, char **argv);
-int help_main(const struct command *command, char **argv);
 
 /* Reads argv[1] and what follows up to "--" or the first word that is no option.
  * targets[i] is what the i-th table fills.  0 with the index of the first word left;
@@ -109,11 +90,6 @@ const struct option_spec *option_named(const struct command *command, const char
 /* The index of the first word behind the options, none of which is obeyed. */
 size_t option_skip(const struct command *command, char *const *argv);
 
-/* The same where options may stand among the words, which words[] gets: it has room for all of argv.
- * The configuration that can be found is read where the first word is `configured`; NULL: never. */
-int option_parse_words(const struct command *command, char **argv, void *const *targets,
-                       const char *configured, char **words, struct nsrun_error *err);
-
 /* How a subcommand is called, and what is its own between the command line and the exit status. */
 struct invocation {
         const struct command *command;
@@ -121,8 +97,8 @@ struct invocation {
         void *options; /* what the subcommand's own table fills */
         /* Before the command line is read; NULL: nothing is to be done. */
         void (*prepare)(struct nsrun_policy *policy);
-        bool is_mixed;          /* option_parse_words() reads the command line, */
-        const char *configured; /* with this one */
+        bool is_mixed;          /* options may stand among the words, */
+        const char *configured; /* with this first word the configuration that can be found is read */
         int (*run)(struct invocation *i, struct nsrun_error *err);
         /* Instead of it where the command line is wrong: 0 where that is answered by this; NULL: it isn't.
          */
@@ -198,6 +174,8 @@ int option_fd(int *to, const struct option_spec *spec, const char *value, struct
 int option_long_timeout(int *to, const struct option_spec *spec, const char *value, struct nsrun_error *err);
 int option_seconds(int *to, const struct option_spec *spec, const char *value, struct nsrun_error *err);
 
+/* Prints a text made fit to print, between two that are. */
+void print_visible(const char *before, const char *text, const char *after);
 /* Prints a document and a newline. */
 int option_print_json(struct json_document *d, bool is_indented, struct nsrun_error *err);
 

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See proposal.h. */
 #include "proposal.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/file.h"
-#include "base/json.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "changes/digest.h"
@@ -186,8 +180,6 @@ static int write_section(const struct proposal *p, const char *config, struct ns
         _cleanup_close_ int lock = -EBADF;
         _cleanup_free_ char *key = config_section_name(p->project), *text = NULL;
         struct json_value *projects, *had;
-        const char *why = NULL;
-        size_t line = 0;
         int r;
 
         if (!key)
@@ -200,7 +192,7 @@ static int write_section(const struct proposal *p, const char *config, struct ns
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EEXIST), config,
                                  "the configuration has a section of yours for this project",
                                  "take over by 'nsrun config edit' what you want of the proposal");
-        if (json_parse(&section, p->text, strlen(p->text), &line, &why) < 0)
+        if (json_parse(&section, p->text, strlen(p->text), NULL, NULL) < 0)
                 return error_oom(err); /* it was read before */
         json_add_string(&section, section.root, CONFIG_SECTION_PROPOSAL, p->digest);
         if (json_finish(&section, false, &text, err) < 0)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun ps`, `inspect` and `stop`: all sandboxes of this user. */
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/resource.h>
 
 #include "base/sys.h"
@@ -11,7 +10,6 @@
 #include "running/plan_shown.h"
 #include "session/session.h"
 #include "session_ps.h"
-#include "widen/widen.h"
 
 /* How long one that is told to end is waited for to do so. */
 #define END_MS 5000

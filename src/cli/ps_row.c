@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See ps_row.h. */
 #include "ps_row.h"
 
 #include "base/array.h"

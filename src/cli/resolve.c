@@ -3,10 +3,7 @@
  * whether a command there could read or write it.  Opens nothing and runs nothing. */
 #include "workspace/resolve.h"
 
-#include <unistd.h>
-
 #include "base/path.h"
-#include "base/str.h"
 #include "option.h"
 #include "plan/plan.h"
 
@@ -15,20 +12,14 @@ struct resolve_options {
         bool is_write;
 };
 
-static int apply_access(void *target, const struct option_spec *spec, nsrun_unused const char *value,
-                        nsrun_unused struct nsrun_error *err) {
-        struct resolve_options *options = target;
-
-        options->is_read |= streq(spec->name, "read");
-        options->is_write |= streq(spec->name, "write");
-        return 0;
-}
+OPTION_FLAG(apply_read, struct resolve_options, is_read);
+OPTION_FLAG(apply_write, struct resolve_options, is_write);
 
 const struct option_spec resolve_options[] = {
         {"read", 0, NULL, OPTION_COMPLETES_NOTHING, "What is asked", "resolve the paths for reading",
-         apply_access},
+         apply_read},
         {"write", 0, NULL, OPTION_COMPLETES_NOTHING, "What is asked", "resolve the paths for writing",
-         apply_access},
+         apply_write},
 };
 const size_t n_resolve_options = ARRAY_SIZE(resolve_options);
 

@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun review`: what is kept aside of commands' writing, shown, taken over by a person, or discarded. */
-#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/causes.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/responds.h"
-#include "base/str.h"
 #include "carry/agent_rest.h"
 #include "carry/git_config.h"
-#include "carry/git_program.h"
 #include "carry/killed.h"
 #include "confirm.h"
-#include "disk/exposed.h"
 #include "disk/remove_tree.h"
-#include "disk/rundir.h"
 #include "host/gitorders.h"
 #include "host/project.h"
-#include "kept/kept.h"
 #include "option.h"
 #include "owner.h"
 #include "ps_row.h"
@@ -74,12 +67,6 @@ static bool is_executed(const struct git_change *change) {
         return is;
 }
 
-static void review_print(const char *before, const char *text, const char *after) {
-        _cleanup_free_ char *visible = str_visible(text);
-
-        (void)printf("%s%s%s", before, visible ? visible : "?", after);
-}
-
 static void print_changes(const struct git_review *r) {
         for (size_t i = 0; i < r->n; i++) {
                 const struct git_change *change = &r->changes[i];
@@ -89,13 +76,13 @@ static void print_changes(const struct git_review *r) {
 
                         if (!streq(entry->key, change->key))
                                 continue;
-                        review_print("    - ", entry->key, " = ");
-                        review_print("", entry->value ? entry->value : "", "\n");
+                        print_visible("    - ", entry->key, " = ");
+                        print_visible("", entry->value ? entry->value : "", "\n");
                 }
                 for (size_t j = 0; j < change->n; j++) {
-                        review_print("    + ", change->key, " = ");
-                        review_print("", change->values[j].value ? change->values[j].value : "",
-                                     is_executed(change) ? "    (git would execute it)\n" : "\n");
+                        print_visible("    + ", change->key, " = ");
+                        print_visible("", change->values[j].value ? change->values[j].value : "",
+                                      is_executed(change) ? "    (git would execute it)\n" : "\n");
                 }
         }
 }
@@ -145,8 +132,8 @@ static int print_diff(const char *text, size_t n) {
 
                         if (!line)
                                 return -ENOMEM;
-                        review_print(part == at ? "      " : "\\x00", line,
-                                     part + length == end ? "\n" : "");
+                        print_visible(part == at ? "      " : "\\x00", line,
+                                      part + length == end ? "\n" : "");
                         if (part + length == end)
                                 break;
                 }
@@ -159,7 +146,7 @@ static void print_link(const char *before, const char *path) {
         ssize_t n = readlink(path, link, sizeof(link) - 1);
 
         link[n < 0 ? 0 : n] = '\0';
-        review_print(before, link, "\n");
+        print_visible(before, link, "\n");
 }
 
 static int show_file(const struct shown_folder *f, const char *name, const char *path,
@@ -180,7 +167,7 @@ static int show_file(const struct shown_folder *f, const char *name, const char 
                 json_add_bool(&f->v->d, o, "executable", can_run);
                 return 0;
         }
-        review_print(is_new ? "    + " : "    ~ ", path, can_run ? "    (a program)\n" : "\n");
+        print_visible(is_new ? "    + " : "    ~ ", path, can_run ? "    (a program)\n" : "\n");
         if (!is_new && S_ISLNK(was.st_mode))
                 print_link("      replaces a link to ", path);
         if (S_ISLNK(st->st_mode)) {
@@ -233,12 +220,12 @@ static int show_files(struct reviewing *v, const struct kept *k, int fd, struct 
                 if (files)
                         json_add_string(&v->d, json_add_object(&v->d, files, NULL), "removed", path);
                 else
-                        review_print("    - ", path, "\n");
+                        print_visible("    - ", path, "\n");
         }
         if (!k->is_moved)
                 return show_entry(&f, fd, KEPT_ENTRY, k->path);
         if (!files)
-                review_print("    more than is shown: ", store, "/" KEPT_ENTRY "\n");
+                print_visible("    more than is shown: ", store, "/" KEPT_ENTRY "\n");
         return 0;
 }
 
@@ -267,9 +254,9 @@ static int review_one(struct reviewing *v, const char *project, const struct kep
                 return r == -ENOMEM ? r : 0;
         }
         (void)printf("%u ", k->number);
-        review_print(" ", k->path, "\n");
+        print_visible(" ", k->path, "\n");
         if (*k->command)
-                review_print("    by ", k->command, "\n");
+                print_visible("    by ", k->command, "\n");
         print_changes(&review);
         r = is_config || fd < 0 ? 0 : show_files(v, k, fd, NULL);
         return r == -ENOMEM || kept >= 0 ? r : 0;
@@ -288,7 +275,7 @@ static int review_agents(struct reviewing *v, const char *project, bool is_json)
                 (void)printf("of agents, here alone; --accept PATH shows one, and asks:\n");
         v->n += strv_length(paths);
         for (size_t i = 0; paths && paths[i] && !is_json; i++)
-                review_print("    ", paths[i], "\n");
+                print_visible("    ", paths[i], "\n");
         return 0;
 }
 

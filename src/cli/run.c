@@ -2,15 +2,9 @@
 /* `nsrun run`: argv to policy to plan to a supervised run. */
 #include "run/supervise.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include "base/file.h"
 #include "base/responds.h"
-#include "base/str.h"
 #include "base/sys.h"
-#include "option.h"
-#include "plan/plan.h"
 #include "proposal.h"
 #include "resolve/refuse_config.h"
 #include "run/status_fd.h"

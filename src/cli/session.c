@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `nsrun session`: sandboxes that stay, and what became of their overlays. */
 #include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
 #include "base/loop.h"
-#include "base/names.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "carry/versions.h"
-#include "option.h"
 #include "plan/print.h"
 #include "session/log.h"
 #include "session/session.h"
@@ -30,7 +25,6 @@ enum {
 struct session_cli {
         struct nsrun_policy *policy;
         struct nsrun_session_options options;
-        bool has_start_options;
         const char *output; /* the option that was given of these: --json, --stat, --patch */
         bool wants_json;
         enum nsrun_diff form;
@@ -57,39 +51,26 @@ static int apply_number(const struct option_spec *spec, const char *value, unsig
         return 0;
 }
 
-static int apply_name(void *target, nsrun_unused const struct option_spec *spec, const char *value,
-                      nsrun_unused struct nsrun_error *err) {
-        struct session_cli *cli = target;
-
-        cli->options.name = value;
-        cli->has_start_options = true;
-        return 0;
-}
+OPTION_TEXT(apply_name, struct session_cli, options.name);
 
 static int apply_idle_timeout(void *target, const struct option_spec *spec, const char *value,
                               struct nsrun_error *err) {
         struct session_cli *cli = target;
-        unsigned long seconds;
+        unsigned long seconds = 0;
         int r = apply_number(spec, value, UINT32_MAX, &seconds, err);
 
-        if (r < 0)
-                return r;
         cli->options.idle_timeout = (unsigned)seconds;
-        cli->has_start_options = true;
-        return 0;
+        return r;
 }
 
 static int apply_owner(void *target, const struct option_spec *spec, const char *value,
                        struct nsrun_error *err) {
         struct session_cli *cli = target;
-        unsigned long pid;
+        unsigned long pid = 0;
         int r = apply_number(spec, value, INT32_MAX, &pid, err);
 
-        if (r < 0)
-                return r;
         cli->options.owner = (pid_t)pid;
-        cli->has_start_options = true;
-        return 0;
+        return r;
 }
 
 static int apply_form(void *target, const struct option_spec *spec, nsrun_unused const char *value,
@@ -513,7 +494,8 @@ static int check_options(const struct command *command, const struct action *act
                 bool is_mistake;
                 const char *why;
         } all[] = {
-                {action->run != cli_start_session && (cli->has_start_options || cli->policy->given),
+                {action->run != cli_start_session && (cli->options.name || cli->options.idle_timeout > 0 ||
+                                                      cli->options.owner > 0 || cli->policy->given),
                  "options of a policy are for 'session start' alone"},
                 {is_json && !action->takes_json,
                  "--json is for list, show, ps, logs, review and diff alone"},

@@ -6,7 +6,6 @@
 #include <strings.h>
 #include <time.h>
 
-#include "base/str.h"
 #include "option.h"
 
 /* More of a command line is for --json. */

@@ -5,10 +5,8 @@
 
 #include "base/array.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "host/program.h"
 #include "host/user.h"
-#include "policy/policy.h"
 
 /* Runs inside, where alone it can be known which shells there are: $1 is the prompt's beginning, the rest
  * the shells in the order of preference.  A start file that sets a prompt wins, and Debian's and Ubuntu's

@@ -2,7 +2,6 @@
 /* `nsrun toolchains`: the toolchain folders that are here or that a variable asks for, and how a run
  * from this folder shows each, or why not. */
 #include "host/toolchains.h"
-#include "base/json.h"
 #include "option.h"
 #include "resolve/resolve.h"
 
@@ -22,12 +21,6 @@ const size_t n_toolchains_options = ARRAY_SIZE(toolchains_options);
 
 static const char *access_name(bool is_overlay) {
         return is_overlay ? "overlay" : "read-only";
-}
-
-static void print_visible(const char *text) {
-        _cleanup_free_ char *visible = str_visible(text);
-
-        (void)fputs(visible ? visible : "?", stdout);
 }
 
 /* Prints the table, and the variables that move each row. */
@@ -50,13 +43,11 @@ static void cli_toolchains_print_text(const struct resolved *s) {
 
                 (void)printf("%-17s  %-9s  ", t->tool,
                              t->why ? "left out" : access_name(t->access == POLICY_OVERLAY));
-                print_visible(t->path);
+                print_visible("", t->path, "");
                 if (t->variable)
                         (void)printf(" (%s)", t->variable);
-                if (t->why) {
-                        (void)fputs(": ", stdout);
-                        print_visible(t->why);
-                }
+                if (t->why)
+                        print_visible(": ", t->why, "");
                 (void)puts("");
         }
 }

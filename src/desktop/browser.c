@@ -3,10 +3,6 @@
  * question at a time. */
 #include "browser.h"
 
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "base/str.h"
 #include "base/sys.h"
 #include "net/confine.h"

@@ -3,8 +3,6 @@
  * program inside that hands one over. */
 #pragma once
 
-#include <stdint.h>
-
 #include "link.h"
 
 /* The word that chooses the role. */

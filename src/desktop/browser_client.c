@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The program inside that programs start to have a link opened: it hands the link over and waits for what
  * comes of it.  Exit statuses are those of xdg-open(1). */
-#include <stdio.h>
-#include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "base/str.h"
 #include "base/sys.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See connect.h. */
 #include "connect.h"
 
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See dbus.h. */
 #include "dbus.h"
 
 #include "base/str.h"

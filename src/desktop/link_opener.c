@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See link_opener.h. */
 #include "link_opener.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/macro.h"
 #include "base/programs.h"
 #include "base/str.h"
 #include "base/stream.h"

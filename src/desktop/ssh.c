@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See ssh.h. */
 #include "ssh.h"
-
-#include <errno.h>
 
 #include "base/sha256.h"
 

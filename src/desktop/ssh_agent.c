@@ -3,11 +3,6 @@
  */
 #include "ssh_agent.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"

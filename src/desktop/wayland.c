@@ -3,8 +3,6 @@
  * bits or strings that are padded to that. */
 #include "wayland.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include "base/sys.h"

@@ -3,9 +3,7 @@
  * no newline yet, and doesn't count, since its command has not started.  Writers hold the file's lock. */
 #include "exposed.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include "base/file.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See homes.h. */
 #include "homes.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 

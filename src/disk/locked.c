@@ -3,15 +3,12 @@
  * with a dot, and it is empty but for the lock. */
 #include "locked.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
 #include <sys/file.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
-#include <time.h>
 
 #include "base/file.h"
 #include "base/responds.h"

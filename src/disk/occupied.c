@@ -2,10 +2,6 @@
 /* A walk by descriptors with a bound on everything. */
 #include "occupied.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include "base/file.h"
 #include "base/sys.h"
 

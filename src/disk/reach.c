@@ -3,9 +3,7 @@
  * down, and through no symlink; none is believed by its name alone. */
 #include "reach.h"
 
-#include <fcntl.h>
 #include <limits.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/path.h"

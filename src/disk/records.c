@@ -3,11 +3,8 @@
  * A name is taken while its lock is held; nothing in a dead monitor's record is believed. */
 #include "records.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #include "base/file.h"
 #include "base/path.h"

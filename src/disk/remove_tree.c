@@ -4,7 +4,6 @@
  * written to may make it end with an error. */
 #include "remove_tree.h"
 
-#include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -37,9 +36,7 @@ static void note_error(struct removal *rm, int r) {
                 rm->error = r;
 }
 
-/* Sets a folder's mode through an O_PATH descriptor.  Without fchmodat2(2) chmod(2) takes the
- * descriptor's own link in /proc/self/fd: no name in the tree is looked up again. */
-static int chmod_path_fd(int fd, mode_t mode) {
+int chmod_path_fd(int fd, mode_t mode) {
         if (syscall(SYS_fchmodat2, fd, "", mode, AT_EMPTY_PATH) == 0)
                 return 0;
         if (errno != ENOSYS && errno != EPERM && errno != EINVAL)

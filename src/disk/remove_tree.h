@@ -3,7 +3,11 @@
  * onto another mount, with a fixed number of descriptors however deep it is. */
 #pragma once
 
-#include "base/macro.h"
+#include <sys/types.h>
+
+/* Sets a file's mode through an O_PATH descriptor.  Without fchmodat2(2) chmod(2) takes the descriptor's own
+ * link in /proc/self/fd: no name in the tree is looked up again. */
+int chmod_path_fd(int fd, mode_t mode);
 
 /* Removes everything in the folder dir_fd (open for reading) but its entry `keep` (NULL: nothing is
  * kept).  Unreadable and read-only folders get mode 0700 first.  Entries that others remove

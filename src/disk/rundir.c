@@ -5,9 +5,7 @@
  * business. */
 #include "rundir.h"
 
-#include <fcntl.h>
 #include <limits.h>
-#include <sys/stat.h>
 
 #include "base/causes.h"
 #include "base/file.h"

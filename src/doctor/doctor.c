@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <sys/utsname.h>
 
-#include "base/str.h"
 #include "base/sys.h"
 #include "launch/launch.h"
 #include "resolve/hardening.h"

@@ -4,7 +4,6 @@
  * in which a run refuses, as the code that says them is the same. */
 #pragma once
 
-#include "base/error.h"
 #include "plan/plan.h"
 
 enum doctor_state {

@@ -7,9 +7,7 @@
 #include <termios.h>
 
 #include "base/programs.h"
-#include "base/str.h"
 #include "base/stream.h"
-#include "base/sys.h"
 #include "doctor.h"
 
 /* The least that nsrun, and a command of any size, get along with. */

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What of this folder and home may surprise in a run: what a run's policy comes to here, by the functions
  * that a run asks.  Nothing is started. */
-#include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/path.h"
 #include "base/responds.h"
-#include "base/str.h"
 #include "doctor.h"
 #include "host/gitdir.h"
 #include "host/walk.h"
-#include "resolve/resolve.h"
 
 enum {
         ENTRIES_MANY = 10000, /* no more of the tree are counted */

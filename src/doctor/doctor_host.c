@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a look at the host tells without a run: folders, programs, the cgroup, the kernel's
  * security modules. */
-#include <fcntl.h>
 #include <limits.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
 #include "base/programs.h"
-#include "base/str.h"
-#include "base/sys.h"
-#include "disk/exposed.h"
-#include "disk/records.h"
 #include "disk/rundir.h"
 #include "doctor.h"
 #include "host/user.h"
 #include "launch/launch.h"
-#include "policy/policy.h"
 #include "run/cgroup_place.h"
 
 enum {

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Real runs: `nsrun run -- true` as it is, with the options that could help where it is refused, and with
  * what it does without where that fails: overlays on disk, limits.  Nothing is written down of them. */
-#include <fcntl.h>
 #include <sys/wait.h>
 
-#include "base/degraded.h"
 #include "base/file.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "doctor.h"
 #include "resolve/refuse_config.h"

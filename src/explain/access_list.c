@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See access_list.h. */
 #include "access_list.h"
-
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/path.h"
 #include "host/engine_sockets.h"
 #include "host/socket_table.h"
-#include "output.h"
 #include "ports.h"
 #include "rules/home_secrets.h"
-#include "seccomp/load.h"
 
 /* How many of the last calls count as "just before the end", and how many of the programs. */
 #define LATE          40

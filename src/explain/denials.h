@@ -5,7 +5,6 @@
 #pragma once
 
 #include "launch/launch.h"
-#include "plan/plan.h"
 
 struct denials;
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See learned.h. */
 #include "learned.h"
 
 #include <limits.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/path.h"

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See missing_program.h. */
 #include "missing_program.h"
 
 #include <fcntl.h>
 
 #include "base/path.h"
 #include "base/responds.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "host/program.h"
 #include "never.h"

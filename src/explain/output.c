@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See output.h. */
 #include "output.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <linux/seccomp.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include "base/file.h"
-#include "base/names.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "ports.h"

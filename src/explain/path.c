@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See path.h. */
 #include "path.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/openat2.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/path.h"
 #include "base/sys.h"

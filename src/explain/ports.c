@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See ports.h. */
 #include "ports.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 
 #include "base/file.h"
 #include "host/socket_table.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See process_memory.h. */
 #include "process_memory.h"
 
 #include <sys/uio.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See stderr_tap.h. */
 #include "stderr_tap.h"
 
 #include <sys/uio.h>

@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See watch.h. */
 #include "watch.h"
 
-#include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "json_line.h"
 #include "path.h"
 #include "process_memory.h"
-#include "seccomp/syscalls.h"
 
 /* One path of a call. */
 struct seen {

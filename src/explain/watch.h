@@ -5,8 +5,6 @@
  * was asked (--ask), and what was seen is told to people alone. */
 #pragma once
 
-#include <linux/seccomp.h>
-
 #include "access_list.h"
 #include "stderr_tap.h"
 

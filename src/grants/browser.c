@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* --browser: links that a person says yes to, opened by a program of the host's (desktop/browser.h). */
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "base/programs.h"
-#include "base/str.h"
 #include "desktop/browser.h"
+#include "base/programs.h"
 #include "grants.h"
 #include "host/program.h"
 

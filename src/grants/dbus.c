@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* --dbus: names of the user's session bus, through xdg-dbus-proxy(1) (desktop/dbus_proxy.h). */
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
-#include "base/str.h"
 #include "base/sys.h"
 #include "desktop/connect.h"
 #include "desktop/dbus.h"

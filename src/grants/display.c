@@ -2,13 +2,9 @@
 /* --display: the Wayland compositor, by a socket of the sandbox's own where it keeps sandboxes' clients
  * apart (desktop/wayland.h), else by its own socket; and where there is none, the X server. */
 #include <fcntl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "base/path.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "desktop/connect.h"
 #include "desktop/wayland.h"

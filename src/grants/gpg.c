@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
-#include "base/str.h"
 #include "grants.h"
 
 #define SOCKET_NAME "S.gpg-agent.extra"

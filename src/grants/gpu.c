@@ -2,16 +2,12 @@
 /* --gpu: nodes that render and compute, what libdrm reads of sysfs about them, and drivers that lie outside
  * of /usr.  Never the nodes that set modes (/dev/dri/card*, nvidia-modeset): whoever has one draws on the
  * screen, and may see what others drew. */
-#include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "grants.h"
 
 #define MOST_OF_SYSFS 4096 /* bytes of one of its files: a page at most */

@@ -3,7 +3,6 @@
 #include "grants.h"
 
 #include <stdarg.h>
-#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/path.h"

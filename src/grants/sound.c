@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* --sound: the sockets of the user's sound servers, PipeWire's and PulseAudio's, and the cookie of the
  * latter; where there is no server, ALSA's own devices. */
-#include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "grants.h"
 
 #define COOKIE_SIZE 256 /* PA_NATIVE_COOKIE_LENGTH */

@@ -2,7 +2,6 @@
 /* --ssh-agent: signatures by keys of the user's SSH agent, through a filter (desktop/ssh_agent.h). */
 #include <sys/stat.h>
 
-#include "base/str.h"
 #include "desktop/ssh_agent.h"
 #include "grants.h"
 

@@ -2,19 +2,13 @@
 /* See history.h.  Whoever appends holds a lock, and reads the last line's digest under it. */
 #include "history.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #include "base/file.h"
 #include "base/sha256.h"
-#include "base/str.h"
 #include "base/sys.h"
-#include "disk/exposed.h"
 
 #define FOLDER "log"
 #define LOCK   "lock"

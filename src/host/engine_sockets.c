@@ -3,7 +3,6 @@
 #include "engine_sockets.h"
 
 #include "base/file.h"
-#include "base/name_list.h"
 #include "base/path.h"
 #include "base/responds.h"
 #include "base/str.h"

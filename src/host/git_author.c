@@ -3,14 +3,10 @@
  * variables of them; the grammar of the files is gitconfig.c's. */
 #include "git_author.h"
 
-#include <fcntl.h>
-#include <limits.h>
-
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/responds.h"
-#include "base/str.h"
 #include "gitdir.h"
 #include "gitignore.h"
 #include "gitorders.h"

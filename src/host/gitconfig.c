@@ -3,8 +3,6 @@
  * decided by the callers. */
 #include "gitconfig.h"
 
-#include "base/str.h"
-
 struct parser {
         const char *at, *end;
         struct strbuf name;

@@ -4,14 +4,12 @@
  * resolve/git.c. */
 #include "gitdir.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/path.h"
 #include "base/responds.h"
-#include "base/str.h"
 
 enum {
         POINTER_MAX = 1 << 20, /* git reads no longer one */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See gitignore.h. */
 #include "gitignore.h"
 
 #include <ctype.h>

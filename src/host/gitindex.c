@@ -2,7 +2,6 @@
 /* See gitindex.h.  A command may have written every byte: all lengths are checked against what is left. */
 #include "gitindex.h"
 
-#include <fcntl.h>
 #include <limits.h>
 
 #include "base/file.h"

@@ -3,7 +3,6 @@
  * sub-folders, its entries of mode 160000.  Pure. */
 #pragma once
 
-#include "base/macro.h"
 #include "base/sha256.h"
 
 enum {

@@ -3,9 +3,7 @@
  * named is opened. */
 #include "gitorders.h"
 
-#include <fcntl.h>
 #include <fnmatch.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "gitdir.h"

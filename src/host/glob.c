@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See glob.h. */
 #include "glob.h"
 
-#include <fcntl.h>
 #include <fnmatch.h>
 
 #include "base/array.h"
 #include "base/beneath.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "walk.h"
 
@@ -110,10 +109,6 @@ static int find_name(const struct search *s, const char *name) {
         return fstat(fd, &st) < 0 ? -errno : s->asked->found(s->asked->data, name, &st);
 }
 
-char *glob_join(const char *folder, const char *name) {
-        return str_concat(folder, *folder ? "/" : "", name);
-}
-
 static bool has_wildcard(const char *text, size_t n) {
         size_t wildcard = strcspn(text, "*?[\\");
 
@@ -144,7 +139,7 @@ static int look_up(struct search *s, const char *folder, const struct globs *glo
                 if (!glob[wildcard])
                         n = wildcard;
                 first = strndup(glob, n);
-                path = first ? glob_join(folder, first) : NULL;
+                path = first ? path_append(folder, first) : NULL;
                 if (!path)
                         return -ENOMEM;
                 r = glob[n] ? find_below(s, path, &(struct globs){(const char *[]){glob + n + 1}, 1})
@@ -227,7 +222,7 @@ static int stat_entry(const struct search *s, int fd, const char *name, unsigned
 static int find_entry(struct search *s, int fd, const char *folder, const char *match,
                       const struct globs *globs) {
         const char *name = match + 1;
-        _cleanup_free_ char *path = glob_join(folder, name);
+        _cleanup_free_ char *path = path_append(folder, name);
         _cleanup_free_ const char **rest = calloc(globs->n, sizeof(*rest));
         struct globs below = {.items = rest};
         struct stat st;

@@ -11,8 +11,6 @@ bool glob_is_expandable(const char *glob);
 
 /* A glob that names just `name`, for the caller to free; NULL for want of memory. */
 char *glob_escape(const char *name);
-/* "FOLDER/NAME", or with "" for the folder NAME, for the caller to free; NULL for want of memory. */
-char *glob_join(const char *folder, const char *name);
 
 struct glob_search {
         /* An entry that is there, with its path relative to the folder. */

@@ -4,8 +4,6 @@
  * its path. */
 #include "program.h"
 
-#include <sys/stat.h>
-
 #include "base/path.h"
 #include "base/str.h"
 #include "base/sys.h"

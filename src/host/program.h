@@ -3,8 +3,6 @@
  * earlier run can have put into a folder of PATH. */
 #pragma once
 
-#include "base/macro.h"
-
 /* Finds the first executable `name` in a folder of PATH that root alone may write to, as it may be
  * alone to write to all folders above; for root itself, only in a folder of the system's.  *ret is
  * its canonical path.  -ENOENT; -ENOMEM. */

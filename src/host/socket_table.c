@@ -4,8 +4,6 @@
 #include "socket_table.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
-#include <fcntl.h>
 
 #include "base/file.h"
 #include "base/sys.h"

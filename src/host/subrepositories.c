@@ -3,12 +3,8 @@
  * symlink is followed. */
 #include "subrepositories.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include "base/beneath.h"
 #include "base/file.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "gitdir.h"
 #include "gitindex.h"

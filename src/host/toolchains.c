@@ -4,13 +4,9 @@
  * listed once and a row costs a system call only where its name is in the list. */
 #include "toolchains.h"
 
-#include <fcntl.h>
 #include <fnmatch.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
-#include "base/name_list.h"
 #include "base/path.h"
 #include "base/responds.h"
 #include "base/str.h"

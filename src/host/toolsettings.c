@@ -4,7 +4,6 @@
 #include "toolsettings.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/array.h"

@@ -3,7 +3,6 @@
  * there is none it goes no further. */
 #include "walk.h"
 
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
 

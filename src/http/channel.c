@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "base/str.h"
-#include "base/sys.h"
 #include "server.h"
 
 enum {
@@ -377,7 +376,8 @@ bool exchange_resume(struct channel *c, struct evhttp_request *r, const char *la
 
 /* ----------------------------------------------------------------------------- channels */
 
-bool http_draw(char ret[HTTP_TOKEN_SIZE]) {
+/* 256 bits by lot, in hexadecimal. */
+static bool http_draw(char ret[HTTP_TOKEN_SIZE]) {
         unsigned char lot[(HTTP_TOKEN_SIZE - 1) / 2];
 
         if (getrandom(lot, sizeof(lot), 0) != (ssize_t)sizeof(lot))
@@ -440,10 +440,9 @@ static struct exchange *receiver_of(const struct channel *c, const struct json_v
 static void channel_take(struct channel *c, const char *line, size_t n) {
         _cleanup_json_ struct json_document d = {0};
         _cleanup_free_ char *id = NULL, *text = NULL;
-        struct json_trouble trouble;
         struct exchange *e;
 
-        if (json_read(&d, line, n, JSON_STRICT, &trouble) < 0 || !(text = strndup(line, n)))
+        if (json_parse(&d, line, n, NULL, NULL) < 0 || !(text = strndup(line, n)))
                 return;
         id = message_id(d.root);
         if (json_has(d.root, "method")) {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* nsrun-http: HTTP for `nsrun mcp --http`, which starts it. */
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include "net/confine.h"
 #include "server.h"

@@ -6,7 +6,6 @@
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/listener.h>
-#include <sys/types.h>
 
 #include "mcp/http_wire.h"
 #include "mcp/message.h"
@@ -79,8 +78,6 @@ bool http_has_token(const struct http_server *s, const char *authorization);
 int unknown_clients_watch(struct http_server *s, struct evhttp_bound_socket *bound);
 /* The client of that connection has. */
 void unknown_client_asks(struct http_server *s, int fd);
-/* 256 bits by lot, in hexadecimal. */
-bool http_draw(char ret[HTTP_TOKEN_SIZE]);
 
 /* Has a server started; NULL: there can be no more now. */
 struct channel *channel_new(struct http_server *s, bool is_session);

@@ -3,11 +3,9 @@
  * tells of a connection when a request has come in whole, so they are looked at by their descriptors. */
 #include <event2/buffer.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "base/str.h"
-#include "base/sys.h"
 #include "mcp/peer.h"
 #include "server.h"
 

@@ -3,7 +3,6 @@
  * has left unfinished.  Readers take none: a number is there as a whole or not at all. */
 #include "kept.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
 #include <sys/file.h>
@@ -30,7 +29,9 @@ enum {
         ABOUT_SIZE = 256 << 10,
 };
 
-int kept_find_base(char **ret) {
+/* The folder of all projects' entries, canonical, which need not exist.  -ENOENT: the environment names
+ * none; -ENOMEM. */
+static int kept_find_base(char **ret) {
         _cleanup_free_ char *state = NULL;
         int r = exposed_find_base(&state, NULL);
 
@@ -117,14 +118,13 @@ static int take_text(const struct json_value *about, const char *key, char **ret
 static int read_about(int folder, struct kept *ret) {
         _cleanup_json_ struct json_document d = {0};
         _cleanup_free_ char *text = NULL;
-        struct json_trouble trouble;
         char path[PATH_MAX];
         uint64_t when = 0;
         ssize_t length;
         int r = read_small_file(folder, ABOUT, O_NOFOLLOW, ABOUT_SIZE, &text);
 
         if (r >= 0)
-                r = json_read(&d, text, strlen(text), JSON_STRICT, &trouble);
+                r = json_parse(&d, text, strlen(text), NULL, NULL);
         if (r >= 0)
                 r = take_text(d.root, "path", &ret->path);
         if (r >= 0 && (length = readlinkat(folder, PATH, path, sizeof(path) - 1)) >= 0) {

@@ -36,9 +36,6 @@ struct kept {
         bool is_folder;     /* a copied folder with something in it, or of which something is removed */
 };
 
-/* The folder of all projects' entries, canonical, which need not exist.  -ENOENT: the environment names
- * none; -ENOMEM. */
-int kept_find_base(char **ret);
 /* Whether there may be any of a project. */
 bool kept_has(const char *project);
 

@@ -3,9 +3,9 @@
  */
 #include "kept_copy.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include "base/file.h"
 #include "kept.h"
@@ -271,4 +271,10 @@ bool kept_is_within(int from, const char *name, int with, const char *as) {
         _cleanup_close_ int folder = open_copied(from, name), other = open_copied(with, as);
 
         return folder < 0 ? is_same_leaf(from, name, with, as) : other >= 0 && is_in_folder(folder, other);
+}
+
+bool kept_is_opaque(int folder) {
+        char value;
+
+        return fgetxattr(folder, "user.overlay.opaque", &value, 1) == 1 && value == 'y';
 }

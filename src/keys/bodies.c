@@ -3,7 +3,6 @@
  * come, so what comes is counted before, by the connection's descriptor. */
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "base/str.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How a key is spelled in a request. */
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
 
 #include "base/str.h"
 #include "server.h"

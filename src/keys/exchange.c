@@ -9,10 +9,8 @@
 #include <event2/http_struct.h>
 #include <event2/keyvalq_struct.h>
 #include <strings.h>
-#include <sys/socket.h>
 
 #include "base/str.h"
-#include "base/sys.h"
 #include "net/layout.h"
 #include "server.h"
 #include "wire.h"

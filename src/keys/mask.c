@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See mask.h. */
 #include "mask.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/macro.h"
 

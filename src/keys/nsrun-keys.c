@@ -2,16 +2,11 @@
 /* nsrun-keys: has the keys of --key on the host's side.  A sandbox's programs speak plain HTTP to a port of
  * their loopback; nsrun-keys asks the key's host the same by TLS, with the key in it. */
 #include <event2/listener.h>
-#include <fcntl.h>
 #include <malloc.h>
-#include <signal.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/str.h"
-#include "base/sys.h"
 #include "net/confine.h"
 #include "server.h"
 #include "wire.h"

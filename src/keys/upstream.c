@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The way out: libcurl, its sockets and its timer in libevent's loop. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/str.h"
 #include "server.h"
 

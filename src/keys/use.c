@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See use.h. */
 #include "use.h"
 
-#include <stdio.h>
 #include <strings.h>
 
 #include "base/str.h"

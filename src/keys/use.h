@@ -2,10 +2,6 @@
 /* Where a key that stays outside may be used, and as what: the texts of --key and --key-use, read.  Pure. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "net/rules.h"
 
 #define KEY_NAME_MOST   128  /* bytes of a key's name, and of each other word of a use */

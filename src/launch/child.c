@@ -2,8 +2,6 @@
 /* What the lives have in common before the clone. */
 #include "child.h"
 
-#include <fcntl.h>
-
 #include "base/causes.h"
 #include "base/file.h"
 

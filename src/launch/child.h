@@ -4,8 +4,6 @@
  * which its life goes; the rest is written by child_write(). */
 #pragma once
 
-#include <signal.h>
-
 #include "boundary/boundary.h"
 #include "launch.h"
 

@@ -1,23 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The command's seccomp filter, from the plan to the kernel. */
-#include <linux/seccomp.h>
-
 #include "base/causes.h"
 #include "child.h"
 #include "seccomp/simulate.h"
-#include "seccomp/syscalls.h"
 #include "seccomp/watch.h"
-
-/* For kernel headers older than 5.0. */
-#ifndef SECCOMP_FILTER_FLAG_NEW_LISTENER
-#define SECCOMP_FILTER_FLAG_NEW_LISTENER (1U << 3)
-#endif
-
-/* Since 5.19: once a call was asked about, a signal's handler waits for the answer and doesn't interrupt it,
- * which opens of files never are. */
-#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1U << 5)
-#endif
 
 /* A call that would get an errno is asked about instead: the listener's owner answers with that errno. Calls
  * that are allowed cost nothing. */

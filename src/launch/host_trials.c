@@ -2,8 +2,6 @@
 /* The steps of a launch that a host may refuse, one by one, for whoever wants to know which of them it is. A
  * real launch goes through all of them; here nothing is left of any. */
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/wait.h>

@@ -9,10 +9,8 @@
  * signal, and the reaper's kill(-1) reaches all that its command ever started, in one step of the kernel's
  * and whoever it was reparented to, and nobody else.  Without Landlock's scopes (before 6.12) the reaper is
  * pid 1 of a pid namespace below the session's, to the same effect. */
-#include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "base/file.h"

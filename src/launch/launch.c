@@ -3,7 +3,6 @@
  * with it then. */
 #include "launch.h"
 
-#include <fcntl.h>
 #include <sys/wait.h>
 
 #include "base/causes.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <signal.h>
-#include <sys/types.h>
 
 #include "boundary/report.h"
 #include "net/layout.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "reopen.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <sys/mount.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Why no user namespace can be had: tries again in steps, uses what it gets, and
  * reads the switches that are known to forbid it.  Only on the way to an error. */
-#include <dirent.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -10,7 +8,6 @@
 
 #include "base/causes.h"
 #include "base/file.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "host/userns.h"
 #include "launch.h"

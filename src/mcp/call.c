@@ -2,8 +2,6 @@
 /* Calls of tools: their threads, their turns, their cancelling, their progress. */
 #include "call.h"
 
-#include <poll.h>
-
 #include "agent/command.h"
 #include "base/sys.h"
 #include "tool.h"
@@ -72,7 +70,7 @@ static void *call_thread(void *data) {
 
         /* A thread's capabilities are its own.  A root's file tools reach what a command's rights reach,
          * which has none, and no more. */
-        if (c->tool->lane != LANE_FILES || sys_capset_empty() >= 0)
+        if (c->tool->lane != LANE_FILES || sys_capset(0, 0) >= 0)
                 result = tool_answer(c);
         call_answer(c, result);
         c->has_ended = true;
@@ -157,7 +155,6 @@ static int call_new(const struct message *m, struct call **ret) {
                                 *input = json_get(m->params, "inputResponses");
         struct call *c = calloc(1, sizeof(*c));
         _cleanup_free_ char *text = arguments ? json_spell(arguments) : strdup("{}");
-        struct json_trouble trouble;
         pthread_condattr_t attributes;
 
         if (!c)
@@ -175,7 +172,7 @@ static int call_new(const struct message *m, struct call **ret) {
         c->progress_token = find_progress_token(m);
         c->input = input ? json_spell(input) : NULL;
         if (!text || !c->id || c->cancel_fd < 0 ||
-            json_read(&c->arguments, text, strlen(text), JSON_STRICT, &trouble) < 0) {
+            json_parse(&c->arguments, text, strlen(text), NULL, NULL) < 0) {
                 call_free(c);
                 return -ENOMEM;
         }

@@ -2,7 +2,6 @@
 /* Calls of tools: each in a thread of its own, so that the client is heard meanwhile. */
 #pragma once
 
-#include "base/str.h"
 #include "server.h"
 
 /* Where calls wait for one another: commands run side by side, file tools one after the other. */

@@ -13,8 +13,3 @@ enum {
 
 /* The argument path, or the project. */
 const char *tool_path(const struct call *c);
-
-/* Opens a plain file by one walk, once it is known to be one: nothing that waits, no device, nothing of the
- * kernel's own.  `flags` are open(2)'s, without O_CREAT. */
-int tool_open_file(const struct call *c, const char *path, int flags, int *ret_fd, struct stat *ret,
-                   struct nsrun_error *err);

@@ -4,8 +4,6 @@
  * request that stands for itself, by handing over a socket on which that server is to speak lines. */
 #pragma once
 
-#include <stdint.h>
-
 #include "base/programs.h"
 
 /* nsrun-http's descriptors. */

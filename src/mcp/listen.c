@@ -3,9 +3,9 @@
  * (peer.h).  With HTTP nsrun-http has the socket, and asks for servers. */
 #include "listen.h"
 
-#include <fcntl.h>
-#include <signal.h>
+#include <arpa/inet.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -14,15 +14,101 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/path.h"
-#include "base/programs.h"
-#include "base/str.h"
-#include "base/sys.h"
 #include "disk/reach.h"
-#include "disk/records.h"
 #include "host/user.h"
-#include "http_start.h"
+#include "http_wire.h"
 #include "peer.h"
 #include "plan/plan.h"
+
+/* -------------------------------------------------------------- HTTP */
+
+/* The start of nsrun-http.  The token goes by a socket: no command sees it in an argument, a variable or a
+ * file. */
+
+static int draw_token(struct http_start *s) {
+        unsigned char lot[(HTTP_TOKEN_SIZE - 1) / 2];
+
+        if (getrandom(lot, sizeof(lot), 0) != (ssize_t)sizeof(lot))
+                return -EIO;
+        str_hex(lot, sizeof(lot), s->token);
+        return 0;
+}
+
+/* A socket that listens at "127.0.0.1:PORT", and in *ret its port and a token for it.  -EINVAL, or as the
+ * kernel has it. */
+static int http_open_port(const char *address, struct http_start *ret, struct nsrun_error *err) {
+        struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+        const char *digits = startswith(address, "127.0.0.1:");
+        _cleanup_close_ int fd = -EBADF;
+        socklen_t n = sizeof(at);
+        uint64_t port;
+        int r = 0;
+
+        if (!digits || str_parse_number(digits, false, &port) < 0 || port > UINT16_MAX)
+                return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), address,
+                                 "--http: neither 127.0.0.1:PORT nor a socket's path with a slash in it",
+                                 NULL);
+        at.sin_port = htons((uint16_t)port);
+        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int)) < 0 ||
+            bind(fd, (const struct sockaddr *)&at, sizeof(at)) < 0 || listen(fd, SOMAXCONN) < 0 ||
+            getsockname(fd, (struct sockaddr *)&at, &n) < 0)
+                r = -errno;
+        if (r >= 0)
+                r = draw_token(ret);
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, address, "--http: the port can't be had",
+                                 NULL);
+        ret->port = ntohs(at.sin_port);
+        return TAKE_FD(fd);
+}
+
+static int http_spawn(int fd, int control, struct nsrun_error *err) {
+        char *const argv[] = {(char *)(uintptr_t) "nsrun-http", NULL}, *const env[] = {NULL};
+        _cleanup_close_ int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        _cleanup_close_ int high = fcntl(fd, F_DUPFD_CLOEXEC, 10),
+                            high_control = fcntl(control, F_DUPFD_CLOEXEC, 10);
+        const int fds[] = {high, high_control};
+        const int streams[] = {null_fd, null_fd, STDERR_FILENO};
+        pid_t pid;
+        int r = null_fd < 0 || high < 0 || high_control < 0
+                        ? -errno
+                        : spawn_apart(&(struct spawn){.program = program_http(),
+                                                      .argv = argv,
+                                                      .env = env,
+                                                      .folder = "/",
+                                                      .null_fd = null_fd,
+                                                      .streams = streams,
+                                                      .fds = fds,
+                                                      .n_fds = ARRAY_SIZE(fds)},
+                                      &pid);
+
+        return r < 0 ? error_set(err, NSRUN_STAGE_SUPERVISE, r, program_http(),
+                                 "nsrun-http can't be executed",
+                                 "install nsrun completely; it is built where libevent is")
+                     : 0;
+}
+
+/* Starts nsrun-http, which takes the socket's connections, and tells standard error the token. */
+static int http_begin(int fd, const struct http_start *start, int *ret_control, struct nsrun_error *err) {
+        _cleanup_close_ int own = -EBADF, other = -EBADF;
+        int pair[2], r = sys_socketpair(pair);
+
+        if (r < 0)
+                return error_set(err, NSRUN_STAGE_SUPERVISE, r, NULL, "nsrun-http can't be spoken to", NULL);
+        own = pair[0];
+        other = pair[1];
+        r = http_spawn(fd, other, err);
+        if (r < 0)
+                return r;
+        if (send(own, start, sizeof(*start), MSG_NOSIGNAL) != sizeof(*start))
+                return error_set(err, NSRUN_STAGE_SUPERVISE, -errno, NULL, "nsrun-http can't be spoken to",
+                                 NULL);
+        if (start->port > 0)
+                (void)fprintf(stderr, "nsrun: token: %s\n", start->token);
+        *ret_control = TAKE_FD(own);
+        return 0;
+}
 
 struct listener {
         const struct mcp_settings *settings;

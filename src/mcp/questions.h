@@ -4,7 +4,6 @@
  * question, once.  What the question was stays here. */
 #pragma once
 
-#include "base/macro.h"
 #include "base/sha256.h"
 
 enum {

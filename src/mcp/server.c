@@ -2,7 +2,6 @@
 /* One client, from its session's start to its end. */
 #include "server.h"
 
-#include <signal.h>
 #include <sys/signalfd.h>
 
 #include "agent/bash.h"
@@ -13,7 +12,6 @@
 #include "session/session.h"
 #include "session/view.h"
 #include "subscription.h"
-#include "widen/widen_ask.h"
 
 #define CHUNK ((size_t)64 * 1024)
 
@@ -28,7 +26,6 @@ static int describe_bash(struct mcp_server *s, struct nsrun_error *err) {
         struct nsrun_bash_options options = NSRUN_BASH_OPTIONS_INIT;
         _cleanup_json_ struct json_document d = {0};
         _cleanup_free_ char *text = NULL;
-        struct json_trouble trouble;
         const char *description;
         int r;
 
@@ -36,7 +33,7 @@ static int describe_bash(struct mcp_server *s, struct nsrun_error *err) {
         r = nsrun_bash_describe(s->policy, &options, NSRUN_FORMAT_JSON, &text, err);
         if (r < 0)
                 return r;
-        if (json_read(&d, text, strlen(text), JSON_STRICT, &trouble) < 0)
+        if (json_parse(&d, text, strlen(text), NULL, NULL) < 0)
                 return error_oom(err);
         description = json_text(json_get(d.root, "description"));
         s->bash_text = description ? strdup(description) : NULL;

@@ -2,7 +2,6 @@
 /* A Model Context Protocol server for one client: its session, its messages, its calls. */
 #pragma once
 
-#include "nsrun.h"
 #include "policy/policy.h"
 #include "questions.h"
 #include "terms.h"

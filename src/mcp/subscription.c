@@ -2,8 +2,6 @@
 /* Open subscriptions: their acknowledgement and their end. */
 #include "subscription.h"
 
-#include "base/str.h"
-
 #define SUBSCRIPTION_META "\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":%s}"
 
 int subscription_begin(struct mcp_server *s, const struct message *m, struct reply *refusal) {

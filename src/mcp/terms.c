@@ -3,7 +3,6 @@
 #include "terms.h"
 
 #include "base/str.h"
-#include "nsrun.h"
 
 #define META "io.modelcontextprotocol/"
 

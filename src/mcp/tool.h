@@ -2,7 +2,6 @@
 /* The tools: what a client is told of each, how its arguments are judged, and what it does. */
 #pragma once
 
-#include "base/str.h"
 #include "call.h"
 
 enum {

@@ -5,7 +5,6 @@
 
 #include "agent/bash.h"
 #include "base/programs.h"
-#include "base/sys.h"
 #include "session/log.h"
 #include "terminal/file_asker.h"
 #include "tool.h"
@@ -87,7 +86,6 @@ static enum file_answer ask_client(struct run *run, const struct file_question *
         struct call *c = data;
         _cleanup_free_ char *params = NULL, *reply = NULL;
         _cleanup_json_ struct json_document d = {0};
-        struct json_trouble trouble;
         const uint64_t until = c->begun_ms + (uint64_t)c->timeout * 1000;
         int r;
 
@@ -98,7 +96,7 @@ static enum file_answer ask_client(struct run *run, const struct file_question *
         params = spell_file_question(q);
         r = params ? call_ask(c, params, until, run, &reply) : -ENOMEM;
         if (r >= 0)
-                r = json_read(&d, reply, strlen(reply), JSON_STRICT, &trouble);
+                r = json_parse(&d, reply, strlen(reply), NULL, NULL);
         return r >= 0 ? read_file_answer(d.root, q, wish) : r == -EPROTO ? FILE_UNASKED : FILE_NOT_NOW;
 }
 

@@ -142,10 +142,9 @@ static int ask_by_result(struct call *c, const char *params, const char *digest,
                          struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = {0};
         unsigned char asked[SHA256_SIZE];
-        struct json_trouble trouble;
 
         if (digest_question(c, params, digest, asked) < 0 ||
-            (c->input && json_read(&d, c->input, strlen(c->input), JSON_STRICT, &trouble) < 0))
+            (c->input && json_parse(&d, c->input, strlen(c->input), NULL, NULL) < 0))
                 return error_oom(err);
         if (c->is_retry && memcmp(asked, c->asked, SHA256_SIZE) == 0 && json_has(d.root, TOOL_QUESTION))
                 return judge_answer(json_get(d.root, TOOL_QUESTION), err);
@@ -159,7 +158,6 @@ static int ask_user(struct call *c, const char *verb, const char *diff, const ch
                     struct tool_answer *ret, struct nsrun_error *err) {
         _cleanup_free_ char *params = question_of(verb, diff), *reply = NULL;
         _cleanup_json_ struct json_document d = {0};
-        struct json_trouble trouble;
         int r;
 
         if (!params)
@@ -169,7 +167,7 @@ static int ask_user(struct call *c, const char *verb, const char *diff, const ch
         r = call_ask(c, params, 0, NULL, &reply);
         if (r < 0)
                 return tool_refuse(err, NULL, "the user couldn't be asked", NULL);
-        if (json_read(&d, reply, strlen(reply), JSON_STRICT, &trouble) < 0)
+        if (json_parse(&d, reply, strlen(reply), NULL, NULL) < 0)
                 return error_oom(err);
         return judge_answer(d.root, err);
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The tools read, write, edit and list: one file or folder each, in what the session's commands see. */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
-#include <sys/vfs.h>
 
 #include "base/array.h"
 #include "base/file.h"
@@ -42,8 +40,10 @@ static int fail_file(const char *path, int r, const char *what, struct nsrun_err
         return error_set(err, NSRUN_STAGE_POLICY, r, path, what, NULL);
 }
 
-int tool_open_file(const struct call *c, const char *path, int flags, int *ret_fd, struct stat *ret,
-                   struct nsrun_error *err) {
+/* Opens a plain file by one walk, once it is known to be one: nothing that waits, no device, nothing of the
+ * kernel's own.  `flags` are open(2)'s, without O_CREAT. */
+static int tool_open_file(const struct call *c, const char *path, int flags, int *ret_fd, struct stat *ret,
+                          struct nsrun_error *err) {
         _cleanup_close_ int found = -EBADF;
         int r = nsrun_workspace_open(c->server->files, NSRUN_READ, path, O_PATH, 0, &found, err);
 

@@ -7,7 +7,6 @@
 #include "ask.h"
 
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 #include "base/array.h"
 #include "base/str.h"
@@ -377,8 +376,7 @@ static void take_verdict(struct helper *h, struct question *q, uint32_t asker, e
                 question_forget(h, q);
 }
 
-/* False: the other end is closed, or speaks another language. */
-static bool take_answer_of(struct helper *h, uint32_t asker, int fd) {
+bool ask_take_answer(struct helper *h, uint32_t asker, int fd) {
         struct question *q;
         struct net_answer a;
         ssize_t n = recv(fd, &a, sizeof(a), MSG_DONTWAIT);
@@ -396,10 +394,6 @@ static bool take_answer_of(struct helper *h, uint32_t asker, int fd) {
         return true;
 }
 
-bool ask_take_answer(struct helper *h, int fd) {
-        return take_answer_of(h, 0, fd);
-}
-
 void ask_begin(const struct helper *h, int fd) {
         if (!h->rules.publishes_later) {
                 n_askers = 1;
@@ -411,7 +405,7 @@ static void asker_ready(struct helper *h, struct watch *w, nsrun_unused uint32_t
         uint32_t asker = (uint32_t)((struct asker *)w - askers);
 
         /* It may have gone in this turn of the loop. */
-        if (w->fd < 0 || take_answer_of(h, asker, w->fd))
+        if (w->fd < 0 || ask_take_answer(h, asker, w->fd))
                 return;
         take_leave(h, asker);
         questions_turn(h);

@@ -17,8 +17,9 @@ enum ask_state ask_about(struct helper *h, const struct dns_query *query, const 
                          const struct sockaddr_storage *from, socklen_t length);
 /* A run's one who is asked: nsrun, by the socket that nsrun-net lives by. */
 void ask_begin(const struct helper *h, int fd);
-/* An answer of nsrun's has come.  False: its end is closed. */
-bool ask_take_answer(struct helper *h, int fd);
+/* An answer of nsrun's has come, a run's being the first to be asked (0).  False: the other end is closed,
+ * or speaks another language. */
+bool ask_take_answer(struct helper *h, uint32_t asker, int fd);
 /* Takes over the socket of one who can be asked in a session.  -E2BIG: there are NET_ASKERS_MOST;
  * -EOPNOTSUPP: nobody is asked in this session. */
 int ask_join(struct helper *h, int fd);

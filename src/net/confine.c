@@ -2,10 +2,8 @@
 /* See confine.h: Landlock for files, and filters of calls. */
 #include "confine.h"
 
-#include <fcntl.h>
 #include <linux/audit.h>
 #include <sched.h>
-#include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -271,7 +269,7 @@ static int install_filter(const struct confine_filter *f) {
 
 static int confine_with(bool has_files, const struct place *places, size_t n_places,
                         const struct confine_filter *f) {
-        int r = sys_capset_empty();
+        int r = sys_capset(0, 0);
 
         if (r >= 0)
                 r = sys_prctl(PR_SET_NO_NEW_PRIVS, 1, 0);

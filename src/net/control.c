@@ -3,15 +3,12 @@
  * reaches the socket, so that who asks is the user. */
 #include "control.h"
 
-#include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/un.h>
 
 #include "ask.h"
 #include "base/array.h"
 #include "base/str.h"
-#include "base/sys.h"
 #include "relay.h"
 
 static bool listens(int fd) {
@@ -74,28 +71,6 @@ static int find_what_lacks(struct helper *h, const struct net_rules *one, struct
         return r;
 }
 
-/* Takes what has been made in the sandbox. */
-static int take_lacks(struct helper *h, const struct net_lacks *lacks, int from) {
-        uint16_t number;
-        size_t n = 1;
-        ssize_t got;
-        int fd, r = fcntl(from, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
-
-        while (r >= 0 && (got = sys_receive_fds(from, &number, sizeof(number), &fd, 1, &n)) > 0) {
-                if (got == (ssize_t)sizeof(number) && n == 0 && number == NET_HANDED_ALL)
-                        continue;
-                if (got != (ssize_t)sizeof(number) || n == 0 || number >= lacks->n_sockets)
-                        r = -EBADMSG;
-                if (r >= 0)
-                        r = helper_take_socket(h, &lacks->sockets[number], fd);
-                if (r < 0 && n > 0)
-                        close_fdp(&fd);
-                if (r >= 0)
-                        r = net_layout_add(&h->layout, &lacks->sockets[number]);
-        }
-        return r;
-}
-
 static int control_publish(struct helper *h, const struct net_publish *p, int *fd) {
         size_t i = 0;
         int r;
@@ -129,7 +104,12 @@ static int control_add(struct helper *h, struct net_control *q, int *fds, size_t
                 r = find_what_lacks(h, &one, lacks);
         if (r < 0 || q->kind == NET_CONTROL_PREPARE)
                 return r;
-        r = n_fds == 2 + one.n_publishes ? take_lacks(h, lacks, fds[1]) : -EBADMSG;
+        if (n_fds != 2 + one.n_publishes)
+                return -EBADMSG;
+        if (lacks->n_sockets + lacks->n_routes > 0)
+                r = fcntl(fds[1], F_SETFL, O_NONBLOCK) < 0
+                            ? -errno
+                            : helper_receive_sockets(h, fds[1], lacks->sockets, lacks->n_sockets);
         if (r >= 0)
                 r = one.n_publishes > 0 ? control_publish(h, one.publishes, &fds[2])
                                         : control_allow(h, one.rules);

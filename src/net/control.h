@@ -4,7 +4,6 @@
  * for the sandbox, as its plan is (running/plan_shown.h). */
 #pragma once
 
-#include "base/error.h"
 #include "layout.h"
 
 #define NET_CONTROL_NAME "network-control"
@@ -18,9 +17,9 @@ enum net_control_kind {
 };
 
 #define NET_CONTROL_LINE 400U
-/* With it come descriptors: a socket that gets the answer; and with NET_CONTROL_ADD one with messages of a
- * number of net_lacks.sockets (uint16_t) and that socket, and behind it for a port the one that listens.  Of
- * LIST, PREPARE and REMOVE none needs to: then the answer goes to the sender's address. */
+/* With it come descriptors: a socket that gets the answer; and with NET_CONTROL_ADD one from which
+ * those of net_lacks.sockets come as at a start (boundary/network.h), and behind it for a port the one that
+ * listens.  Of LIST, PREPARE and REMOVE none needs to: then the answer goes to the sender's address. */
 struct net_control {
         uint32_t kind;
         uint32_t index;              /* of NET_CONTROL_LIST: which answer of a person's is asked for */

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* See control.h. */
-#include <netinet/in.h>
-#include <poll.h>
-#include <stdio.h>
-#include <sys/socket.h>
 #include <sys/un.h>
 
 #include "base/loop.h"

@@ -91,6 +91,11 @@ static void send_inward(const struct datagrams *d, char *bytes, size_t n) {
                 struct cmsghdr header;
                 char room[CMSG_SPACE(sizeof(struct in6_pktinfo))];
         } control = {.room = {0}};
+        union {
+                struct in6_pktinfo v6;
+                struct in_pktinfo v4;
+        } info = {.v6 = {.ipi6_ifindex = 0}};
+        const size_t size = d->to.is_v6 ? sizeof(info.v6) : sizeof(info.v4);
         struct iovec iov = {.iov_base = bytes, .iov_len = n};
         union net_sockaddr client = d->client;
         struct msghdr message = {.msg_name = &client,
@@ -99,25 +104,15 @@ static void send_inward(const struct datagrams *d, char *bytes, size_t n) {
                                  .msg_iovlen = 1,
                                  .msg_control = &control};
 
-        if (d->to.is_v6) {
-                struct in6_pktinfo info = {.ipi6_ifindex = 0};
-
-                memcpy(&info.ipi6_addr, d->to.bytes, 16);
-                control.header.cmsg_level = IPPROTO_IPV6;
-                control.header.cmsg_type = IPV6_PKTINFO;
-                control.header.cmsg_len = CMSG_LEN(sizeof(info));
-                memcpy(CMSG_DATA(&control.header), &info, sizeof(info));
-                message.msg_controllen = CMSG_SPACE(sizeof(info));
-        } else {
-                struct in_pktinfo info = {.ipi_ifindex = 0};
-
-                memcpy(&info.ipi_spec_dst, d->to.bytes, 4);
-                control.header.cmsg_level = IPPROTO_IP;
-                control.header.cmsg_type = IP_PKTINFO;
-                control.header.cmsg_len = CMSG_LEN(sizeof(info));
-                memcpy(CMSG_DATA(&control.header), &info, sizeof(info));
-                message.msg_controllen = CMSG_SPACE(sizeof(info));
-        }
+        if (d->to.is_v6)
+                memcpy(&info.v6.ipi6_addr, d->to.bytes, 16);
+        else
+                memcpy(&info.v4.ipi_spec_dst, d->to.bytes, 4);
+        control.header.cmsg_level = d->to.is_v6 ? IPPROTO_IPV6 : IPPROTO_IP;
+        control.header.cmsg_type = d->to.is_v6 ? IPV6_PKTINFO : IP_PKTINFO;
+        control.header.cmsg_len = CMSG_LEN(size);
+        memcpy(CMSG_DATA(&control.header), &info, size);
+        message.msg_controllen = CMSG_SPACE(size);
         (void)sendmsg(d->inner, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/sys.h"
 #include "journal.h"
-#include "layout.h"
 #include "pool.h"
 
 struct helper;
@@ -59,8 +58,9 @@ struct helper {
 int helper_watch(struct helper *h, struct watch *w, uint32_t events);
 int helper_watch_for(const struct helper *h, struct watch *w, uint32_t events);
 void helper_unwatch(const struct helper *h, const struct watch *w);
-/* Takes over a socket of the sandbox's. */
-int helper_take_socket(struct helper *h, const struct net_socket *s, int fd);
+/* Takes over the sandbox's sockets until it says that these were all; what isn't the layout's is added to
+ * it. */
+int helper_receive_sockets(struct helper *h, int from, const struct net_socket *sockets, size_t n_sockets);
 
 /* serve.c: the sandbox's name server. */
 int serve_udp(struct helper *h, int fd);

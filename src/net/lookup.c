@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <sys/epoll.h>
 
-#include "base/sys.h"
 #include "helper.h"
 
 #define THREADS      4

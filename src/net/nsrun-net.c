@@ -2,17 +2,12 @@
 /* nsrun-net: the host's side of a sandbox's network.  Started by nsrun for a run with --net=allow, it takes
  * over sockets that wait inside of the sandbox, and decides by the rules where a connection leads.  When it
  * ends nobody waits at these sockets any more, so that the sandbox has no network at all. */
-#include "helper.h"
-
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <time.h>
 
 #include "ask.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "base/sys.h"
 #include "confine.h"
 #include "desktop/browser.h"
 #include "desktop/dbus_proxy.h"
@@ -109,7 +104,8 @@ static void key_used(struct helper *h, struct watch *w, nsrun_unused uint32_t ev
         }
 }
 
-int helper_take_socket(struct helper *h, const struct net_socket *s, int fd) {
+/* Takes over a socket of the sandbox's. */
+static int helper_take_socket(struct helper *h, const struct net_socket *s, int fd) {
         bool is_v6 = s->address.is_v6;
         int r;
 
@@ -133,36 +129,40 @@ int helper_take_socket(struct helper *h, const struct net_socket *s, int fd) {
         return -EBADMSG;
 }
 
-/* Receives the sandbox's sockets until it says that these were all. */
-static int receive_sockets(struct helper *h) {
-        for (;;) {
+int helper_receive_sockets(struct helper *h, int from, const struct net_socket *sockets, size_t n_sockets) {
+        bool are_new = sockets != h->layout.sockets;
+        int r = 0;
+
+        while (r >= 0) {
                 uint16_t numbers[NET_HANDED_AT_ONCE];
                 int fds[NET_HANDED_AT_ONCE];
                 size_t n_fds = 0;
-                ssize_t n = sys_receive_fds(NET_FD_SANDBOX, numbers, sizeof(numbers), fds,
-                                            NET_HANDED_AT_ONCE, &n_fds);
+                ssize_t n = sys_receive_fds(from, numbers, sizeof(numbers), fds, NET_HANDED_AT_ONCE, &n_fds);
 
                 if (n < 2)
                         return n < 0 ? (int)n : -EPIPE;
-                if (numbers[0] == NET_HANDED_ALL)
+                if (numbers[0] == NET_HANDED_ALL && n_fds == 0)
                         return 0;
                 if ((size_t)n != n_fds * sizeof(*numbers))
-                        return -EBADMSG;
+                        r = -EBADMSG;
                 for (size_t i = 0; i < n_fds; i++) {
-                        int r = numbers[i] < h->layout.n_sockets
-                                        ? helper_take_socket(h, &h->layout.sockets[numbers[i]], fds[i])
-                                        : -EBADMSG;
-
+                        if (r >= 0)
+                                r = numbers[i] < n_sockets
+                                            ? helper_take_socket(h, &sockets[numbers[i]], fds[i])
+                                            : -EBADMSG;
                         if (r < 0)
-                                return r;
+                                close_fdp(&fds[i]);
+                        if (r >= 0 && are_new)
+                                r = net_layout_add(&h->layout, &sockets[numbers[i]]);
                 }
         }
+        return r;
 }
 
 /* An answer to a question; or nobody writes to it any more: the run has ended, or the process that watched
  * it.  What the sandbox had sent by then would have gone out without nsrun-net, too. */
 static void life_ready(struct helper *h, struct watch *w, nsrun_unused uint32_t events) {
-        if (ask_take_answer(h, w->fd))
+        if (ask_take_answer(h, 0, w->fd))
                 return;
         helper_unwatch(h, w);
         h->ends_at = sys_now_ms() + FINISH_MS;
@@ -193,7 +193,7 @@ static int helper_prepare(struct helper *h) {
         if (r >= 0 && h->rules.n_keys > 0)
                 r = helper_watch(h, &keys, EPOLLIN);
         if (r >= 0)
-                r = receive_sockets(h);
+                r = helper_receive_sockets(h, NET_FD_SANDBOX, h->layout.sockets, h->layout.n_sockets);
         for (size_t i = 0; i < h->rules.n_publishes && r >= 0; i++)
                 r = relay_publish(h, i, NET_FD_PUBLISHED + (int)i);
         if (r >= 0)

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <fcntl.h>
-#include <sys/socket.h>
 
 #include "helper.h"
 

@@ -3,7 +3,6 @@
  * read by nsrun-net, and are what both sides go by. */
 #pragma once
 
-#include "base/address.h"
 #include "proxy.h"
 
 #define NET_NAME_MOST      253 /* bytes of a name, without the last dot */

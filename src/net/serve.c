@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The sandbox's name server.  It answers what the rules have, at once, and asks nobody. */
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 #include "ask.h"
 #include "relay.h"

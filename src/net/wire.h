@@ -2,7 +2,6 @@
 /* A query of DNS read, and its answer written.  Every byte of a query is the sandbox's. */
 #pragma once
 
-#include "base/address.h"
 #include "rules.h"
 
 #define DNS_QUERY_MOST  4096U /* longer ones are not answered */

@@ -11,6 +11,7 @@ struct oci_options {
         char **env; /* of exec: NAME=VALUE, the command line's own */
         bool is_detached, has_tty, is_forced, is_quiet, kills_all, keeps_keyring;
         char **words; /* what is left of the command line, NULL at the end */
+        int root_fd;  /* container_open_root(); of features none */
 };
 
 struct oci_command {

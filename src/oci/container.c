@@ -3,15 +3,11 @@
  * may write there. */
 #include "container.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
-#include <time.h>
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/sys.h"
-#include "disk/exposed.h"
 #include "disk/remove_tree.h"
 #include "disk/rundir.h"
 #include "host/user.h"
@@ -32,7 +28,7 @@ void container_close(struct container *c) {
         *c = CONTAINER_INIT;
 }
 
-static int fail_container(struct nsrun_error *err, int r, const char *id, const char *what) {
+int container_fail(struct nsrun_error *err, int r, const char *id, const char *what) {
         return error_set(err, NSRUN_STAGE_SUPERVISE, r, id, what, NULL);
 }
 
@@ -69,11 +65,11 @@ int container_open_root(const char *root, int *ret, struct nsrun_error *err) {
                 return error_set(err, NSRUN_STAGE_SUPERVISE, r, path,
                                  "the folder of containers can't be opened", hint);
         if (st.st_uid != geteuid() || user_writers(fd, &st, (char[USER_WRITERS_SIZE]){0}))
-                return fail_container(err, UNSAID(-EPERM), path,
+                return container_fail(err, UNSAID(-EPERM), path,
                                       "the folder of containers may be written by others");
         if (r >= 0 && (canonical = fd_name(fd)) && exposed_read(&known) >= 0 &&
             exposed_is_known(&known, canonical))
-                return fail_container(err, UNSAID(-EPERM), path,
+                return container_fail(err, UNSAID(-EPERM), path,
                                       "the folder of containers lies where an earlier run could write");
         *ret = TAKE_FD(fd);
         return 0;
@@ -90,11 +86,9 @@ static int container_write(int folder, const char *name, const char *text) {
 
 static int parse(int folder, const char *name, struct json_document *ret) {
         _cleanup_free_ char *text = NULL;
-        const char *why;
-        size_t line;
         int r = read_small_file(folder, name, O_NOFOLLOW, CONTAINER_BYTES, &text);
 
-        return r < 0 ? r : json_parse(ret, text, strlen(text), &line, &why);
+        return r < 0 ? r : json_parse(ret, text, strlen(text), NULL, NULL);
 }
 
 int container_save(struct container *c, struct nsrun_error *err) {
@@ -109,7 +103,7 @@ int container_save(struct container *c, struct nsrun_error *err) {
         json_add_number(&d, d.root, "start", c->process.start_time);
         r = json_finish(&d, false, &text, err);
         if (r >= 0 && (r = container_write(c->folder, CONTAINER_STATE, text)) < 0)
-                return fail_container(err, r, c->id, "the container's state can't be written");
+                return container_fail(err, r, c->id, "the container's state can't be written");
         return r;
 }
 
@@ -168,7 +162,7 @@ int container_make(int root, const char *id, const char *bundle, const char *con
                 return r;
         r = sys_mkdirat(root, id, 0700);
         if (r == -EEXIST)
-                return fail_container(err, UNSAID(r), id, "there is a container of that name");
+                return container_fail(err, UNSAID(r), id, "there is a container of that name");
         if (r >= 0)
                 r = container_open_folder(root, id, true, &c);
         if (r >= 0)
@@ -178,7 +172,7 @@ int container_make(int root, const char *id, const char *bundle, const char *con
         if (r >= 0 && mkfifoat(c.folder, CONTAINER_FIFO, 0600) < 0)
                 r = -errno;
         if (r < 0)
-                return fail_container(err, r, id, "the container's folder can't be made");
+                return container_fail(err, r, id, "the container's folder can't be made");
         c.bundle = strdup(bundle);
         c.created = time_now();
         r = c.bundle && c.created ? container_save(&c, err) : error_oom(err);
@@ -227,13 +221,13 @@ int container_open(int root, const char *id, bool is_locked, struct container *r
                 return r;
         r = container_open_folder(root, id, is_locked, &c);
         if (r == -ENOENT)
-                return fail_container(err, UNSAID(r), id, "there is no container of that name");
+                return container_fail(err, UNSAID(r), id, "there is no container of that name");
         if (r >= 0)
                 r = container_load(&c);
         if (r == -ENOENT && c.folder >= 0) /* whoever made it died at that */
                 r = c.bundle ? 0 : (c.bundle = strdup("")) && (c.created = strdup("")) ? 0 : -ENOMEM;
         if (r < 0)
-                return fail_container(err, r, id, "the container's state can't be read");
+                return container_fail(err, r, id, "the container's state can't be read");
         c.status = find_status(&c);
         *ret = c;
         c = CONTAINER_INIT;
@@ -245,7 +239,7 @@ int container_remove(int root, struct container *c, struct nsrun_error *err) {
 
         if (r >= 0)
                 r = sys_rmdirat(root, c->id);
-        return r < 0 ? fail_container(err, r, c->id, "the container's folder can't be removed") : 0;
+        return r < 0 ? container_fail(err, r, c->id, "the container's folder can't be removed") : 0;
 }
 
 /* -------------------------------------------------------------------- the state */

@@ -32,6 +32,8 @@ void container_close(struct container *c);
 /* A fifo in the folder: the command starts when a byte is written to it.  It is there until then. */
 #define CONTAINER_FIFO "start"
 
+/* Fills *err, of a container or a path, and returns `r`. */
+int container_fail(struct nsrun_error *err, int r, const char *path, const char *what);
 /* Opens the folder of containers, made if it is missing: `root`, or the user's own if that is NULL.  -EPERM:
  * others may write there. */
 int container_open_root(const char *root, int *ret, struct nsrun_error *err);

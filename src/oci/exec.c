@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* exec: a further process in a container that runs.  It is described by a file (--process), or is the
  * container's own with another command. */
-#include <fcntl.h>
-
 #include "base/file.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "command.h"
 #include "start.h"
@@ -64,8 +61,6 @@ static int exec_describe(const struct oci_options *options, const struct json_va
 static int read_process(const struct oci_options *options, const struct json_value *own,
                         struct json_document *d, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
-        const char *why = NULL;
-        size_t line = 0;
         int r;
 
         if (!options->process == !options->words[1])
@@ -75,7 +70,7 @@ static int read_process(const struct oci_options *options, const struct json_val
                 return exec_describe(options, own, d, err);
         r = read_small_file(AT_FDCWD, options->process, 0, PROCESS_BYTES, &text);
         if (r >= 0)
-                r = json_parse(d, text, strlen(text), &line, &why);
+                r = json_parse(d, text, strlen(text), NULL, NULL);
         return r < 0 ? error_set(err, NSRUN_STAGE_POLICY, r, options->process, "the process can't be read",
                                  NULL)
                      : 0;
@@ -88,12 +83,9 @@ int oci_exec(const struct oci_options *options, int *ret_status, struct nsrun_er
         _cleanup_container_ struct container c = CONTAINER_INIT;
         _cleanup_json_ struct json_document process = {0};
         _cleanup_spec_ struct spec spec = {0};
-        _cleanup_close_ int root = -EBADF;
         struct launch l = LAUNCH_INIT;
-        int r = container_open_root(options->root, &root, err);
+        int r = container_open(options->root_fd, options->words[0], false, &c, err);
 
-        if (r >= 0)
-                r = container_open(root, options->words[0], false, &c, err);
         if (r >= 0)
                 r = read_process(options, json_get(c.config.root, "process"), &process, err);
         if (r >= 0)

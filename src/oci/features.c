@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* features: what is carried, as the specification's features.md has it. */
-#include "base/json.h"
 #include "command.h"
 #include "spec.h"
 

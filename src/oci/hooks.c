@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Hooks: programs of the engine's, which run on the host's side. */
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "container.h"
 #include "spec.h"

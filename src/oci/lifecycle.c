@@ -1,24 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* create, run, start, state, kill, delete, list. */
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
-#include "base/names.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "command.h"
 #include "start.h"
 
 #define CONFIG_BYTES (4U * 1024 * 1024)
 #define KILL_WAIT_MS 10000
-
-static int lifecycle_fail(struct nsrun_error *err, int r, const char *path, const char *what) {
-        return error_set(err, NSRUN_STAGE_SUPERVISE, r, path, what, NULL);
-}
 
 /* ------------------------------------------------------------------ create and run */
 
@@ -27,10 +18,10 @@ static int read_bundle(const char *folder, char **ret_bundle, char **ret_text, s
         int r = path_canonical(folder ? folder : ".", ret_bundle, NULL);
 
         if (r < 0)
-                return lifecycle_fail(err, r, folder, "the bundle can't be found");
+                return container_fail(err, r, folder, "the bundle can't be found");
         path = path_join(*ret_bundle, "config.json");
         r = path ? read_small_file(AT_FDCWD, path, 0, CONFIG_BYTES, ret_text) : -ENOMEM;
-        return r < 0 ? lifecycle_fail(err, r, path, "the configuration can't be read") : 0;
+        return r < 0 ? container_fail(err, r, path, "the configuration can't be read") : 0;
 }
 
 static int read_spec(const char *bundle, const char *text, struct spec *ret, struct nsrun_error *err) {
@@ -43,11 +34,11 @@ static int read_spec(const char *bundle, const char *text, struct spec *ret, str
                 return error_setf(err, NSRUN_STAGE_POLICY, UNSAID(r), bundle, NULL,
                                   "config.json: line %zu: %s", line, why);
         if (r < 0)
-                return lifecycle_fail(err, r, bundle, "config.json can't be read");
+                return container_fail(err, r, bundle, "config.json can't be read");
         return spec_read(d.root, bundle, ret, err);
 }
 
-static int create(const struct oci_options *options, int root, struct container *c, struct launch *l,
+static int create(const struct oci_options *options, struct container *c, struct launch *l,
                   struct nsrun_error *err) {
         const struct start_options how = {.pid_file = options->pid_file,
                                           .console_socket = options->console_socket,
@@ -59,23 +50,20 @@ static int create(const struct oci_options *options, int root, struct container 
         if (r >= 0)
                 r = read_spec(bundle, text, &spec, err);
         if (r >= 0)
-                r = container_make(root, options->words[0], bundle, text, c, err);
+                r = container_make(options->root_fd, options->words[0], bundle, text, c, err);
         if (r < 0)
                 return r;
         r = start_create(c, &spec, &how, l, err);
         if (r < 0)
-                (void)container_remove(root, c, NULL);
+                (void)container_remove(options->root_fd, c, NULL);
         return r;
 }
 
 int oci_create(const struct oci_options *options, nsrun_unused int *ret_status, struct nsrun_error *err) {
         _cleanup_container_ struct container c = CONTAINER_INIT;
-        _cleanup_close_ int root = -EBADF;
         struct launch l = LAUNCH_INIT;
-        int r = container_open_root(options->root, &root, err);
+        int r = create(options, &c, &l, err);
 
-        if (r >= 0)
-                r = create(options, root, &c, &l, err);
         launch_close(&l);
         return r;
 }
@@ -91,12 +79,9 @@ static int lifecycle_end(int root, struct container *c, struct nsrun_error *err)
 
 int oci_run(const struct oci_options *options, int *ret_status, struct nsrun_error *err) {
         _cleanup_container_ struct container c = CONTAINER_INIT;
-        _cleanup_close_ int root = -EBADF;
         struct launch l = LAUNCH_INIT;
-        int r = container_open_root(options->root, &root, err);
+        int r = create(options, &c, &l, err);
 
-        if (r >= 0)
-                r = create(options, root, &c, &l, err);
         if (r < 0)
                 return r;
         r = start_release(&c, err);
@@ -107,8 +92,8 @@ int oci_run(const struct oci_options *options, int *ret_status, struct nsrun_err
                 container_unlock(&c);
                 *ret_status = start_wait(&l);
                 r = container_lock(&c);
-                r = r < 0 ? lifecycle_fail(err, r, c.id, "the container can't be locked")
-                          : lifecycle_end(root, &c, err);
+                r = r < 0 ? container_fail(err, r, c.id, "the container can't be locked")
+                          : lifecycle_end(options->root_fd, &c, err);
         }
         launch_close(&l);
         return r;
@@ -116,11 +101,8 @@ int oci_run(const struct oci_options *options, int *ret_status, struct nsrun_err
 
 int oci_start(const struct oci_options *options, nsrun_unused int *ret_status, struct nsrun_error *err) {
         _cleanup_container_ struct container c = CONTAINER_INIT;
-        _cleanup_close_ int root = -EBADF;
-        int r = container_open_root(options->root, &root, err);
+        int r = container_open(options->root_fd, options->words[0], true, &c, err);
 
-        if (r >= 0)
-                r = container_open(root, options->words[0], true, &c, err);
         if (r >= 0)
                 r = start_release(&c, err);
         return r < 0 ? r : hooks_run(&c, "poststart", err);
@@ -130,16 +112,13 @@ int oci_start(const struct oci_options *options, nsrun_unused int *ret_status, s
 
 int oci_state(const struct oci_options *options, nsrun_unused int *ret_status, struct nsrun_error *err) {
         _cleanup_container_ struct container c = CONTAINER_INIT;
-        _cleanup_close_ int root = -EBADF;
         _cleanup_free_ char *text = NULL;
-        int r = container_open_root(options->root, &root, err);
+        int r = container_open(options->root_fd, options->words[0], false, &c, err);
 
-        if (r >= 0)
-                r = container_open(root, options->words[0], false, &c, err);
         if (r >= 0)
                 r = container_describe(&c, true, &text, err);
         if (r >= 0 && puts(text) < 0)
-                r = lifecycle_fail(err, -EIO, NULL, "the state can't be written");
+                r = container_fail(err, -EIO, NULL, "the state can't be written");
         return r;
 }
 
@@ -174,11 +153,8 @@ static int list_one(void *data, int root, const struct dirent *entry) {
 int oci_list(const struct oci_options *options, nsrun_unused int *ret_status, struct nsrun_error *err) {
         bool is_json = options->format && streq(options->format, "json");
         struct listing list = {.options = options, .err = err};
-        _cleanup_close_ int root = -EBADF;
-        int r = container_open_root(options->root, &root, err);
+        int r;
 
-        if (r < 0)
-                return r;
         if (options->format && !is_json && !streq(options->format, "table"))
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), options->format,
                                  "--format is table or json", NULL);
@@ -186,29 +162,28 @@ int oci_list(const struct oci_options *options, nsrun_unused int *ret_status, st
                 (void)printf("%-28s %-9s %-9s %s\n", "NAME", "PID", "STATUS", "BUNDLE");
         if (is_json && !options->is_quiet)
                 (void)printf("[");
-        r = folder_each(root, list_one, &list);
+        r = folder_each(options->root_fd, list_one, &list);
         if (is_json && !options->is_quiet)
                 (void)printf("]\n");
-        return r < 0 ? lifecycle_fail(err, r, NULL, "the containers can't be listed") : 0;
+        return r < 0 ? container_fail(err, r, NULL, "the containers can't be listed") : 0;
 }
 
 /* ------------------------------------------------------------------ kill and delete */
 
 int oci_kill(const struct oci_options *options, nsrun_unused int *ret_status, struct nsrun_error *err) {
         _cleanup_container_ struct container c = CONTAINER_INIT;
-        _cleanup_close_ int root = -EBADF, process = -EBADF;
+        _cleanup_close_ int process = -EBADF;
         int signal = options->words[1] ? signal_parse(options->words[1]) : SIGTERM;
-        int r = container_open_root(options->root, &root, err);
+        int r;
 
-        if (r >= 0 && signal == 0)
+        if (signal == 0)
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EINVAL), options->words[1],
                                  "there is no such signal", NULL);
         /* The end of a pid namespace's first process is that of all. */
-        if (r >= 0 && options->kills_all && signal != SIGKILL)
+        if (options->kills_all && signal != SIGKILL)
                 return error_set(err, NSRUN_STAGE_USAGE, UNSAID(-EOPNOTSUPP), NULL,
                                  "--all is for SIGKILL alone", "nsrun-oci has no cgroup to find all by");
-        if (r >= 0)
-                r = container_open(root, options->words[0], true, &c, err);
+        r = container_open(options->root_fd, options->words[0], true, &c, err);
         if (r < 0)
                 return r;
         process = container_open_process(&c);
@@ -228,20 +203,16 @@ static int kill_and_wait(const struct container *c, struct nsrun_error *err) {
         r = sys_pidfd_send_signal(process, SIGKILL);
         if (r >= 0)
                 r = sys_poll(&end, 1, KILL_WAIT_MS);
-        return r == 0  ? lifecycle_fail(err, -ETIMEDOUT, c->id, "the container does not end")
-               : r < 0 ? lifecycle_fail(err, r, c->id, "the container can't be killed")
+        return r == 0  ? container_fail(err, -ETIMEDOUT, c->id, "the container does not end")
+               : r < 0 ? container_fail(err, r, c->id, "the container can't be killed")
                        : 0;
 }
 
 int oci_delete(const struct oci_options *options, nsrun_unused int *ret_status, struct nsrun_error *err) {
         _cleanup_container_ struct container c = CONTAINER_INIT;
-        _cleanup_close_ int root = -EBADF;
         struct nsrun_error why = {0};
-        int r = container_open_root(options->root, &root, err);
+        int r = container_open(options->root_fd, options->words[0], true, &c, &why);
 
-        if (r < 0)
-                return r;
-        r = container_open(root, options->words[0], true, &c, &why);
         if (r == -ENOENT && options->is_forced)
                 return 0;
         if (r < 0) {
@@ -253,5 +224,5 @@ int oci_delete(const struct oci_options *options, nsrun_unused int *ret_status, 
                                   "end it first, or use --force", "the container is %s",
                                   container_status_name(c.status));
         r = kill_and_wait(&c, err);
-        return r < 0 ? r : lifecycle_end(root, &c, err);
+        return r < 0 ? r : lifecycle_end(options->root_fd, &c, err);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* nsrun-oci, a runtime of the OCI specification: the command line for container engines. */
-#include <fcntl.h>
-#include <time.h>
-
 #include "base/file.h"
-#include "base/json.h"
-#include "base/str.h"
 #include "base/stream.h"
 #include "base/sys.h"
 #include "command.h"
+#include "container.h"
 
 #define EXIT_OCI 1
 
@@ -85,16 +81,19 @@ static int oci_main(int argc, char **argv, struct oci_options *options, int *ret
                 r = oci_parse(argc, argv, &command, options, err);
         if (r == 0)
                 r = oci_shed_descriptors(options->preserve_fds, err);
+        if (r == 0 && command->run != oci_features)
+                r = container_open_root(options->root, &options->root_fd, err);
         return r == 0 ? command->run(options, ret_status, err) : r;
 }
 
 int main(int argc, char **argv) {
-        struct oci_options options = {0};
+        struct oci_options options = {.root_fd = -EBADF};
         struct nsrun_error err = {0};
         int status = 0, r;
 
         r = oci_main(argc, argv, &options, &status, &err);
         strv_free(options.env);
+        close_fdp(&options.root_fd);
         if (r < 0)
                 return oci_fail(&options, &err);
         return fflush(stdout) == 0 ? status : EXIT_OCI;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The container's tree: its root, "mounts", the devices that every container has, what is masked or
  * read-only, and sysctls. */
-#include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
@@ -10,7 +9,6 @@
 #include "base/causes.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/sys.h"
 #include "boundary/raw/beneath_root.h"
 #include "spec.h"
 
@@ -79,7 +77,7 @@ struct mount_asked {
         const char *target, *type, *source;
         unsigned long flags;
         uint64_t attributes;
-        bool copies_up, is_read_write;
+        bool copies_up;
         struct strbuf data;
 };
 
@@ -104,11 +102,6 @@ static int read_option(struct mount_asked *m, const char *option, struct nsrun_e
         return 0;
 }
 
-static int count_entry(nsrun_unused void *data, nsrun_unused int folder,
-                       nsrun_unused const struct dirent *entry) {
-        return 1;
-}
-
 /* "tmpcopyup" of a folder that holds nothing is no work; of another it would be a copy. */
 static int check_copy_up(const struct mount_asked *m, const char *root, struct nsrun_error *err) {
         _cleanup_close_ int root_fd = -EBADF, folder = -EBADF;
@@ -123,7 +116,7 @@ static int check_copy_up(const struct mount_asked *m, const char *root, struct n
         if (folder < 0)
                 return error_set(err, NSRUN_STAGE_POLICY, folder, m->target, "it can't be looked at", NULL);
         (void)snprintf(name, sizeof(name), "tmpcopyup of %.64s, which holds files,", m->target);
-        return folder_read(folder, count_entry, NULL) == 0
+        return folder_is_empty(folder)
                        ? 0
                        : fields_refuse(
                                  err, name,

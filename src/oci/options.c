@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* nsrun-oci's command line. */
-#include <stddef.h>
-
-#include "base/str.h"
 #include "command.h"
 #include "spec.h"
 

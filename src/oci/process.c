@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* "process": the command, as whom it runs, and what it may have. */
-#include <fcntl.h>
 #include <sys/resource.h>
 
 #include "base/array.h"
 #include "base/file.h"
-#include "base/names.h"
-#include "base/str.h"
-#include "base/sys.h"
 #include "boundary/raw/beneath_root.h"
 #include "host/user.h"
 #include "spec.h"

@@ -7,7 +7,6 @@
 #include <sched.h>
 
 #include "base/array.h"
-#include "base/str.h"
 #include "base/sys.h"
 
 void spec_clear(struct spec *spec) {

@@ -2,23 +2,16 @@
 /* What nsrun-oci does around a launch: namespaces by path, id maps, the console socket, hooks. */
 #include "start.h"
 
-#include <fcntl.h>
 #include <linux/keyctl.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/sys.h"
-
-static int start_fail(struct nsrun_error *err, int r, const char *path, const char *what) {
-        return error_set(err, NSRUN_STAGE_SUPERVISE, r, path, what, NULL);
-}
 
 /* The socket may lie deeper than sockaddr_un has room for: its folder is entered by descriptor. */
 static int connect_console(const char *path, int *ret, struct nsrun_error *err) {
@@ -35,7 +28,7 @@ static int connect_console(const char *path, int *ret, struct nsrun_error *err) 
         if (r >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
                 r = -errno;
         if (r < 0)
-                return start_fail(err, r, path, "the console socket can't be reached");
+                return container_fail(err, r, path, "the console socket can't be reached");
         *ret = TAKE_FD(fd);
         return 0;
 }
@@ -67,7 +60,7 @@ static int raise_limits(const struct nsrun_plan *plan, struct nsrun_error *err) 
                 if (r >= 0 && limit->hard > own.hard)
                         r = sys_prlimit(resource, &(struct sys_rlimit){own.soft, limit->hard}, NULL);
                 if (r < 0)
-                        return start_fail(err, r, rlimit_name(resource), "the limit can't be raised");
+                        return container_fail(err, r, rlimit_name(resource), "the limit can't be raised");
         }
         return 0;
 }
@@ -116,14 +109,14 @@ static int prepare_self(struct spec *spec, const struct start_options *options, 
 
                 r = fd < 0 ? fd : write_full(fd, spec->oom_score, strlen(spec->oom_score));
                 if (r < 0)
-                        return start_fail(err, r, "process.oomScoreAdj", "it can't be set");
+                        return container_fail(err, r, "process.oomScoreAdj", "it can't be set");
         }
         /* Nobody inside may look into the child before it is the command. */
         if (r >= 0 && has_company && (r = sys_prctl(PR_SET_DUMPABLE, 0, 0)) < 0)
-                return start_fail(err, r, NULL, "the process can't be made undumpable");
+                return container_fail(err, r, NULL, "the process can't be made undumpable");
         if (r >= 0 && !options->keeps_keyring &&
             syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS && errno != EPERM)
-                return start_fail(err, -errno, NULL, "no session keyring can be made");
+                return container_fail(err, -errno, NULL, "no session keyring can be made");
         (void)umask(spec->umask >= 0 ? (mode_t)spec->umask : 022);
         return r;
 }
@@ -143,7 +136,7 @@ static int write_pid(const char *path, pid_t pid, struct nsrun_error *err) {
         r = fd < 0 ? fd : write_full(fd, text, strlen(text));
         if (r >= 0 && rename(draft, path) < 0)
                 r = -errno;
-        return r < 0 ? start_fail(err, r, path, "the pid file can't be written") : 0;
+        return r < 0 ? container_fail(err, r, path, "the pid file can't be written") : 0;
 }
 
 /* Reads the launch's reports until the command is found and waits, or has been executed. */
@@ -157,8 +150,8 @@ static int await_built(const struct launch *l, bool is_executed, struct nsrun_er
                 if (r == 0 && is_executed)
                         return 0;
                 if (r <= 0)
-                        return start_fail(err, r < 0 ? r : -EIO, NULL,
-                                          "the container ended while it was made");
+                        return container_fail(err, r < 0 ? r : -EIO, NULL,
+                                              "the container ended while it was made");
                 if (report.kind == LAUNCH_FAILED) {
                         *err = report.error;
                         /* What it advises are nsrun's own options. */
@@ -179,8 +172,8 @@ static int enter_given(const struct spec *spec, struct nsrun_error *err) {
                 int r = fd < 0 ? fd : sys_setns(fd, spec->namespaces[i].kind);
 
                 if (r < 0)
-                        return start_fail(err, r, spec->namespaces[i].path,
-                                          "the namespace can't be entered");
+                        return container_fail(err, r, spec->namespaces[i].path,
+                                              "the namespace can't be entered");
         }
         return 0;
 }
@@ -194,7 +187,7 @@ static int start_write_map(pid_t pid, const char *name, const char *map, struct 
         fd = sys_open(AT_FDCWD, path, O_WRONLY, 0);
         /* In one write(2), as the kernel wants it. */
         r = fd < 0 ? fd : (int)sys_write(fd, map, strlen(map));
-        return r < 0 ? start_fail(err, r, path, "the id map can't be written") : 0;
+        return r < 0 ? container_fail(err, r, path, "the id map can't be written") : 0;
 }
 
 static int write_maps(const struct spec *spec, pid_t pid, struct nsrun_error *err) {
@@ -234,7 +227,7 @@ static int go_on(struct container *c, const struct spec *spec, const struct star
         int r = record_identify(l->pid, l->pidfd, &c->process);
 
         if (r < 0)
-                return start_fail(err, r, NULL, "the container's process can't be looked at");
+                return container_fail(err, r, NULL, "the container's process can't be looked at");
         r = container_save(c, err);
         if (r >= 0)
                 r = write_maps(spec, l->pid, err);
@@ -277,7 +270,7 @@ int start_create(struct container *c, struct spec *spec, const struct start_opti
         int r = fifo < 0 ? fifo : gates_open(&gates, spec);
 
         if (r < 0)
-                return start_fail(err, r, c->id, "the container's folder can't be used");
+                return container_fail(err, r, c->id, "the container's folder can't be used");
         spec->plan->raw->setup.exec_fd = fifo;
         r = prepare_self(spec, options, !(spec->plan->raw->namespaces & CLONE_NEWPID), err);
         if (r >= 0)
@@ -310,7 +303,7 @@ int start_release(struct container *c, struct nsrun_error *err) {
         if (r >= 0 && unlinkat(c->folder, CONTAINER_FIFO, 0) < 0)
                 r = -errno;
         if (r < 0)
-                return start_fail(err, r, c->id, "the container can't be started");
+                return container_fail(err, r, c->id, "the container can't be started");
         c->status = CONTAINER_RUNNING;
         return 0;
 }
@@ -369,7 +362,7 @@ int start_join(const struct container *c, struct spec *spec, const struct start_
         if (r >= 0)
                 r = still = container_open_process(c);
         if (r < 0)
-                return start_fail(err, r, c->id, "the container's namespaces can't be looked at");
+                return container_fail(err, r, c->id, "the container's namespaces can't be looked at");
         (void)snprintf(root, sizeof(root), "/proc/%d/uid_map", (int)c->process.pid);
         if (raw->setup.join_namespaces & CLONE_NEWUSER) {
                 char map[4096];

@@ -2,14 +2,10 @@
 /* /etc as the sandbox has it: an allowlist.  What programs need for TLS, DNS, names and time, what
  * makes a toolchain work and holds nothing private, and three synthetic files that name the user,
  * root and nobody, and no one else. */
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include "base/file.h"
-#include "base/name_list.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "build.h"
 #include "host/user.h"
 

@@ -96,31 +96,13 @@ static const char *rule_text(const struct json_value *rule, const char *key) {
         return text ? text : "";
 }
 
-static bool arch_is_among(const struct json_value *condition) {
-        const struct json_value *arches = json_get(condition, "arches");
-
-        for (size_t i = 0; i < json_length(arches); i++)
-                if (streq(json_text(json_at(arches, i)), native_arch))
-                        return true;
-        return false;
-}
-
 /* Whether a rule is meant for this architecture. */
 static bool rule_is_native(const struct json_value *rule) {
-        const struct json_value *includes = json_get(rule, "includes"),
-                                *excludes = json_get(rule, "excludes");
+        const struct json_value *includes = json_get(json_get(rule, "includes"), "arches"),
+                                *excludes = json_get(json_get(rule, "excludes"), "arches");
 
-        return !(json_length(json_get(includes, "arches")) > 0 && !arch_is_among(includes)) &&
-               !arch_is_among(excludes);
-}
-
-static bool rule_names(const struct json_value *rule, const char *call) {
-        const struct json_value *names = json_get(rule, "names");
-
-        for (size_t i = 0; i < json_length(names); i++)
-                if (streq(json_text(json_at(names, i)), call))
-                        return true;
-        return false;
+        return (json_length(includes) == 0 || json_array_has(includes, native_arch)) &&
+               !json_array_has(excludes, native_arch);
 }
 
 static bool rule_allows(const struct json_value *rule) {
@@ -225,7 +207,7 @@ static int write_call(struct json_document *d, struct json_value *syscalls, cons
                 const struct json_value *rule = json_at(rules, i);
                 struct boxes next = {0};
 
-                if (!rule_is_native(rule) || !rule_names(rule, call))
+                if (!rule_is_native(rule) || !json_array_has(json_get(rule, "names"), call))
                         continue;
                 if (rule_allows(rule) && !rule_has_args(rule)) {
                         allow_all = rule;

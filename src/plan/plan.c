@@ -2,8 +2,6 @@
 /* A resolved policy becomes a plan; and the plan's part of the public interface. */
 #include "plan.h"
 
-#include <limits.h>
-
 #include "base/closed_streams.h"
 #include "base/degraded.h"
 #include "base/path.h"

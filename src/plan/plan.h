@@ -4,11 +4,7 @@
  * printed is the one that runs. */
 #pragma once
 
-#include <sys/types.h>
-
-#include "base/error.h"
 #include "boundary/identity.h"
-#include "boundary/operation.h"
 #include "disk/records.h"
 #include "resolve/resolve.h"
 #include "seccomp/load.h"

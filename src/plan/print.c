@@ -4,7 +4,6 @@
 #include "print.h"
 
 #include "base/degraded.h"
-#include "base/str.h"
 
 /* The width of the target column.  A longer target pushes what follows it to the right. */
 #define WIDEST_TARGET 36

@@ -4,7 +4,6 @@
  * else 0.8.  What bubblewrap has no option for (bounds on the root, devpts options, limits,
  * Landlock) is left out. */
 #include "base/path.h"
-#include "base/str.h"
 #include "print.h"
 
 /* The first descriptor number for process substitutions.  bash itself uses 10 for a script that it

@@ -2,7 +2,6 @@
 /* Prints a plan as one JSON object.  Its keys are documented in nsrun-run(1), "The plan as JSON";
  * "version" grows when one of them changes its meaning. */
 #include "base/degraded.h"
-#include "base/json.h"
 #include "net/rules.h"
 #include "print.h"
 

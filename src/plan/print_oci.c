@@ -4,7 +4,6 @@
  * along. /dev is left to the runtime, which must make the same one (config-linux.md, "Default Devices"). */
 #include <limits.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/path.h"
@@ -400,8 +399,6 @@ static int oci_add_seccomp(struct oci_writer *w, struct json_value *in_linux) {
         const struct seccomp_shipped *shipped = seccomp_find_shipped(w->plan->seccomp_name, NULL);
         _cleanup_json_ struct json_document policy = {0};
         _cleanup_free_ char *text = NULL;
-        const char *why;
-        size_t line;
         int r = 0;
 
         if (!w->plan->seccomp.code)
@@ -411,7 +408,7 @@ static int oci_add_seccomp(struct oci_writer *w, struct json_value *in_linux) {
                 r = refuse_dockers(w, text);
         if (r < 0)
                 return r;
-        r = json_parse(&policy, text, strlen(text), &line, &why);
+        r = json_parse(&policy, text, strlen(text), NULL, NULL);
         if (r >= 0)
                 r = oci_seccomp(w->d, in_linux, policy.root);
         return r >= 0 ? 0

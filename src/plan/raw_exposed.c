@@ -6,8 +6,6 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
-#include "base/str.h"
-#include "disk/exposed.h"
 #include "plan.h"
 
 /* A folder that holds nsrun's state folder is left out: nothing is kept from a command of bubblewrap's,

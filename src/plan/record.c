@@ -3,9 +3,6 @@
  * each is stored: a member that is added to the struct without a row in its table does not compile. */
 #include "record.h"
 
-#include <fcntl.h>
-#include <sys/vfs.h>
-
 #include "base/file.h"
 #include "base/sys.h"
 #include "build.h"

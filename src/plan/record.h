@@ -4,8 +4,6 @@
  * plan travels to nsrun-monitor. */
 #pragma once
 
-#include <time.h>
-
 #include "plan.h"
 #include "store.h"
 

@@ -3,20 +3,14 @@
  * base's paths and texts, and where nsrun has its own folders. */
 #include "verify.h"
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
-#include <sys/stat.h>
 
 #include "base/causes.h"
 #include "base/sys.h"
-#include "disk/records.h"
 #include "disk/rundir.h"
 #include "host/user.h"
 #include "rules/home_secrets.h"
-#include "seccomp/load.h"
 #include "seccomp/simulate.h"
-#include "seccomp/syscalls.h"
 #include "verify_seen.h"
 
 /* Whether a path is absolute and not the root, without an empty part, "." or "..". */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See verify_seen.h. */
 #include "verify_seen.h"
 
 #include <sys/stat.h>

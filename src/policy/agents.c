@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See agents.h. */
 #include "agents.h"
 
 #include "withheld.h"

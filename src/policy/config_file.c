@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Configuration files: found, opened with suspicion, and read. */
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include "base/file.h"
 #include "base/path.h"
 #include "base/responds.h"
-#include "base/str.h"
 #include "config.h"
 #include "host/user.h"
 #include "refusal.h"

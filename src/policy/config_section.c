@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See config_section.h. */
 #include "config_section.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json_value.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "config.h"
 
@@ -57,8 +52,6 @@ static int lock_config(const char *file, int *ret, struct nsrun_error *err) {
 
 int config_section_open(const char *file, int *ret_lock, struct json_document *d, struct nsrun_error *err) {
         _cleanup_free_ char *text = NULL;
-        const char *why = NULL;
-        size_t line = 0;
         int r = ret_lock ? lock_config(file, ret_lock, err) : 0;
 
         if (r < 0)
@@ -70,7 +63,7 @@ int config_section_open(const char *file, int *ret_lock, struct json_document *d
                 return 0;
         }
         if (r >= 0)
-                r = json_parse(d, text, strlen(text), &line, &why);
+                r = json_parse(d, text, strlen(text), NULL, NULL);
         return r < 0 ? error_set(err, NSRUN_STAGE_USAGE, r, file, "the configuration can't be read",
                                  "'nsrun config check' says why")
                      : 0;
@@ -95,18 +88,12 @@ struct json_value *config_section_find(const struct json_document *d, const char
         return section || !name ? section : json_get(projects, name);
 }
 
-size_t config_list_find(const struct json_value *list, const char *text) {
+/* Takes a text out of a list that has it. */
+static void config_list_drop(struct json_value *list, const char *text) {
         size_t i = 0;
 
-        while (i < json_length(list) &&
-               (!json_text(json_at(list, i)) || !streq(json_text(json_at(list, i)), text)))
+        while (!json_text(json_at(list, i)) || !streq(json_text(json_at(list, i)), text))
                 i++;
-        return i;
-}
-
-void config_list_drop(struct json_value *list, const char *text) {
-        size_t i = config_list_find(list, text);
-
         json_free(list->items[i]);
         memmove(list->items + i, list->items + i + 1, (--list->n - i) * sizeof(struct json_value *));
 }
@@ -193,7 +180,7 @@ static int change_section(const char *of, const char *option, const char *text, 
                                  "the project's section is what it proposed itself",
                                  "add it by 'nsrun config edit'");
         list = json_get(section, key);
-        if (adds == (config_list_find(list, value) < json_length(list)))
+        if (adds == json_array_has(list, value))
                 return 0;
         if (adds) {
                 if (!section)

@@ -22,9 +22,6 @@ struct json_value *config_section_all(struct json_document *d);
 char *config_section_name(const char *path);
 /* The section of exactly this project, which may also have that name; NULL: there is none. */
 struct json_value *config_section_find(const struct json_document *d, const char *project, const char *name);
-/* Where a list (NULL: none) has that text; its length: nowhere.  And takes it out. */
-size_t config_list_find(const struct json_value *list, const char *text);
-void config_list_drop(struct json_value *list, const char *text);
 /* The configuration as it is now in the document, if it is one. */
 int config_section_write(struct json_document *d, const char *config, struct nsrun_error *err);
 /* Makes the folders above a path, for the user alone. */

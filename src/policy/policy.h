@@ -3,8 +3,6 @@
  * caller, and const for everybody else.  What it comes to is in resolved.h. */
 #pragma once
 
-#include "base/error.h"
-#include "base/macro.h"
 #include "base/names.h"
 #include "base/str.h"
 #include "boundary/operation.h"

@@ -2,8 +2,6 @@
 /* See secret_values.h.  Pure; nsrun-protect(7), VARIABLES, says the same in words. */
 #include "secret_values.h"
 
-#include <string.h>
-
 #include "base/str.h"
 
 /* What a URL's query names a credential, in upper case. */

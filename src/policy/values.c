@@ -8,7 +8,6 @@
 #include "host/glob.h"
 #include "host/walk.h"
 #include "keys/use.h"
-#include "net/rules.h"
 
 #define MOST_BYTES 1000 /* of a key's name, or a rule of --dbus */
 

@@ -3,9 +3,6 @@
  * plan/ puts an empty folder or an unreadable file in front of it wherever it is shown. */
 #include "hide.h"
 
-#include <fcntl.h>
-#include <limits.h>
-
 #include "base/array.h"
 #include "base/file.h"
 #include "base/path.h"

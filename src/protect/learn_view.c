@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See learn_view.h. */
 #include "learn_view.h"
 
 #include <dirent.h>
 #include <fnmatch.h>
-#include <sys/stat.h>
 
 #include "base/path.h"
 #include "disk/homes.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See protect_answer.h. */
 #include "protect_answer.h"
 
 #include <fnmatch.h>

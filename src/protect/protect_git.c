@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See protect_git.h. */
 #include "protect_git.h"
 
-#include <fcntl.h>
 #include <limits.h>
-#include <sys/stat.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
@@ -44,7 +41,7 @@ static int protect_git_dir(struct protecting *p, const char *folder,
 
         for (const char *const *at = protect_names; *at && r >= 0; at++) {
                 const char *below = startswith(*at, ".git/");
-                _cleanup_free_ char *name = below ? glob_join(folder, below) : NULL;
+                _cleanup_free_ char *name = below ? path_append(folder, below) : NULL;
 
                 if (below)
                         r = name ? protect(p, name) : -ENOMEM;
@@ -74,14 +71,14 @@ static int protect_worktree(void *data, const char *name, const struct stat *st)
         if (!S_ISDIR(st->st_mode))
                 return r;
         for (size_t i = 0; i < ARRAY_SIZE(of_worktrees) && r >= 0; i++) {
-                _cleanup_free_ char *glob = glob_join(folder, of_worktrees[i]);
+                _cleanup_free_ char *glob = path_append(folder, of_worktrees[i]);
 
                 r = glob ? protect_name(dirs->protecting, glob) : -ENOMEM;
         }
         if (r >= 0 && strv_consume(dirs->protecting->worktrees, path_join(dirs->protecting->path, name)) < 0)
                 r = -ENOMEM;
         if (r >= 0)
-                r = (modules = glob_join(folder, "modules")) ? 0 : -ENOMEM;
+                r = (modules = path_append(folder, "modules")) ? 0 : -ENOMEM;
         return r < 0 ? r : protect_modules(dirs->protecting, modules, 0);
 }
 
@@ -91,7 +88,7 @@ static int git_dirs_cross(void *data, const char *name) {
 
 static int each_below(struct git_dirs *dirs, const char *folder,
                       int (*found)(void *data, const char *name, const struct stat *st)) {
-        _cleanup_free_ char *all = glob_join(folder, "*");
+        _cleanup_free_ char *all = path_append(folder, "*");
         char *globs[] = {all, NULL};
 
         return all ? glob_find(dirs->protecting->fd, globs,
@@ -141,7 +138,7 @@ static int protect_module(void *data, const char *name, const struct stat *st) {
         r = protect_git_dir(p, folder, protect_name);
         if (r >= 0)
                 r = add_swept(p->resolved, p->path, name);
-        modules = r < 0 ? NULL : glob_join(folder, "modules");
+        modules = r < 0 ? NULL : path_append(folder, "modules");
         if (r >= 0 && !modules)
                 r = -ENOMEM;
         return r < 0 ? r : protect_modules(p, modules, dirs->depth + 1);
@@ -155,8 +152,8 @@ static int protect_modules(struct protecting *p, const char *folder, unsigned de
 
 /* The git dirs in the git dir `folder`, a glob. */
 static int protect_git_dirs(struct protecting *p, const char *folder) {
-        _cleanup_free_ char *modules = glob_join(folder, "modules"),
-                            *worktrees = glob_join(folder, "worktrees");
+        _cleanup_free_ char *modules = path_append(folder, "modules"),
+                            *worktrees = path_append(folder, "worktrees");
         struct git_dirs dirs = {.protecting = p};
         int r = !modules || !worktrees             ? -ENOMEM
                 : protect_is_left_open(p, modules) ? 0

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See protect_home.h. */
 #include "protect_home.h"
 
 #include <dirent.h>
 #include <limits.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/path.h"
 #include "base/responds.h"

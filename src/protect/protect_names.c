@@ -2,10 +2,8 @@
 /* The names that are protected in every writable folder. */
 #include "protect_names.h"
 
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
-#include <sys/stat.h>
 #include <sys/xattr.h>
 
 #include "base/beneath.h"

@@ -4,7 +4,6 @@
 #include "steps.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/path.h"

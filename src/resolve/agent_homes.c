@@ -2,7 +2,6 @@
 /* The folders of agents that --agent doesn't name, as far as the project is one, lies in one or has one in
  * it. */
 #include <dirent.h>
-#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/path.h"

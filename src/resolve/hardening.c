@@ -3,14 +3,12 @@
 #include "hardening.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "base/causes.h"
 #include "base/degraded.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "policy/agents.h"
-#include "policy/refusal.h"
 #include "rules/refuse.h"
 #include "rules/rules.h"
 #include "seccomp/load.h"

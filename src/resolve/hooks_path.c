@@ -2,8 +2,6 @@
 /* core.hooksPath outside of what is shown: git would pass over hooks that it doesn't find without a word.
  * The folder that the user's own configuration names is shown; one that the repository's names, which could
  * be any, is not. */
-#include <sys/stat.h>
-
 #include "base/path.h"
 #include "host/gitconfig.h"
 #include "host/user.h"

@@ -3,7 +3,6 @@
 #include "instance_folders.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "base/path.h"
 #include "base/responds.h"

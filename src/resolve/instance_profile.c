@@ -2,8 +2,6 @@
 /* What an instance shows, and which of the host's folders a command line asks for. */
 #include "steps.h"
 
-#include <sys/stat.h>
-
 #include "base/path.h"
 #include "base/responds.h"
 #include "base/sys.h"

@@ -8,10 +8,8 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/programs.h"
-#include "base/str.h"
 #include "host/user.h"
 #include "keys/use.h"
-#include "net/rules.h"
 #include "policy/agents.h"
 #include "policy/withheld.h"
 

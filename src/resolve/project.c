@@ -2,8 +2,6 @@
 /* The home folder, and the folder that is the project. */
 #include "project.h"
 
-#include <sys/stat.h>
-
 #include "base/path.h"
 #include "host/project.h"
 #include "host/user.h"

@@ -2,8 +2,6 @@
 /* Refusals that keep configurations from what commands may write. */
 #include "refuse_config.h"
 
-#include <sys/stat.h>
-
 #include "base/path.h"
 #include "base/responds.h"
 #include "host/project.h"

@@ -4,13 +4,13 @@
 #include "resolve.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "base/causes.h"
 #include "base/path.h"
 #include "base/programs.h"
 #include "base/responds.h"
 #include "disk/homes.h"
+#include "disk/records.h"
 #include "environment.h"
 #include "grants/grants.h"
 #include "hardening.h"
@@ -32,7 +32,6 @@
 #include "refuse_config.h"
 #include "rules/home_secrets.h"
 #include "rules/own_folders.h"
-#include "rules/refuse.h"
 #include "rules/rules.h"
 #include "seccomp/load.h"
 #include "steps.h"
@@ -553,7 +552,7 @@ int policy_resolve(const struct policy_request *request, struct resolved *s, str
                 return 0;
         if (is_plain)
                 return policy_resolve_plain(s, err);
-        if (own_folders_find(s) < 0)
+        if (records_find_folders(&s->own[OWN_RUNDIRS], &s->own[OWN_EXPOSED], &s->own[OWN_SESSIONS]) < 0)
                 return error_oom(err);
         for (size_t i = 0; i < OWN_FOLDERS && r >= 0; i++)
                 r = s->own[i] ? responds_in_time(AT_FDCWD, s->own[i], NULL, err) : 0;

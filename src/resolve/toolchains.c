@@ -4,9 +4,6 @@
  * names, since a slip (a cache at $HOME) would show more than a cache. */
 #include "steps.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/array.h"
 #include "base/path.h"
 #include "host/toolchains.h"

@@ -3,8 +3,6 @@
  * writable or an overlay, whatever a slip or a planted symlink asks for. */
 #include "home_secrets.h"
 
-#include <unistd.h>
-
 #include "base/path.h"
 #include "policy/refusal.h"
 

@@ -68,10 +68,6 @@ static int refuse_rundirs_link(const struct resolved *s, const struct own_folder
         return streq(spelled, parent) ? 0 : refuse_untrusted_link(&trust, &rule, err);
 }
 
-int own_folders_find(struct resolved *s) {
-        return records_find_folders(&s->own[OWN_RUNDIRS], &s->own[OWN_EXPOSED], &s->own[OWN_SESSIONS]);
-}
-
 int refuse_rundirs(const struct resolved *s, struct nsrun_error *err) {
         const struct own_folder folders[] = {
                 {rundir_find_cache_home, "the cache folder", "XDG_CACHE_HOME", s->own[OWN_RUNDIRS], false},

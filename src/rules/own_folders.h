@@ -4,9 +4,6 @@
 
 #include "resolved.h"
 
-/* Fills s->own.  -ENOMEM. */
-int own_folders_find(struct resolved *s);
-
 /* Refuses rules that would let a command write the folder of run directories, and a
  * symlink on the way to it that a command could replace. */
 int refuse_rundirs(const struct resolved *s, struct nsrun_error *err);

@@ -3,7 +3,6 @@
  * a session by who runs `nsrun session ask`. */
 #include "base/closed_streams.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "explain/watch.h"
 #include "run.h"
@@ -92,7 +91,7 @@ static int answer_asked(struct run *run, const struct file_question *q, enum fil
 }
 
 bool run_waits_for_file(struct run *run) {
-        struct pollfd fd = {.fd = run_denials_fd(run), .events = POLLIN};
+        struct pollfd fd = {.fd = denials_fd(&run->launch, run->listener), .events = POLLIN};
 
         if (sys_poll(&fd, 1, ASKED_LOOK_MS) > 0)
                 denials_take(run->denials, &run->launch, &run->listener, fd.revents);

@@ -4,11 +4,8 @@
  * an empty one that nobody has locked is left over from a supervisor that died. */
 #include "cgroup.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <sys/stat.h>
 
-#include "base/degraded.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/sys.h"

@@ -3,10 +3,8 @@
  * own upwards, to the top of what is mounted.  The first one that fits is taken. */
 #include "cgroup_place.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 
 #include "base/causes.h"
 #include "base/file.h"

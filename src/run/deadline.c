@@ -2,7 +2,6 @@
 /* The clock of a deadline. */
 #include "deadline.h"
 
-#include <signal.h>
 #include <sys/timerfd.h>
 
 #include "base/sys.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/macro.h"
 
 /* The exit status for a command that its deadline has ended, as timeout(1) has it. */
 #define EXIT_TIMED_OUT 124
@@ -33,4 +32,3 @@ bool deadline_is_over(struct deadline *d);
  * with *err filled. */
 int deadline_press(struct deadline *d, struct nsrun_error *err);
 void deadline_end(struct deadline *d);
-#define _cleanup_deadline_ _cleanup_(deadline_end)

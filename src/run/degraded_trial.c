@@ -5,11 +5,9 @@
 
 #include <fcntl.h>
 
-#include "base/degraded.h"
 #include "base/path.h"
 #include "base/stream.h"
 #include "base/sys.h"
-#include "disk/rundir.h"
 #include "run.h"
 
 /* ------------------------------------------------------------------- the plan of the trial */

@@ -2,9 +2,6 @@
 /* Judges descriptors before a command gets them. */
 #include "descriptors.h"
 
-#include <fcntl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 
 #include "base/closed_streams.h"

@@ -3,14 +3,10 @@
  * the compositor's security context, from the connection to the end of its life. */
 #include "desktop.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
 #include "base/programs.h"
-#include "base/str.h"
-#include "base/sys.h"
 #include "desktop/browser.h"
 #include "desktop/connect.h"
 #include "desktop/dbus_proxy.h"

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See failure_reasons.h. */
 #include "failure_reasons.h"
 
-#include <signal.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "explain/output.h"
 #include "explain/watch.h"

@@ -3,18 +3,11 @@
  * as git knows that. */
 #include "head_moved.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/stat.h>
-
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/sys.h"
-#include "policy/policy.h"
 
 enum {
         OUTPUT_MAX = 64 * 1024,

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* nsrun-keys' start, with the keys, and its end.  A key is read here and nowhere before, but for one that
  * the caller's environment has; a sandbox with keys has no memory of this process (run.c). */
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/programs.h"
-#include "base/str.h"
-#include "base/sys.h"
 #include "explain/path.h"
 #include "keys/use.h"
 #include "keys/wire.h"

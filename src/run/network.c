@@ -2,19 +2,15 @@
 /* nsrun-net's start, with all that it is given, and its end; and the line that says what it refused. */
 #include "network.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
 #include "base/programs.h"
-#include "base/str.h"
 #include "base/stream.h"
-#include "base/sys.h"
 #include "disk/rundir.h"
 #include "net/control.h"
 #include "terminal/asking.h"

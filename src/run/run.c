@@ -2,16 +2,12 @@
 /* A run's begin and end, and its reports. */
 #include "run.h"
 
-#include <signal.h>
 #include <sys/wait.h>
 
 #include "base/closed_streams.h"
-#include "base/degraded.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/programs.h"
-#include "base/sys.h"
-#include "carry/killed.h"
 #include "descriptors.h"
 #include "disk/homes.h"
 #include "explain/json_line.h"
@@ -320,18 +316,10 @@ int run_await_start(struct run *run, struct launch_report *ret, struct nsrun_err
         }
 }
 
-int run_denials_fd(const struct run *run) {
-        return denials_fd(&run->launch, run->listener);
-}
-
 void run_take_denial(struct run *run, int events) {
         denials_take(run->denials, &run->launch, &run->listener, events);
         if (run->files)
                 run_ask_files(run);
-}
-
-int run_appeared_fd(const struct run *run) {
-        return protected_fd(&run->protected);
 }
 
 /* What would be lost by a kill.  A short command has no time for it. */
@@ -380,10 +368,6 @@ void run_take_appeared(struct run *run) {
         run->protected.make_killed = make_killed;
         run->protected.data = run;
         judge_replaced(run, protected_take(&run->protected, run->launch.pid));
-}
-
-int run_covers_fd(const struct run *run) {
-        return protected_covers_fd(&run->protected);
 }
 
 void run_cover_again(struct run *run, bool has_changed) {

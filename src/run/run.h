@@ -19,7 +19,6 @@
 #include "sweep/hidden_replaced.h"
 #include "sweep/home_report.h"
 #include "sweep/overlay_marks.h"
-#include "sweep/protected.h"
 #include "sweep/protected_links.h"
 #include "widen/widen_ask.h"
 
@@ -162,16 +161,13 @@ int run_take_report(struct run *run, struct launch_report *ret, struct nsrun_err
  * the report of that.  Needs launch_params' wants_started. */
 int run_await_start(struct run *run, struct launch_report *ret, struct nsrun_error *err);
 
-/* The descriptor to poll for questions about denied calls, or -1; and the function to call with the
- * events that poll(2) gave for it. */
-int run_denials_fd(const struct run *run);
+/* For questions about denied calls: the function to call with the events that poll(2) gave for
+ * denials_fd(). */
 void run_take_denial(struct run *run, int events);
 
-/* The same for protected names that the command makes, and those that the host replaces; and for these
- * alone (POLLPRI), as protected_cover() has them. */
-int run_appeared_fd(const struct run *run);
+/* The same for protected names that the command makes, and those that the host replaces, by protected_fd();
+ * and for these alone (POLLPRI), by protected_covers_fd(), as protected_cover() has them. */
 void run_take_appeared(struct run *run);
-int run_covers_fd(const struct run *run);
 void run_cover_again(struct run *run, bool has_changed);
 
 /* Whether the kernel killed a process of the run for want of memory.  To be asked once, before

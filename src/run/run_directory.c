@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 
-#include "base/degraded.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "resolve/instance_folders.h"

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The library's running sandbox.  Its callers have threads and signals of their own, so this file
  * changes neither. */
-#include <signal.h>
 #include <sys/wait.h>
 
 #include "base/loop.h"
 #include "base/programs.h"
-#include "base/sys.h"
 #include "run.h"
-#include "start_options.h"
+#include "sized.h"
 #include "terminal/asking.h"
-#include "widen/widen.h"
-#include "widen/widen_ask.h"
 #include "widen/widen_net.h"
+
+/* Copies the caller's struct, which may be of another release, into one of this release
+ * (sized_take()); NULL stands for the defaults. */
+static int start_read_options(const struct nsrun_start_options *options, struct nsrun_start_options *ret,
+                              struct nsrun_error *err) {
+        if (options)
+                return sized_take(ret, sizeof(*ret), options, "nsrun_start_options", err);
+        *ret = (struct nsrun_start_options)NSRUN_START_OPTIONS_INIT;
+        return 0;
+}
 
 struct nsrun_sandbox {
         struct run run;
@@ -79,8 +85,9 @@ static int sandbox_tell_awaited(struct loop *l, void *data) {
         const struct nsrun_sandbox *s = w->sandbox;
 
         loop_add(l, s->ask && !w->is_for_start ? s->run.network.life_fd : -1, POLLIN, sandbox_take_question);
-        loop_add(l, s->run.files ? run_denials_fd(&s->run) : -1, POLLIN, sandbox_take_file);
-        loop_add(l, w->is_for_start ? -1 : run_appeared_fd(&s->run), POLLIN, sandbox_take_appeared);
+        loop_add(l, s->run.files ? denials_fd(&s->run.launch, s->run.listener) : -1, POLLIN,
+                 sandbox_take_file);
+        loop_add(l, w->is_for_start ? -1 : protected_fd(&s->run.protected), POLLIN, sandbox_take_appeared);
         loop_add(l, s->run.launch.report_fd, POLLIN, sandbox_take_report);
         return s->run.has_exited;
 }

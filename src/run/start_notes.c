@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a run's start has to say: of its environment, of its bounds, of what guards it. */
-#include "base/degraded.h"
 #include "base/path.h"
 #include "base/programs.h"
 #include "explain/path.h"

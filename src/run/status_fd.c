@@ -4,11 +4,9 @@
 
 #include "explain/json_line.h"
 
-#include <fcntl.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "plan/print.h"
 
 static int write_event(int fd, struct json_document *d) {

@@ -3,21 +3,16 @@
  * as the command does, and reports how it ended. */
 #include "supervise.h"
 
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
-#include "base/degraded.h"
-#include "base/json.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "deadline.h"
 #include "explain/missing_program.h"
 #include "explain/watch.h"
 #include "failure_reasons.h"
-#include "run.h"
 #include "status_fd.h"
 #include "terminal/asking.h"
 #include "terminal/modes.h"
@@ -344,8 +339,8 @@ static int tell_supervised(struct loop *l, void *data) {
         run_await_asker(&s->run, &l->patience_ms);
         loop_add(l, s->signal_fd, POLLIN, take_signals);
         loop_add(l, s->deadline.fd, POLLIN, take_deadline);
-        loop_add(l, run_denials_fd(&s->run), POLLIN, take_denial);
-        loop_add(l, run_appeared_fd(&s->run), POLLIN, take_appeared);
+        loop_add(l, denials_fd(&s->run.launch, s->run.listener), POLLIN, take_denial);
+        loop_add(l, protected_fd(&s->run.protected), POLLIN, take_appeared);
         loop_add(l, s->run.asked_fd, POLLIN, take_asked_file);
         loop_add(l, a->is_open ? a->tty : -1, POLLIN, take_typed_answer);
         /* A name waits while a question about a file is open. */

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See granted.h. */
 #include "granted.h"
 
-#include <time.h>
-
 #include "base/array.h"
-#include "base/str.h"
 #include "plan/store.h"
 #include "plan_shown.h"
 

@@ -3,15 +3,11 @@
  * bytes, and what is added: each degraded thing's entry with its NUL, and events (granted.c). */
 #include "plan_shown.h"
 
-#include <fcntl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "plan/record.h"
-#include "plan/store.h"
 
 #define SHOWN_NAME "nsrun-plan-of-%d"
 #define SHOWN_LINK "/memfd:" SHOWN_NAME " (deleted)"

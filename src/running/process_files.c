@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See process_files.h. */
 #include "process_files.h"
-
-#include <fcntl.h>
-#include <time.h>
 
 #include "base/file.h"
 #include "base/sys.h"

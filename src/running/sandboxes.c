@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See sandboxes.h. */
 #include "sandboxes.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/nsfs.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/file.h"

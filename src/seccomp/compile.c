@@ -4,8 +4,6 @@
  * jump. */
 #include "compile.h"
 
-#include <linux/seccomp.h>
-
 #include "base/array.h"
 
 #define ENOSYS_ACTION (SECCOMP_RET_ERRNO | ENOSYS)

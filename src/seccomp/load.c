@@ -2,8 +2,6 @@
 /* Finds the filter that a policy's name stands for, and reads a policy that is a file. */
 #include "load.h"
 
-#include <fcntl.h>
-#include <linux/seccomp.h>
 #include <sys/stat.h>
 
 #include "base/file.h"

@@ -3,7 +3,6 @@
  * calls more or less, or of a policy file, compiled when it is loaded; or none. */
 #pragma once
 
-#include "base/error.h"
 #include "compile.h"
 #include "shipped.h"
 

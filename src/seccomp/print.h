@@ -2,7 +2,6 @@
 /* Seccomp policies and filters as text for a person. */
 #pragma once
 
-#include "base/str.h"
 #include "compile.h"
 
 /* Prints rules as pseudo filter code: for each architecture, call by call, the action and the

@@ -3,7 +3,6 @@
  * otherwise allow a call without the conditions that were meant to bound it. */
 #include "rules.h"
 
-#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/utsname.h>
 
@@ -23,8 +22,7 @@ struct reader {
 
 #define HINT "nsrun-run(1), SECCOMP POLICIES, has the form"
 
-static int rules_refuse(const struct reader *in, const char *format, ...) nsrun_printf(2, 3);
-static int rules_refuse(const struct reader *in, const char *format, ...) {
+nsrun_printf(2, 3) static int rules_refuse(const struct reader *in, const char *format, ...) {
         char text[256];
         va_list ap;
 
@@ -37,8 +35,7 @@ static int rules_refuse(const struct reader *in, const char *format, ...) {
                           "the seccomp policy: %s", text);
 }
 
-static int rules_refuse_rule(const struct reader *in, const char *format, ...) nsrun_printf(2, 3);
-static int rules_refuse_rule(const struct reader *in, const char *format, ...) {
+nsrun_printf(2, 3) static int rules_refuse_rule(const struct reader *in, const char *format, ...) {
         char text[256];
         va_list ap;
 
@@ -48,8 +45,7 @@ static int rules_refuse_rule(const struct reader *in, const char *format, ...) {
         return rules_refuse(in, "rule %zu of \"syscalls\": %s", in->index + 1, text);
 }
 
-static int rules_warn(struct reader *in, size_t rule, const char *format, ...) nsrun_printf(3, 4);
-static int rules_warn(struct reader *in, size_t rule, const char *format, ...) {
+nsrun_printf(3, 4) static int rules_warn(struct reader *in, size_t rule, const char *format, ...) {
         _cleanup_free_ char *text = NULL, *line = NULL;
         va_list ap;
         int n;

@@ -3,8 +3,6 @@
  * struct seccomp_data, masks, jumps forward, returns. */
 #include "simulate.h"
 
-#include <errno.h>
-
 #include "errnos.h"
 
 #define NO_FILTER SECCOMP_RET_KILL_PROCESS

@@ -2,8 +2,6 @@
 /* What a seccomp filter answers to a call, found by interpreting its BPF as the kernel would. */
 #pragma once
 
-#include <linux/seccomp.h>
-
 #include "compile.h"
 
 /* The filter's answer: SECCOMP_RET_* with its data.  For a filter that the kernel would refuse to

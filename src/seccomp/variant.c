@@ -118,8 +118,6 @@ int variant_make(const char *name, const char *json, const char *changes, char *
         _cleanup_(variant_clear) struct variant v = {0};
         const struct json_value *rules;
         struct json_value *to;
-        const char *why;
-        size_t line;
         int r = read_changes(&v, name, changes, err);
 
         if (r < 0)
@@ -127,7 +125,7 @@ int variant_make(const char *name, const char *json, const char *changes, char *
         if (take_ipc(&v) < 0)
                 return error_oom(err);
         /* A shipped text is JSON: seccomp/compile has read it. */
-        r = json_parse(&policy, json, strlen(json), &line, &why);
+        r = json_parse(&policy, json, strlen(json), NULL, NULL);
         if (r < 0)
                 return error_oom(err);
         for (size_t i = 0; i < ARRAY_SIZE(members); i++)

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See watch.h. */
 #include "watch.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <linux/seccomp.h>
-
-#include "syscalls.h"
 
 /* For kernel headers older than 5.0. */
 #ifndef SECCOMP_RET_USER_NOTIF

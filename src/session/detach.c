@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A detached command from the side of who starts it. */
-#include <fcntl.h>
-
-#include "base/str.h"
 #include "base/sys.h"
 #include "job_keeper.h"
 #include "monitor.h"

@@ -3,7 +3,6 @@
  * fill the disk nor change what it has printed. */
 #include "job_keeper.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
@@ -13,8 +12,6 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/programs.h"
-#include "base/str.h"
-#include "base/sys.h"
 #include "host/socket_table.h"
 #include "monitor.h"
 #include "run/deadline.h"
@@ -392,7 +389,7 @@ static int tell_kept(struct loop *l, void *data) {
         loop_add(l, has_exited ? -1 : k->run.launch.report_fd, POLLIN, keeper_take_report);
         loop_add(l, k->signal_fd, POLLIN, keeper_take_signal);
         loop_add(l, k->deadline.fd, POLLIN, keeper_take_deadline);
-        loop_add(l, run_appeared_fd(&k->run), POLLIN, keeper_take_appeared);
+        loop_add(l, protected_fd(&k->run.protected), POLLIN, keeper_take_appeared);
         loop_add(l, k->cancel_fd, POLLIN, keeper_take_cancel);
         loop_add(l, has_exited ? k->session_fd : -1, POLLIN, keeper_take_session_end);
         l->patience_ms = k->is_waiting && k->port > 0 ? LOOK_MS : -1;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See leave_out.h. */
 #include "leave_out.h"
-
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/path.h"

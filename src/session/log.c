@@ -3,14 +3,10 @@
  * write. */
 #include "log.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #include "base/array.h"
 #include "base/file.h"
-#include "base/str.h"
 #include "base/sys.h"
 
 /* Where the ring begins. */

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Detached commands as the users of a session have them: listed, their logs read, ended. */
-#include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "base/stream.h"
 #include "base/sys.h"
 #include "log.h"

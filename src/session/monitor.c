@@ -7,19 +7,15 @@
 #include <limits.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 
 #include "base/beneath.h"
 #include "base/loop.h"
 #include "base/path.h"
 #include "base/programs.h"
 #include "base/responds.h"
-#include "base/sys.h"
 #include "changes/changes.h"
 #include "changes/index.h"
 #include "job_keeper.h"
-#include "log.h"
-#include "plan/record.h"
 #include "run/run.h"
 
 _Static_assert(sizeof(struct monitor_answer) <= PIPE_BUF, "an answer must be one atomic write");
@@ -295,8 +291,8 @@ static int keep(struct loop *l, void *data) {
                 return KEPT_TO_END;
         if (k->has_new_names && (l->patience_ms < 0 || l->patience_ms > NAMES_MS))
                 l->patience_ms = NAMES_MS;
-        loop_add(l, k->has_new_names ? -1 : run_appeared_fd(&k->run), POLLIN, keep_names);
-        loop_add(l, k->has_new_names ? run_covers_fd(&k->run) : -1, POLLPRI, keep_covers);
+        loop_add(l, k->has_new_names ? -1 : protected_fd(&k->run.protected), POLLIN, keep_names);
+        loop_add(l, k->has_new_names ? protected_covers_fd(&k->run.protected) : -1, POLLPRI, keep_covers);
         loop_add(l, k->run.launch.report_fd, 0, keep_until_gone);
         loop_add(l, k->signal_fd, POLLIN, keep_until_told);
         loop_add(l, k->owner_fd, POLLIN, keep_until_unowned);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a session's overlays changed: shown, with a digest of all that were asked about, committed,
  * discarded. */
-#include "base/json.h"
-#include "base/str.h"
 #include "base/stream.h"
 #include "leave_out.h"
 #include "patch.h"

@@ -4,7 +4,6 @@
 #include "overlays.h"
 
 #include <fcntl.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 
 #include "base/beneath.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See patch.h. */
 #include "patch.h"
-
-#include <signal.h>
 
 #include "base/stream.h"
 #include "base/sys.h"

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "changes/changes.h"
-#include "nsrun.h"
 
 /* `form` is NSRUN_DIFF_PATCH or NSRUN_DIFF_STAT, `target` the overlay's place.  What git can't be told comes
  * first, a line each.  Where the sandbox has no git the list is printed instead, and a line that says so.

@@ -4,15 +4,12 @@
  * session has none of its own (--proc=none, bind) the host's is looked through. */
 #include "processes.h"
 
-#include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/nsfs.h>
 #include <sys/ioctl.h>
-#include <sys/vfs.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "boundary/decimal.h"
 #include "session.h"

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 
-#include "base/str.h"
 #include "base/sys.h"
 #include "session.h"
 #include "widen/widen_net.h"

@@ -3,8 +3,6 @@
  * was answered. */
 #include "questions.h"
 
-#include <sys/socket.h>
-
 #include "base/loop.h"
 #include "base/sys.h"
 #include "publish.h"

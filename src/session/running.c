@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What runs in a session, for those outside: listed, sent signals, counted. */
-#include <fcntl.h>
-
 #include "base/array.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "disk/occupied.h"
 #include "processes.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Sessions as their users have them: started through a monitor, listed, shown and ended.  Commands
  * enter one by plans of their own (plan/join.c, launch/join.c). */
-#include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/wait.h>
 
 #include "base/causes.h"
@@ -12,7 +10,6 @@
 #include "base/loop.h"
 #include "base/programs.h"
 #include "base/stream.h"
-#include "base/sys.h"
 #include "monitor.h"
 #include "run/sized.h"
 #include "session.h"

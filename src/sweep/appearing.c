@@ -2,13 +2,10 @@
 /* See appearing.h.  Folders are known by descriptors, and no symlink is followed. */
 #include "appearing.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
 
 #include "aside.h"
 #include "base/array.h"

@@ -2,12 +2,9 @@
 /* See aside.h.  All there is the command's: no symlink is followed, and nothing is lost. */
 #include "aside.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
-#include <stdio.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/file.h"

@@ -3,13 +3,11 @@
  * what is mounted there is the host's file, or nothing. */
 #include "covers.h"
 
-#include <fcntl.h>
 #include <sys/mount.h>
 
 #include "base/array.h"
 #include "base/beneath.h"
 #include "base/file.h"
-#include "base/str.h"
 #include "base/sys.h"
 
 #define TRIES 100 /* of a name that is replaced at this moment */
@@ -75,20 +73,9 @@ int covers_new(const struct nsrun_plan *plan, struct covers **ret) {
 
 /* ------------------------------------------------------------------- what is told */
 
-static int process_mounts(pid_t pid) {
-        char path[64];
-        int fd;
-
-        (void)snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
-        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        if (fd >= 0 && fd_lift(&fd) < 0)
-                close_fdp(&fd);
-        return fd;
-}
-
 int covers_watch(struct covers *covers, const struct inside *inside, pid_t pid) {
-        covers->told = process_mounts(pid);
-        covers->asked = process_mounts(pid);
+        covers->told = inside_open_of_process(pid, "mountinfo");
+        covers->asked = inside_open_of_process(pid, "mountinfo");
         if (covers->told < 0 || covers->asked < 0) {
                 close_fdp(&covers->told);
                 close_fdp(&covers->asked);

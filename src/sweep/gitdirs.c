@@ -3,7 +3,6 @@
  * command's: no symlink is followed, and all work is bounded. */
 #include "gitdirs.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "aside.h"
@@ -11,7 +10,6 @@
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "host/gitdir.h"
 #include "host/gitorders.h"
 
@@ -101,13 +99,9 @@ static int open_closed(nsrun_unused void *data, int parent, const char *name) {
         return r < 0 ? -errno : r;
 }
 
-static int compare_links(const void *a, const void *b) {
-        return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* There may be hundreds of thousands. */
 static bool is_known_link(const struct gitdirs *g, const char *line) {
-        return g->links && bsearch(&line, g->links, g->n_links, sizeof(*g->links), compare_links);
+        return g->links && bsearch(&line, g->links, g->n_links, sizeof(*g->links), str_compare);
 }
 
 static int sweep_link(void *data, int folder, const char *name, const char *path) {
@@ -219,8 +213,7 @@ int gitdirs_begin(const struct nsrun_plan *plan, struct gitdirs *ret) {
         if (r >= 0)
                 r = strv_copy(plan->git_trees, &g.left_out);
         g.n_links = strv_length(g.links);
-        if (g.links)
-                qsort(g.links, g.n_links, sizeof(*g.links), compare_links);
+        strv_sort(g.links, g.n_links);
         /* The coarse clock is the one by which the kernel stamps files. */
         if (r >= 0 && clock_gettime(CLOCK_REALTIME_COARSE, &g.since) < 0)
                 r = -errno;

@@ -5,8 +5,6 @@
  * folders writable: they are looked for when the sandbox is gone. */
 #pragma once
 
-#include <time.h>
-
 #include "plan/plan.h"
 
 struct swept_dir;

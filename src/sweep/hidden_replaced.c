@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See hidden_replaced.h. */
 #include "hidden_replaced.h"
 
 /* The path in "INODE:BIRTH:PATH", with the mark or without. */

@@ -2,14 +2,10 @@
 /* See mount_inside.h.  No path is resolved in the sandbox's namespaces: the command can turn any. */
 #include "mount_inside.h"
 
-#include <fcntl.h>
 #include <linux/nsfs.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/beneath.h"
@@ -26,7 +22,7 @@ void inside_close(struct inside *inside) {
         close_fdp(&inside->root);
 }
 
-static int open_of_process(pid_t pid, const char *name) {
+int inside_open_of_process(pid_t pid, const char *name) {
         char path[64];
         int fd, r;
 
@@ -39,8 +35,8 @@ static int open_of_process(pid_t pid, const char *name) {
 }
 
 void inside_hold(pid_t init, struct inside_held *ret) {
-        ret->mount_namespace = open_of_process(init, "ns/mnt");
-        ret->network = open_of_process(init, "ns/net");
+        ret->mount_namespace = inside_open_of_process(init, "ns/mnt");
+        ret->network = inside_open_of_process(init, "ns/net");
 }
 
 void inside_let_go(struct inside_held *held) {
@@ -52,7 +48,7 @@ static int open_held(pid_t waiter, int number) {
         char name[32];
 
         (void)snprintf(name, sizeof(name), "fd/%d", number);
-        return waiter <= 0 || number < 0 ? -EBADF : open_of_process(waiter, name);
+        return waiter <= 0 || number < 0 ? -EBADF : inside_open_of_process(waiter, name);
 }
 
 /* Whether the mount namespace is one that nsrun has made, not one that the command made in there.  *user,
@@ -185,7 +181,7 @@ int inside_open(pid_t waiter, const struct inside_held *numbers, pid_t init, str
                 return 0;
         if (init <= 0)
                 return -EACCES;
-        if (open_by(open_of_process(init, "ns/mnt"), ret))
+        if (open_by(inside_open_of_process(init, "ns/mnt"), ret))
                 return 0;
         (void)snprintf(name, sizeof(name), "task/%d/children", (int)init);
         if (read_process_file(init, name, children, sizeof(children)) > 0)
@@ -194,7 +190,7 @@ int inside_open(pid_t waiter, const struct inside_held *numbers, pid_t init, str
 
                         if (pid <= 0 || end == at)
                                 break;
-                        if (open_by(open_of_process((pid_t)pid, "ns/mnt"), ret))
+                        if (open_by(inside_open_of_process((pid_t)pid, "ns/mnt"), ret))
                                 return 0;
                 }
         return -EACCES;

@@ -2,7 +2,6 @@
 /* A mount in a sandbox that runs, made from outside. */
 #pragma once
 
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/macro.h"
@@ -30,6 +29,9 @@ struct inside_held {
 /* Of a pid 1 that has just been started, for inside_let_go(). */
 void inside_hold(pid_t init, struct inside_held *ret);
 void inside_let_go(struct inside_held *held);
+
+/* Opens /proc/PID/NAME.  A descriptor above 2, or -errno. */
+int inside_open_of_process(pid_t pid, const char *name);
 
 /* Opens them, for inside_close(): by what the waiter holds, whose descriptors' numbers those are; or, and
  * with NULL alone, by the sandbox's pid 1, or a process that this one has started and that is in them still.

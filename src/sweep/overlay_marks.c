@@ -3,8 +3,6 @@
  * The folders that were there at the start are mount points, and never renamed: theirs are the user's. */
 #include "overlay_marks.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <sys/xattr.h>
 
 #include "base/array.h"

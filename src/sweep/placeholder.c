@@ -4,17 +4,13 @@
  * counts is one exchange with a folder that only nsrun has. */
 #include "placeholder.h"
 
-#include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "disk/remove_tree.h"
 #include "kept/kept_copy.h"
 #include "protect/protect_names.h"

@@ -3,8 +3,6 @@
  * is followed. */
 #include "protected_links.h"
 
-#include <fcntl.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <sys/epoll.h>
 
@@ -13,7 +11,6 @@
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "disk/remove_tree.h"
 #include "host/glob.h"
@@ -551,11 +548,6 @@ static void watch_all(struct protected_names *names) {
         }
 }
 
-/* What can't be covered again ends the sandbox. */
-static int cover_again(struct protected_names *names) {
-        return covers_put_back(names->covers, &names->uncovered);
-}
-
 int protected_covers_fd(const struct protected_names *names) {
         return covers_fd(names->covers);
 }
@@ -587,7 +579,9 @@ int protected_cover(struct protected_names *names, pid_t init, bool has_changed)
                 watch_all(names);
         if (names->lacks_covers)
                 appearing_again(names->appearing);
-        return is_first || has_changed || covers_have_changed(names->covers) ? cover_again(names) : 0;
+        return is_first || has_changed || covers_have_changed(names->covers)
+                       ? covers_put_back(names->covers, &names->uncovered)
+                       : 0;
 }
 
 int protected_take(struct protected_names *names, pid_t init) {
@@ -606,7 +600,7 @@ int protected_take(struct protected_names *names, pid_t init) {
                 appearing_watch(names->appearing, i, f->fd, f->globs);
                 (void)look_through(&look);
                 if (look.has_replaced)
-                        r = cover_again(names);
+                        r = covers_put_back(names->covers, &names->uncovered);
         }
         return r;
 }

@@ -4,13 +4,9 @@
  * and makes those that are there read-only. */
 #pragma once
 
-#include <time.h>
-
 #include "appearing.h"
 #include "carry/killed.h"
 #include "covers.h"
-#include "mount_inside.h"
-#include "plan/plan.h"
 
 struct protected_folder;
 struct protected_aside;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See protected_aside.h. */
 #include "protected_aside.h"
 
-#include <fcntl.h>
 #include <fnmatch.h>
 
 #include "aside.h"
@@ -10,7 +8,6 @@
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "disk/remove_tree.h"
 #include "placeholder.h"
 #include "protect/protect_names.h"

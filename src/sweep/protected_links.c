@@ -5,14 +5,12 @@
  * that the look has seen. */
 #include "protected_links.h"
 
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <sys/file.h>
 
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/sys.h"
 
 #define LINKS_FILE "links"

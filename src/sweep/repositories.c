@@ -3,16 +3,13 @@
  * opened, and the kernel alone sets a ctime. */
 #include "repositories.h"
 
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
-#include <sys/stat.h>
 
 #include "aside.h"
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "boundary/operation.h"
 #include "host/gitdir.h"
 #include "host/gitorders.h"

@@ -3,17 +3,12 @@
  * a yes has digits that the question alone shows. */
 #include "asking.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <ifaddrs.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 
 #include "base/file.h"
 #include "base/loop.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "desktop/ssh_agent.h"
 #include "file_asker.h"
@@ -193,26 +188,24 @@ int question_call(int fd, pid_t init, pid_t reaper,
 /* ----------------------------------------------------------------- asked */
 
 int question_begin(struct asking *a, enum asked_about about, struct nsrun_error *err) {
+        static const struct {
+                const char *what, *hint;
+        } nobody[] = {
+                [ASKED_NAME] = {"nobody can be asked about names that no rule covers",
+                                "--net=ask asks on the terminal, and there is none: take --net=allow"},
+                [ASKED_KEY] = {"nobody can be asked about signatures",
+                               "--ssh-agent=ask asks on the terminal, and there is none: name the keys that "
+                               "may sign without"},
+                [ASKED_LINK] = {"nobody can be asked about links",
+                                "--browser asks on the terminal, and there is none: leave it out"},
+                [ASKED_FILE] = {"nobody can be asked about files",
+                                "--ask asks on the terminal, and there is none: leave it out"},
+        };
+
         a->tty = sys_open(AT_FDCWD, "/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK, 0);
-        if (a->tty < 0 && about == ASKED_FILE)
-                return error_set(err, NSRUN_STAGE_POLICY, UNSAID(a->tty), NULL,
-                                 "nobody can be asked about files",
-                                 "--ask asks on the terminal, and there is none: leave it out");
-        if (a->tty < 0 && about == ASKED_LINK)
-                return error_set(err, NSRUN_STAGE_POLICY, UNSAID(a->tty), NULL,
-                                 "nobody can be asked about links",
-                                 "--browser asks on the terminal, and there is none: leave it out");
-        if (a->tty < 0 && about == ASKED_KEY)
-                return error_set(
-                        err, NSRUN_STAGE_POLICY, UNSAID(a->tty), NULL,
-                        "nobody can be asked about signatures",
-                        "--ssh-agent=ask asks on the terminal, and there is none: name the keys that "
-                        "may sign without");
-        if (a->tty < 0)
-                return error_set(err, NSRUN_STAGE_NETWORK, UNSAID(a->tty), NULL,
-                                 "nobody can be asked about names that no rule covers",
-                                 "--net=ask asks on the terminal, and there is none: take --net=allow");
-        return 0;
+        return a->tty < 0 ? error_set(err, about == ASKED_NAME ? NSRUN_STAGE_NETWORK : NSRUN_STAGE_POLICY,
+                                      UNSAID(a->tty), NULL, nobody[about].what, nobody[about].hint)
+                          : 0;
 }
 
 #define WRITE_MS 2000 /* for how long the terminal may take nothing */

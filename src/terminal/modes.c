@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See modes.h. */
 #include "modes.h"
 
 #include <fcntl.h>

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See pty.h. */
 #include "pty.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/file.h"
 #include "base/sys.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See screen.h. */
 #include "screen.h"
-
-#include <stdlib.h>
 
 /* Whatever is on its way ends with CAN and ST, a Tektronix 4014 with ESC ETX, a VT52 with ESC <, of which
  * the first may be what it waits for since ESC Y; then printing. */

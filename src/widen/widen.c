@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See widen.h. */
 #include "widen.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
 
 #include "base/beneath.h"
@@ -11,9 +8,7 @@
 #include "base/loop.h"
 #include "base/path.h"
 #include "base/responds.h"
-#include "base/str.h"
 #include "base/sys.h"
-#include "disk/exposed.h"
 #include "launch/launch.h"
 #include "running/plan_shown.h"
 #include "widen_mount.h"

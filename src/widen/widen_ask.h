@@ -4,9 +4,6 @@
  * path up once more, under what is mounted now. */
 #pragma once
 
-#include <linux/seccomp.h>
-
-#include "base/str.h"
 #include "seccomp/watch.h"
 #include "widen.h"
 

@@ -8,7 +8,6 @@
 
 #include "base/beneath.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/sys.h"
 
 /* At the sandbox's root: where a tree lies while it is taken back. */

@@ -4,19 +4,10 @@
  * what is begun by one that is killed is taken back by the next. */
 #include "widen_net.h"
 
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include "base/file.h"
-#include "base/str.h"
 #include "base/sys.h"
 #include "net/control.h"
 #include "resolve/network.h"
-
-#ifndef IPV6_FREEBIND /* 4.15; musl doesn't have it */
-#define IPV6_FREEBIND 78
-#endif
 
 /* ------------------------------------------------------------- nsrun-net asked */
 
@@ -61,54 +52,17 @@ struct making {
         int to;
 };
 
-static int make_inside(const struct net_socket *s) {
-        static const struct net_address any;
-        bool is_v6 = s->address.is_v6, is_datagram = s->kind == NET_SOCKET_UDP,
-             is_any = memcmp(any.bytes, s->address.bytes, sizeof(any.bytes)) == 0;
-        _cleanup_close_ int fd = sys_socket(is_v6 ? AF_INET6 : AF_INET,
-                                            (is_datagram ? SOCK_DGRAM : SOCK_STREAM) | SOCK_NONBLOCK, 0);
-        union net_sockaddr address;
-        socklen_t length = net_address_to(&s->address, s->port, &address);
-        int r = fd < 0 ? fd : 0;
-
-        if (s->kind == NET_SOCKET_CONNECT)
-                return r < 0 ? r : TAKE_FD(fd);
-        if (r >= 0 && is_v6)
-                r = sys_setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
-        if (r >= 0 && is_v6)
-                r = sys_setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, 1);
-        if (r >= 0)
-                r = sys_bind(fd, &address.any, length);
-        /* Beside nsrun-net's own that take one address each (relay_share()).  The kernel remembers that. */
-        if (r == -EADDRINUSE && is_any && sys_setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, 1) >= 0)
-                r = sys_bind(fd, &address.any, length);
-        if (r >= 0 && !is_datagram)
-                r = sys_listen(fd, SOMAXCONN);
-        if (r >= 0 && is_any)
-                r = sys_setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, 0);
-        return r < 0 ? r : TAKE_FD(fd);
-}
-
 static int do_make(void *data) {
         const struct making *m = data;
-        int r = 0;
 
         /* Who makes routes makes an address of one's own, too: another than what there is. */
-        if (m->lacks->n_routes > 0)
-                r = network_hand_over(&(struct boundary_network){.socket = m->to,
-                                                                 .own = {m->lacks->own[0], m->lacks->own[1]},
-                                                                 .routes = m->lacks->routes,
-                                                                 .n_routes = m->lacks->n_routes},
-                                      NULL);
-        for (uint32_t i = 0; i < m->lacks->n_sockets && r >= 0; i++) {
-                const uint16_t number = (uint16_t)i;
-                int fd = r = make_inside(&m->lacks->sockets[i]);
-
-                if (r >= 0)
-                        r = sys_send_fds(m->to, &number, sizeof(number), &fd, 1);
-                close_fdp(&fd);
-        }
-        return r;
+        return network_hand_over(&(struct boundary_network){.socket = m->to,
+                                                            .own = {m->lacks->own[0], m->lacks->own[1]},
+                                                            .routes = m->lacks->routes,
+                                                            .n_routes = m->lacks->n_routes,
+                                                            .sockets = m->lacks->sockets,
+                                                            .n_sockets = m->lacks->n_sockets},
+                                 NULL);
 }
 
 /* *ret: where nsrun-net reads them. */

@@ -3,17 +3,13 @@
  * at by a descriptor, from which the next one is taken. */
 #include "widen_place.h"
 
-#include <fcntl.h>
 #include <linux/magic.h>
-#include <stdio.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
-#include <sys/vfs.h>
 
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/sys.h"
 
 static int place_refuse(struct nsrun_error *err, int r, const char *path, const char *what,

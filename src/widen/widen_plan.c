@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* See widen_plan.h. */
 #include "widen_plan.h"
 
 #include "base/array.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "explain/never.h"
 #include "explain/path.h"
 #include "plan/build.h"
 #include "plan/verify.h"
-#include "seccomp/load.h"
 
 static int widen_refuse(const char *path, const char *what, const char *hint, struct nsrun_error *err) {
         return error_set(err, NSRUN_STAGE_POLICY, UNSAID(-EPERM), path, what, hint);

@@ -3,7 +3,6 @@
  * entry's folder as resolve.c says, opens the folder from its root's descriptor in one walk that
  * follows no symlink, and works on a name in it: whatever a command swaps meanwhile, nothing
  * outside the roots is reached. */
-#include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>

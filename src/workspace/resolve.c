@@ -3,9 +3,6 @@
  * stand for the temp, and what no root holds isn't there.  Looks at the host and changes nothing. */
 #include "resolve.h"
 
-#include <fcntl.h>
-#include <limits.h>
-
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/path.h"

@@ -2,7 +2,6 @@
 /* Gathers the roots of a workspace.  Whether a path lies in one is decided in resolve.c. */
 #include "roots.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/array.h"

@@ -2,9 +2,6 @@
 /* nsrun_toolchains_*(): the lists of toolchain folders for a library's host. */
 #include "host/toolchains.h"
 
-#include <sys/stat.h>
-
-#include "base/error.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "host/user.h"

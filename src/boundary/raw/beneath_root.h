@@ -4,8 +4,6 @@
  * leads out.  All functions are safe between clone and exec. */
 #pragma once
 
-#include <sys/types.h>
-
 #include "base/sys.h"
 
 /* Opens `path` beneath `root`.  `flags` may make a file, with `mode`.  Errors are open(2)'s. */

@@ -7,12 +7,10 @@
 #include <sched.h>
 #include <sys/prctl.h>
 
-#include "base/error.h"
 #include "boundary/decimal.h"
 #include "boundary/exec.h"
 #include "boundary/harden.h"
 #include "boundary/init_handover.h"
-#include "boundary/report.h"
 
 static int await_maps(struct raw *w) {
         int r = identity_await(w->asked->userns_block_fd, "the block fd of the user namespace can't be read",

@@ -56,10 +56,6 @@ int raw_sysctl(struct raw *w, const struct plan_op *op) {
 
 /* ---------------------------------------------------------------- the terminal */
 
-static int fail_console(struct raw *w, int r, const char *path, const char *what) {
-        return error_set(w->mount.error, NSRUN_STAGE_MOUNT, r, path, what, NULL);
-}
-
 /* Shows the terminal as /dev/console, too. */
 static int bind_console(struct raw *w) {
         static const struct plan_op op = {.kind = PLAN_BIND, .target = (char *)"/dev/console"};
@@ -68,7 +64,7 @@ static int bind_console(struct raw *w) {
                 late_mount_point(w->mount.new_root, w->base_root, op.target, false, 0600, 0755, &is_new);
 
         if (target < 0)
-                return fail_console(w, target, op.target, "the terminal can't be bound");
+                return raw_mount_fail(w, target, op.target, "the terminal can't be bound");
         return mount_attach(&w->mount, &op, w->console, AT(target), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
                             false);
 }
@@ -94,10 +90,10 @@ int raw_open_console(struct raw *w) {
         if (r >= 0 && (size.ws_row > 0 || size.ws_col > 0))
                 r = sys_ioctl(master, TIOCSWINSZ, &size);
         if (r < 0)
-                return fail_console(w, r, path, "no terminal can be had");
+                return raw_mount_fail(w, r, path, "no terminal can be had");
         r = sys_send_fds(asked->console_socket, path, sizeof(path), &master, 1);
         if (r < 0)
-                return fail_console(w, r, NULL, "the terminal can't be sent to the console socket");
+                return raw_mount_fail(w, r, NULL, "the terminal can't be sent to the console socket");
         (void)sys_close(asked->console_socket);
         return w->asked->join_pidfd < 0 ? bind_console(w) : 0;
 }
@@ -112,7 +108,7 @@ int raw_take_console(struct raw *w) {
         for (int fd = 0; fd <= 2 && r >= 0; fd++)
                 r = sys_dup_to(w->console, fd);
         close_fdp(&w->console);
-        return r < 0 ? fail_console(w, r, NULL, "the terminal can't be taken") : 0;
+        return r < 0 ? raw_mount_fail(w, r, NULL, "the terminal can't be taken") : 0;
 }
 
 /* -------------------------------------------------- into namespaces that exist */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The mount tree of a raw plan: operations in any order, one on top of another, on "/" too. */
-#include <fcntl.h>
 #include <sys/mount.h>
 
 #include "base/beneath.h"
