@@ -4,7 +4,12 @@
 #   python3 -c "$(cat hostile.py)" OPERATIONS SOCKET
 #
 # Before that it tells facts of where it is.  OPERATIONS: JSON, a list for each process of lists [NAME, ARGUMENT…].
-import ctypes, json, os, re, signal, socket, stat, sys, time
+import os
+
+# Before ctypes: its library may keep a file of its own open.
+inherited = [fd for fd in os.listdir('/proc/self/fd') if int(fd) > 2 and os.path.islink('/proc/self/fd/' + fd)]
+
+import ctypes, json, re, signal, socket, stat, sys, time
 
 libc = ctypes.CDLL(None, use_errno=True)
 TOKEN = re.compile(rb'TOKEN-[0-9a-f]{16}')
@@ -235,12 +240,8 @@ def facts(host):
     for line in open('/proc/self/mountinfo'):
         words = line.split()
         fact('mount', words[4], words[5], words[words.index('-') + 1])
-    for fd in os.listdir('/proc/self/fd'):
-        try:
-            if int(fd) > 2:
-                fact('fd', fd, os.readlink('/proc/self/fd/' + fd))
-        except OSError:
-            pass
+    for fd in inherited:
+        fact('fd', fd, os.readlink('/proc/self/fd/' + fd))
     for name in ('user', 'mnt', 'pid', 'ipc', 'uts', 'net'):
         fact('namespace', name, os.readlink('/proc/self/ns/' + name))
     for name, number in CALLS.items():
