@@ -241,10 +241,12 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
         for (size_t i = 0; i < launch_params.n_pass_fds && params->owns_pass_fds; i++)
                 (void)close(launch_params.pass_fds[i]);
         /* Now, while the kernel and the child build the sandbox: nothing waits for it. */
-        if (!plan->join && !plan->plain && run.launch.pid > 0)
-                run.shown = shown_begin(plan, run.launch.pid, run.degraded);
-        if (run.shown >= 0)
-                (void)granted_say_by(run.shown, &(struct granted_by){run.network.control, run.held});
+        if (!plan->join && !plan->plain && run.launch.pid > 0) {
+                const struct granted_by by = {run.network.control, run.held};
+
+                run.shown = shown_begin(plan, run.launch.pid, run.degraded,
+                                        &(struct shown_event){.kind = GRANTED_BY, .n = sizeof(by)}, &by);
+        }
         *ret = run;
         return 0;
 }
