@@ -450,15 +450,25 @@ static void tell_session_end(struct run *run) {
         (void)run_take_note(run, &note, NULL);
 }
 
+/* Nobody is shown more in the sandbox, nor less: those who would find the numbers of what is held in what is
+ * shown. */
+static void end_grants(struct run *run) {
+        close_fdp(&run->shown);
+        inside_let_go(&run->held);
+}
+
 int run_wait(struct run *run) {
         _cleanup_streams_ int held = closed_streams_hold(NULL);
         int status = 0;
 
         if (run->is_gone)
                 return 0;
-        /* Meanwhile the kernel takes the sandbox apart, which lasts as long. */
-        if (run->is_alone)
+        /* Meanwhile the kernel takes the sandbox apart, which lasts as long: in its pid 1, if nothing here
+         * holds its mounts. */
+        if (run->is_alone) {
+                end_grants(run);
                 look_at_leavings(run);
+        }
         /* Collects the reaper: where pid 1 collects no orphans, as in many containers, an
          * uncollected reaper would keep its session from ever ending.  A nested command's reaper
          * isn't waited for once the command has ended: it stays for what the command left behind. */
@@ -469,8 +479,7 @@ int run_wait(struct run *run) {
         } else
                 tell_session_end(run);
         run->is_gone = true;
-        inside_let_go(&run->held);
-        close_fdp(&run->shown);
+        end_grants(run);
         tell_network(run);
         look_at_leavings(run);
         (void)head_end(&run->head, take_finding, run);
@@ -517,8 +526,7 @@ void run_end(struct run *run) {
         close_fdp(&run->listener);
         close_fdp(&run->asked_fd);
         close_fdp(&run->home);
-        inside_let_go(&run->held);
-        close_fdp(&run->shown);
+        end_grants(run);
         killed_close(&run->killed);
         free(run->record_path);
         free(run->joined);
