@@ -220,7 +220,7 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
         if (r >= 0)
                 r = launch_start(plan, &launch_params, &run.launch, err);
         if (r >= 0 && !plan->join && !plan->plain && !plan->raw)
-                inside_hold(run.launch.pid, &run.held);
+                inside_hold(run.launch.pid, run.network.control >= 0, &run.held);
         network_launched(&run.network);
         desktop_launched(&run.desktop);
         run.is_gone = r < 0;
