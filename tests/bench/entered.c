@@ -71,7 +71,7 @@ static void find_base(pid_t pid, const char *program) {
 
 static void entered(pid_t pid, bool is_first) {
         struct user_regs_struct registers;
-        struct entry key, *found;
+        struct entry key = {0}, *found;
 
         ptrace(PTRACE_GETREGS, pid, 0, &registers);
         key.address = (unsigned long)registers.rip - 1 - base;
