@@ -41,23 +41,23 @@ const char *error_words(int error);
  * a negative errno: the return is always the error's.  (Of a note, which is no failure, r is 0.)
  * `what` says what failed, `path` on which path (may be NULL), `hint` what to do about it (may be
  * NULL).  Copies by hand: safe between clone and exec. */
-int error_set(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *path, const char *what,
-              const char *hint);
+nsrun_cold int error_set(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *path,
+                         const char *what, const char *hint);
 
 /* The same of a failure that has an identifier. */
-int error_set_id(struct nsrun_error *err, enum nsrun_error_id id, enum nsrun_stage stage, int r,
-                 const char *path, const char *what, const char *hint);
+nsrun_cold int error_set_id(struct nsrun_error *err, enum nsrun_error_id id, enum nsrun_stage stage, int r,
+                            const char *path, const char *what, const char *hint);
 
 /* Gives an identifier to an error without one; returns r. */
 int error_identify(struct nsrun_error *err, enum nsrun_error_id id, int r);
 
 /* error_set() with a formatted `what`.  Not for the child of a clone. */
-int error_setf(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *path, const char *hint,
-               const char *what, ...) nsrun_printf(6, 7);
+nsrun_cold int error_setf(struct nsrun_error *err, enum nsrun_stage stage, int r, const char *path,
+                          const char *hint, const char *what, ...) nsrun_printf(6, 7);
 
 /* What raises a resource limit (RLIMIT_*) to so much and more: ulimit(1p), or root where the hard limit is
  * below.  Safe between clone and exec. */
 const char *error_limit_hint(int resource, uint64_t least);
 
 /* -ENOMEM with *err filled. */
-int error_oom(struct nsrun_error *err);
+nsrun_cold int error_oom(struct nsrun_error *err);

@@ -17,6 +17,8 @@
 
 #define nsrun_unused       __attribute__((__unused__))
 #define nsrun_printf(a, b) __attribute__((__format__(printf, a, b)))
+/* Of a failure alone: the compiler puts what leads there beside the way that a start goes. */
+#define nsrun_cold __attribute__((__cold__))
 /* For functions that run in a child between clone and _exit(): the sanitizers don't know the child's
  * stack and would report it on standard error. */
 #define nsrun_no_asan __attribute__((__no_sanitize__("address", "thread")))

@@ -209,7 +209,9 @@ static int mount_copy(struct mounting *m, const struct plan_op *op) {
         struct stat st = {.st_mode = S_IFREG};
         int r = source < 0 ? source : sys_fstat(source, &st);
         char bytes[16384];
-        ssize_t n = r < 0 || !S_ISREG(st.st_mode) ? r : sys_read(source, bytes, sizeof(bytes));
+        ssize_t n = r < 0 || !S_ISREG(st.st_mode)        ? r
+                    : st.st_size >= (off_t)sizeof(bytes) ? (ssize_t)sizeof(bytes)
+                                                         : sys_read(source, bytes, sizeof(bytes));
 
         /* -ENXIO: it is a socket. */
         if (n == -EACCES || n == -ELOOP || n == -ENOENT || n == -ENXIO || n == 0 || n == sizeof(bytes))

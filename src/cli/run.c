@@ -136,7 +136,7 @@ static int run_with_terminal(const struct nsrun_policy *policy, const struct run
                                                .terminal = pty->slave >= 0 ? pty->path : NULL,
                                                .is_plain = policy_is_plain(policy)};
         _cleanup_resolved_ struct resolved resolved = {0};
-        _cleanup_plan_ struct nsrun_plan *plan = NULL;
+        static struct nsrun_plan *plan; /* its end is the process's */
         int r;
 
         /* A configuration that a command of an earlier run could have written must not switch the isolation

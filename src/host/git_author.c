@@ -157,9 +157,11 @@ static int read_repository(struct reading *c) {
         const struct gitdir *g = &c->dirs;
         bool is_known = c->request->has_plain_git;
         const char *why, *hint;
-        int r = is_known ? take_plain_git(c) : project_find(c->request->project, c->home, &c->top);
+        int r = c->request->has_no_git ? ((c->top = strdup(c->request->project)) ? 0 : -ENOMEM)
+                : is_known             ? take_plain_git(c)
+                                       : project_find(c->request->project, c->home, &c->top);
 
-        if (r >= 0 && !is_known)
+        if (r >= 0 && !is_known && !c->request->has_no_git)
                 r = gitdir_find(c->top, &c->dirs, &why, &hint);
         if (r == -EPERM)
                 gitdir_clear(&c->dirs);

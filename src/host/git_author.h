@@ -34,6 +34,7 @@ struct identity {
 struct identity_request {
         const char *project;    /* the folder, canonical, in which git would be asked; NULL: of none */
         bool has_plain_git;     /* its .git is known to be a folder; false: that is looked at */
+        bool has_no_git;        /* likewise: there is none, nor in a folder above */
         char *const *environ;   /* the caller's: HOME, XDG_CONFIG_HOME, GIT_CONFIG_…, PWD count */
         char *const *untrusted; /* canonical folders that a command may write to: a file there may not
                                    include another */

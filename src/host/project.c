@@ -86,17 +86,17 @@ const char *project_denied(const char *path, const char *home) {
         return why;
 }
 
-int project_find_git(const char *start, const char *home, char **ret, bool *ret_is_plain) {
+int project_find_git(const char *start, const char *home, char **ret, bool *ret_is_plain,
+                     bool *ret_has_none) {
         _cleanup_free_ char *folder = strdup(start);
         int r = 0;
 
         if (!folder)
                 return -ENOMEM;
-        while (!has_git(folder, ret_is_plain, &r)) {
+        while (!*ret_has_none && !has_git(folder, ret_is_plain, &r)) {
                 if (r < 0)
                         return r;
-                if (!path_up(folder))
-                        break;
+                *ret_has_none = !path_up(folder);
         }
         if (streq(folder, "/") || project_denied(folder, home)) {
                 *ret_is_plain &= streq(folder, start);
@@ -110,9 +110,9 @@ int project_find_git(const char *start, const char *home, char **ret, bool *ret_
 }
 
 int project_find(const char *start, const char *home, char **ret) {
-        bool is_plain;
+        bool is_plain, has_none = false;
 
-        return project_find_git(start, home, ret, &is_plain);
+        return project_find_git(start, home, ret, &is_plain, &has_none);
 }
 
 bool project_home_is_systems(const char *home) {

@@ -9,9 +9,10 @@
  * `.git` for dotfiles is not the project of all that lies in it.  Runs no git.  `home` may be NULL; the
  * caller frees *ret. */
 int project_find(const char *start, const char *home, char **ret);
-/* The same; *ret_is_plain: it has a `.git` that is a folder, without a symlink on the way.  False: that
- * isn't known. */
-int project_find_git(const char *start, const char *home, char **ret, bool *ret_is_plain);
+/* The same; *ret_is_plain: it has a `.git` that is a folder, without a symlink on the way.  *ret_has_none,
+ * which is false before: no folder at or above has one.  False: that isn't known. */
+int project_find_git(const char *start, const char *home, char **ret, bool *ret_is_plain,
+                     bool *ret_has_none);
 
 /* Whether the folder holds a `.git`, for which project_find() takes it. */
 bool project_has_git(const char *folder);

@@ -194,12 +194,16 @@ static int broken(int r, struct nsrun_error *err) {
                          "another version of nsrun wrote it: stop the session with that one");
 }
 
+void plan_store_in(const struct nsrun_plan *plan, struct store *s) {
+        visit_version(s);
+        visit_plan(s, (struct nsrun_plan *)(uintptr_t)plan);
+        visit_ops(s, (struct nsrun_plan *)(uintptr_t)plan);
+}
+
 int plan_store(const struct nsrun_plan *plan, char **ret, size_t *ret_n) {
         _cleanup_store_ struct store s = {0};
 
-        visit_version(&s);
-        visit_plan(&s, (struct nsrun_plan *)(uintptr_t)plan);
-        visit_ops(&s, (struct nsrun_plan *)(uintptr_t)plan);
+        plan_store_in(plan, &s);
         return record_finish(&s, ret, ret_n);
 }
 

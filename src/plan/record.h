@@ -28,6 +28,9 @@ struct plan_record {
 
 /* Stores a plan as bytes.  The caller frees *ret.  -ENOMEM. */
 int plan_store(const struct nsrun_plan *plan, char **ret, size_t *ret_n);
+/* The same behind what a writer has. */
+struct store;
+void plan_store_in(const struct nsrun_plan *plan, struct store *s);
 int plan_restore(const void *bytes, size_t n, struct nsrun_plan **ret, struct nsrun_error *err);
 int record_store(const struct plan_record *record, char **ret, size_t *ret_n);
 /* Restores a record.  The operations are its last and longest part; without with_operations they

@@ -188,6 +188,7 @@ int git_find_identity(const struct resolved *s, struct resolved_git *git, struct
         _cleanup_strv_ char **writable = NULL;
         struct identity_request request = {.project = s->project,
                                            .has_plain_git = s->git.is_plain,
+                                           .has_no_git = s->git.has_none,
                                            .environ = environment_inherited(p)};
         int r = rules_list_writable(s, &writable);
 

@@ -108,7 +108,9 @@ int resolve_project(struct resolved *s, struct nsrun_error *err) {
         else if (policy_is_instance(p))
                 r = instance_find_start(s, &s->project);
         else
-                r = s->cwd ? project_find_git(s->cwd, s->home, &s->project, &s->git.is_plain) : -ENOENT;
+                r = s->cwd ? project_find_git(s->cwd, s->home, &s->project, &s->git.is_plain,
+                                              &s->git.has_none)
+                           : -ENOENT;
         if (r < 0)
                 return project_error(p, r, p->project ? p->project : s->cwd, err);
         r = p->project || policy_is_instance(p) || s->plain ? 0 : refuse_wider_project(s, err);

@@ -282,7 +282,8 @@ static int add_exposed_projects(struct resolved *s) {
                 return 0;
         if (!s->policy->project)
                 return exposed_was_project(&s->known, s->project) ||
-                                       (!s->git.is_plain && !project_has_git(s->project))
+                                       (!s->git.is_plain &&
+                                        (s->git.has_none || !project_has_git(s->project)))
                                ? 0
                                : add_exposed(s, 'p', s->project);
         r = project_find_former(s, &former);

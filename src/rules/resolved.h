@@ -116,6 +116,7 @@ struct resolved_git {
         char *repositorys_hooks; /* the repository's; NULL: none */
         bool has_repository;     /* the project is in one */
         bool is_plain;           /* the project's .git is a folder: nobody has to look again */
+        bool has_none;           /* nor where neither the project nor a folder above has one */
         char **included;         /* files that the user's configuration of git includes: absolute paths */
         char **programs;         /* values of its keys that name a program */
         char *settings;          /* of the user's; NULL: none */

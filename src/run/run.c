@@ -216,7 +216,7 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
         if (r >= 0)
                 r = launch_start(plan, &launch_params, &run.launch, err);
         if (r >= 0 && !plan->join && !plan->plain && !plan->raw)
-                inside_hold(run.launch.pid, &run.held);
+                inside_hold(run.launch.pid, run.network.control >= 0, &run.held);
         network_launched(&run.network);
         desktop_launched(&run.desktop);
         run.is_gone = r < 0;
@@ -237,10 +237,12 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
         for (size_t i = 0; i < launch_params.n_pass_fds && params->owns_pass_fds; i++)
                 (void)close(launch_params.pass_fds[i]);
         /* Now, while the kernel and the child build the sandbox: nothing waits for it. */
-        if (!plan->join && !plan->plain && run.launch.pid > 0)
-                run.shown = shown_begin(plan, run.launch.pid, run.degraded);
-        if (run.shown >= 0)
-                (void)granted_say_by(run.shown, &(struct granted_by){run.network.control, run.held});
+        if (!plan->join && !plan->plain && run.launch.pid > 0) {
+                const struct granted_by by = {run.network.control, run.held};
+
+                run.shown = shown_begin(plan, run.launch.pid, run.degraded,
+                                        &(struct shown_event){.kind = GRANTED_BY, .n = sizeof(by)}, &by);
+        }
         *ret = run;
         return 0;
 }
@@ -432,15 +434,25 @@ static void tell_session_end(struct run *run) {
         (void)run_take_note(run, &note, NULL);
 }
 
+/* Nobody is shown more in the sandbox, nor less: those who would find the numbers of what is held in what is
+ * shown. */
+static void end_grants(struct run *run) {
+        close_fdp(&run->shown);
+        inside_let_go(&run->held);
+}
+
 int run_wait(struct run *run) {
         _cleanup_streams_ int held = closed_streams_hold(NULL);
         int status = 0;
 
         if (run->is_gone)
                 return 0;
-        /* Meanwhile the kernel takes the sandbox apart, which lasts as long. */
-        if (run->is_alone)
+        /* Meanwhile the kernel takes the sandbox apart, which lasts as long: in its pid 1, if nothing here
+         * holds its mounts. */
+        if (run->is_alone) {
+                end_grants(run);
                 look_at_leavings(run);
+        }
         /* Collects the reaper: where pid 1 collects no orphans, as in many containers, an
          * uncollected reaper would keep its session from ever ending.  A nested command's reaper
          * isn't waited for once the command has ended: it stays for what the command left behind. */
@@ -451,8 +463,7 @@ int run_wait(struct run *run) {
         } else
                 tell_session_end(run);
         run->is_gone = true;
-        inside_let_go(&run->held);
-        close_fdp(&run->shown);
+        end_grants(run);
         tell_network(run);
         look_at_leavings(run);
         (void)head_end(&run->head, take_finding, run);
@@ -499,8 +510,7 @@ void run_end(struct run *run) {
         close_fdp(&run->listener);
         close_fdp(&run->asked_fd);
         close_fdp(&run->home);
-        inside_let_go(&run->held);
-        close_fdp(&run->shown);
+        end_grants(run);
         killed_close(&run->killed);
         free(run->record_path);
         free(run->joined);

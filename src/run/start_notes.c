@@ -76,13 +76,14 @@ static int note_own_programs(struct run *run, const struct nsrun_plan *plan, str
                 struct nsrun_error note = {0};
 
                 r = can_be_replaced(plan, own[i]);
+                if (r <= 0)
+                        continue;
                 (void)error_set(
                         &note, NSRUN_STAGE_POLICY, 0, own[i],
                         "the command may replace nsrun's own program, which runs outside the sandbox "
                         "(install nsrun where no command may write)",
                         NULL);
-                if (r > 0)
-                        return run_take_note(run, &note, err);
+                return run_take_note(run, &note, err);
         }
         return r < 0 ? error_oom(err) : 0;
 }

@@ -94,9 +94,7 @@ static int say(int fd, struct shown_event event, const char *bytes, size_t spare
         _cleanup_free_ char *text = NULL;
         size_t n;
 
-        strbuf_add_bytes(&b, (const char[]){SHOWN_EVENT}, 1);
-        strbuf_add_bytes(&b, (const char *)&event, sizeof(event));
-        strbuf_add_bytes(&b, bytes, event.n);
+        shown_form_event(&b, &event, bytes);
         n = b.length;
         text = strbuf_finish(&b);
         return text ? shown_append(fd, text, n, spare) : -ENOMEM;
@@ -121,10 +119,6 @@ int granted_ask(int fd, struct granted *g) {
 
 int granted_say(int fd, enum granted_kind kind, const struct granted *g) {
         return say(fd, (struct shown_event){.kind = kind, .of = g->id}, "", 0);
-}
-
-int granted_say_by(int fd, const struct granted_by *by) {
-        return say(fd, (struct shown_event){.kind = GRANTED_BY, .n = sizeof(*by)}, (const char *)by, 0);
 }
 
 bool granted_is_network(const struct granted *g) {

@@ -48,6 +48,5 @@ void granted_clear(struct granted_list *list);
 #define _cleanup_granted_ _cleanup_(granted_clear)
 /* Adds one, and gives it its id.  -EFBIG: there would be no room to say that it has ended. */
 int granted_ask(int fd, struct granted *granted);
-int granted_say_by(int fd, const struct granted_by *by);
 bool granted_is_network(const struct granted *granted);
 int granted_say(int fd, enum granted_kind kind, const struct granted *granted);

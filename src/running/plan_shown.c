@@ -13,24 +13,33 @@
 #define SHOWN_LINK "/memfd:" SHOWN_NAME " (deleted)"
 #define SHOWN_MOST ((size_t)16 << 20)
 
-static int shown_form(const struct nsrun_plan *plan, char *const *degraded, char **ret, size_t *ret_n) {
-        _cleanup_free_ char *bytes = NULL;
+void shown_form_event(struct strbuf *b, const struct shown_event *event, const void *bytes) {
+        strbuf_add_bytes(b, (const char[]){SHOWN_EVENT}, 1);
+        strbuf_add_bytes(b, (const char *)event, sizeof(*event));
+        strbuf_add_bytes(b, bytes, event->n);
+}
+
+/* The plan's bytes are many: written once, where they stay. */
+static int shown_form(const struct nsrun_plan *plan, char *const *degraded, const struct shown_event *event,
+                      const void *with, char **ret, size_t *ret_n) {
         _cleanup_store_ struct store s = {0};
         char **unseen = plan->unseen;
-        size_t size = 0;
-        uint64_t n;
+        uint64_t size = 0;
 
-        if (plan_store(plan, &bytes, &size) < 0)
-                return -ENOMEM;
-        n = size;
-        store_u64(&s, &n);
+        store_u64(&s, &size);
         store_strv(&s, &unseen);
-        strbuf_add_bytes(&s.written, bytes, size);
+        size = s.written.length;
+        plan_store_in(plan, &s);
+        size = s.written.length - size;
         for (char *const *entry = degraded; entry && *entry; entry++)
                 strbuf_add_bytes(&s.written, *entry, strlen(*entry) + 1);
+        shown_form_event(&s.written, event, with);
         *ret_n = s.written.length;
         *ret = strbuf_finish(&s.written);
-        return *ret ? 0 : -ENOMEM;
+        if (!*ret)
+                return -ENOMEM;
+        memcpy(*ret, &size, sizeof(size));
+        return 0;
 }
 
 /* Where the caller may write no file of that size the kernel would send it a SIGXFSZ. */
@@ -40,12 +49,13 @@ static bool may_write(size_t n) {
         return getrlimit(RLIMIT_FSIZE, &most) == 0 && n <= most.rlim_cur;
 }
 
-int shown_begin(const struct nsrun_plan *plan, pid_t init, char *const *degraded) {
+int shown_begin(const struct nsrun_plan *plan, pid_t init, char *const *degraded,
+                const struct shown_event *event, const void *with) {
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *bytes = NULL;
         char name[64];
         size_t n = 0;
-        int r = shown_form(plan, degraded, &bytes, &n);
+        int r = shown_form(plan, degraded, event, with, &bytes, &n);
 
         if (r >= 0 && !may_write(n))
                 r = -EFBIG;

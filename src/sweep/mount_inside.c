@@ -34,9 +34,10 @@ int inside_open_of_process(pid_t pid, const char *name) {
         return r < 0 ? r : fd;
 }
 
-void inside_hold(pid_t init, struct inside_held *ret) {
+void inside_hold(pid_t init, bool with_network, struct inside_held *ret) {
         ret->mount_namespace = inside_open_of_process(init, "ns/mnt");
-        ret->network = inside_open_of_process(init, "ns/net");
+        if (with_network)
+                ret->network = inside_open_of_process(init, "ns/net");
 }
 
 void inside_let_go(struct inside_held *held) {

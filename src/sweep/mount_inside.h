@@ -26,8 +26,9 @@ struct inside_held {
                 .mount_namespace = -EBADF, .network = -EBADF \
         }
 
-/* Of a pid 1 that has just been started, for inside_let_go(). */
-void inside_hold(pid_t init, struct inside_held *ret);
+/* Of a pid 1 that has just been started, for inside_let_go(); *ret is INSIDE_HELD_INIT.  `with_network`:
+ * that namespace, too, for those who can be asked to open more of the network. */
+void inside_hold(pid_t init, bool with_network, struct inside_held *ret);
 void inside_let_go(struct inside_held *held);
 
 /* Opens /proc/PID/NAME.  A descriptor above 2, or -errno. */
