@@ -158,3 +158,8 @@ int sys_await_gone(const volatile pid_t *busy, struct pollfd *fds, nfds_t n, int
         }
         return *busy;
 }
+
+void sys_set_gone(volatile pid_t *busy) {
+        *busy = 0;
+        (void)syscall(SYS_futex, busy, FUTEX_WAKE, 1, NULL, NULL, 0);
+}

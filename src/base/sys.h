@@ -86,6 +86,8 @@ int sys_clone_beside(int (*child)(void *data), void *data, void *stack_top, bool
  * After the first ten milliseconds it leaves errno alone, which is the child's, too.  0: the child has gone
  * on. */
 int sys_await_gone(const volatile pid_t *busy, struct pollfd *fds, nfds_t n, int ms);
+/* Clears it, and wakes who waits for that. */
+void sys_set_gone(volatile pid_t *busy);
 int sys_execve(const char *path, char *const *argv, char *const *envp);
 int sys_execveat(int dir, const char *path, char *const *argv, char *const *envp, int flags);
 int sys_waitid(int idtype, id_t id, siginfo_t *info, int options);

@@ -5,10 +5,12 @@
 
 #include "blueprint.h"
 
-/* What of a process's own memory isn't for the sandbox: its command line, which all can read in /proc. */
+/* What of a process's own memory isn't for the sandbox: its command line, which all can read in /proc.  And
+ * what is busy (sys_set_gone()) as long as who has cloned it wants to look at it; or NULL. */
 struct boundary_own {
         char *command_line;
         size_t command_line_size;
+        volatile pid_t *looks;
 };
 
 /* In the process that was cloned into the namespaces: opens the record, builds, and lives the rest of its

@@ -8,6 +8,8 @@
 #include "mount.h"
 #include "user_counters.h"
 
+#define LOOKS_MS 2000 /* then who has cloned it has none of its namespaces */
+
 static int learn_namespaces(struct builder *b) {
         struct launch_namespaces *n = &b->reaper.init.namespaces;
         const struct {
@@ -119,6 +121,8 @@ static int build(struct builder *b) {
                 r = harden_capabilities(err);
         if (r >= 0)
                 r = limits_check_processes(b);
+        if (b->own.looks)
+                (void)sys_await_gone(b->own.looks, NULL, 0, LOOKS_MS);
         if (r >= 0)
                 r = harden_process(err);
         if (r >= 0 && f->scopes_init)

@@ -2,6 +2,8 @@
 /* What the lives have in common before the clone. */
 #include "child.h"
 
+#include <sys/mman.h>
+
 #include "base/causes.h"
 #include "base/file.h"
 
@@ -201,11 +203,45 @@ struct boundary_own child_own(const struct child *c) {
                                      .command_line_size = c->params->command_line_size};
 }
 
+static int open_namespace(pid_t pid, const char *kind) {
+        char path[64];
+        int fd, r;
+
+        (void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, kind);
+        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
+        r = fd < 0 ? fd : fd_lift(&fd);
+        if (r < 0)
+                close_fdp(&fd);
+        return fd;
+}
+
+/* Before pid 1 can't be looked at: that waits for it. */
+static void hold(const struct launch_params *params, pid_t pid, volatile pid_t *looks) {
+        params->held->mount_namespace = open_namespace(pid, "mnt");
+        if (params->holds_network)
+                params->held->network = open_namespace(pid, "net");
+        sys_set_gone(looks);
+}
+
+void launch_let_go(struct launch_held *held) {
+        close_fdp(&held->mount_namespace);
+        close_fdp(&held->network);
+}
+
 nsrun_no_asan int child_clone(struct child *c, struct launch *l) {
         struct boundary_facts *f = &c->b.facts;
-        const struct boundary_own own = child_own(c);
+        struct boundary_own own = child_own(c);
         int pid = -EOPNOTSUPP;
+        pid_t *looks = NULL;
 
+        if (c->params->held && f->life == BOUNDARY_SANDBOX) {
+                looks = mmap(NULL, sizeof(*looks), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                             0);
+                if (looks == MAP_FAILED)
+                        return -errno;
+                *looks = 1;
+                own.looks = looks;
+        }
         if (c->params->cgroup && !f->joins_cgroup) {
                 blueprint_settle(c->bytes, f);
                 pid = sys_clone_into_cgroup(f->namespaces, c->params->cgroup->fd, &l->pidfd);
@@ -217,6 +253,10 @@ nsrun_no_asan int child_clone(struct child *c, struct launch *l) {
         }
         if (pid == 0)
                 boundary_run(c->bytes, c->n_bytes, &own);
+        if (pid > 0 && looks)
+                hold(c->params, pid, looks);
+        if (looks)
+                (void)munmap(looks, sizeof(*looks));
         if (pid < 0)
                 return pid;
         l->pid = pid;

@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "boundary/report.h"
+#include "held.h"
 #include "net/layout.h"
 #include "plan/plan.h"
 
@@ -60,11 +61,13 @@ struct launch_params {
         bool wants_denials;         /* the kernel asks about denied calls: launch_receive_listener() */
         bool watches; /* and about allowed calls that name a file (seccomp/watch.h).  Whoever waits for the
                          start must answer meanwhile. */
-        unsigned watched_prints; /* and about writes to these descriptors, a bit each */
-        bool lingers;            /* what the command leaves behind lives on: see LAUNCH_EXITED */
-        bool dies_with_thread;   /* PR_SET_PDEATHSIG; a library's host with passing threads leaves it off */
-        const char *init_path;   /* nsrun-init, for a host whose memory pid 1 must not keep; NULL: stay */
-        char *command_line;      /* the memory of the program's argv, wiped in pid 1; or NULL */
+        unsigned watched_prints;  /* and about writes to these descriptors, a bit each */
+        bool lingers;             /* what the command leaves behind lives on: see LAUNCH_EXITED */
+        bool dies_with_thread;    /* PR_SET_PDEATHSIG; a library's host with passing threads leaves it off */
+        struct launch_held *held; /* filled of a sandbox that is built; or NULL */
+        bool holds_network;       /* of that, too, for who can be asked to open more of it */
+        const char *init_path;    /* nsrun-init, for a host whose memory pid 1 must not keep; NULL: stay */
+        char *command_line;       /* the memory of the program's argv, wiped in pid 1; or NULL */
         size_t command_line_size;
 };
 

@@ -213,10 +213,10 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
                 (void)question_join(plan->join->folder.dir_fd, &run.network.life_fd);
         if (r >= 0)
                 r = desktop_begin(plan, &run.desktop, &launch_params, err);
+        launch_params.held = &run.held;
+        launch_params.holds_network = run.network.control >= 0;
         if (r >= 0)
                 r = launch_start(plan, &launch_params, &run.launch, err);
-        if (r >= 0 && !plan->join && !plan->plain && !plan->raw)
-                inside_hold(run.launch.pid, run.network.control >= 0, &run.held);
         network_launched(&run.network);
         desktop_launched(&run.desktop);
         run.is_gone = r < 0;
@@ -438,7 +438,7 @@ static void tell_session_end(struct run *run) {
  * shown. */
 static void end_grants(struct run *run) {
         close_fdp(&run->shown);
-        inside_let_go(&run->held);
+        launch_let_go(&run->held);
 }
 
 int run_wait(struct run *run) {

@@ -99,7 +99,7 @@ struct run {
         struct record_process session; /* Pid 1 of the joined session, which is killed if this command's
                                           reaper is; pid 0: it isn't. */
         bool is_plain;                 /* there is no sandbox */
-        struct inside_held held;       /* of a sandbox of its own; for who grants, too */
+        struct launch_held held;       /* of a sandbox of its own; for who grants, too */
         int home;        /* --home's folder, locked while it is shown (cli/home.c); or -EBADF */
         bool has_failed; /* its launch has */
         bool has_exited; /* the command has ended */
@@ -116,7 +116,7 @@ struct run {
                 .memory = OOM_WATCH_INIT, .versions = VERSIONS_INIT, .streams = REOPENED_INIT,           \
                 .network = NETWORK_INIT, .desktop = DESKTOP_INIT, .listener = -EBADF, .shown = -EBADF,   \
                 .record_fd = -EBADF, .asked_fd = -EBADF, .killed = KILLED_INIT, .history = HISTORY_INIT, \
-                .home = -EBADF, .held = INSIDE_HELD_INIT, .is_gone = true                                \
+                .home = -EBADF, .held = LAUNCH_HELD_INIT, .is_gone = true                                \
         }
 
 /* Makes what the plan needs on disk and of cgroups, and launches it.  What goes wrong in the child

@@ -63,7 +63,7 @@ static void take_said(struct granted_list *list, const struct shown_event *event
 }
 
 int granted_read(int fd, struct granted_list *ret) {
-        _cleanup_granted_ struct granted_list list = {.by = {-EBADF, INSIDE_HELD_INIT}};
+        _cleanup_granted_ struct granted_list list = {.by = {-EBADF, LAUNCH_HELD_INIT}};
         _cleanup_free_ char *bytes = NULL;
         size_t n = 0, next;
         int r = shown_bytes(fd, &bytes, &n);

@@ -33,7 +33,7 @@ struct granted {
 /* Numbers of the waiter's descriptors. */
 struct granted_by {
         int control; /* nsrun-net's socket (net/control.h); negative: there is none */
-        struct inside_held held;
+        struct launch_held held;
 };
 
 struct granted_list {

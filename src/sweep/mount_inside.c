@@ -34,17 +34,6 @@ int inside_open_of_process(pid_t pid, const char *name) {
         return r < 0 ? r : fd;
 }
 
-void inside_hold(pid_t init, bool with_network, struct inside_held *ret) {
-        ret->mount_namespace = inside_open_of_process(init, "ns/mnt");
-        if (with_network)
-                ret->network = inside_open_of_process(init, "ns/net");
-}
-
-void inside_let_go(struct inside_held *held) {
-        close_fdp(&held->mount_namespace);
-        close_fdp(&held->network);
-}
-
 static int open_held(pid_t waiter, int number) {
         char name[32];
 
@@ -175,7 +164,7 @@ static bool open_by(int mount_namespace, struct inside *ret) {
 }
 
 /* Pid 1 can be looked at where it was started by exec; the command's processes if they don't see to it. */
-int inside_open(pid_t waiter, const struct inside_held *numbers, pid_t init, struct inside *ret) {
+int inside_open(pid_t waiter, const struct launch_held *numbers, pid_t init, struct inside *ret) {
         char name[64], children[CHILDREN_MOST];
 
         if (numbers && open_by(open_held(waiter, numbers->mount_namespace), ret))
@@ -197,7 +186,7 @@ int inside_open(pid_t waiter, const struct inside_held *numbers, pid_t init, str
         return -EACCES;
 }
 
-int inside_open_network(pid_t waiter, const struct inside_held *numbers, struct inside *ret) {
+int inside_open_network(pid_t waiter, const struct launch_held *numbers, struct inside *ret) {
         struct inside inside = INSIDE_INIT;
 
         inside.mount_namespace = open_held(waiter, numbers->network);

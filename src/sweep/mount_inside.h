@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "base/macro.h"
+#include "launch/held.h"
 
 /* Descriptors of a sandbox: its user and mount namespace, and its root folder. */
 struct inside {
@@ -16,31 +16,16 @@ struct inside {
                 .user = -EBADF, .mount_namespace = -EBADF, .root = -EBADF, \
         }
 
-/* A sandbox's mount and network namespaces, held by who waits for its pid 1, which nobody can look at once
- * it is built; nor at any of the command's processes, if the command sees to that.  Negative: not held. */
-struct inside_held {
-        int mount_namespace, network;
-};
-#define INSIDE_HELD_INIT                                     \
-        (struct inside_held) {                               \
-                .mount_namespace = -EBADF, .network = -EBADF \
-        }
-
-/* Of a pid 1 that has just been started, for inside_let_go(); *ret is INSIDE_HELD_INIT.  `with_network`:
- * that namespace, too, for those who can be asked to open more of the network. */
-void inside_hold(pid_t init, bool with_network, struct inside_held *ret);
-void inside_let_go(struct inside_held *held);
-
 /* Opens /proc/PID/NAME.  A descriptor above 2, or -errno. */
 int inside_open_of_process(pid_t pid, const char *name);
 
 /* Opens them, for inside_close(): by what the waiter holds, whose descriptors' numbers those are; or, and
  * with NULL alone, by the sandbox's pid 1, or a process that this one has started and that is in them still.
  * -EACCES: by none of them, or the sandbox is being built still. */
-int inside_open(pid_t waiter, const struct inside_held *numbers, pid_t init, struct inside *ret);
+int inside_open(pid_t waiter, const struct launch_held *numbers, pid_t init, struct inside *ret);
 void inside_close(struct inside *inside);
 /* For inside_do() alone: its network namespace, in the other's place. */
-int inside_open_network(pid_t waiter, const struct inside_held *numbers, struct inside *ret);
+int inside_open_network(pid_t waiter, const struct launch_held *numbers, struct inside *ret);
 /* Opens the root (O_PATH) of the mount with that id (sys_mount_of()), wherever it is now.  -ENOENT: it is
  * nowhere; -EAGAIN: not everything that is mounted could be looked at, since it is being moved, or something
  * else lies over it; another -errno. */

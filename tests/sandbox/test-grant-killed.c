@@ -5,6 +5,7 @@
 #include "grant.h"
 
 #define CALL_STEP  (takes_samples() ? 5U : 1U)
+#define MOST_CALLS 1000U
 #define LAST_CALLS 250U /* before them nothing is written down or mounted */
 
 /* Whoever was killed has left no process: it would have the lock. */
@@ -200,6 +201,37 @@ TEST(what_cant_be_taken_back_keeps_nothing_else) {
         assert_int_equal(n_left[2] + n_left[3] + n_left[4], 0);
         assert_true(n_left[1] > 0);
         end_session(s, id, "stop");
+}
+
+/* Whoever has started a sandbox looks at its pid 1 before nobody can any more, however slow it is. */
+TEST(a_slow_start_can_be_granted_more) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script = text_of(
+                "cd '%s' && { '%s' run --net=allow -- sh -c 'echo >up; until [ -e down ]; do sleep 0.02; done' & "
+                "until [ -e up ] || ! kill -0 $!; do sleep 0.02; done; '%s' grant $! --allow 127.0.0.1:9; echo $?; "
+                "echo >down; wait $!; rm up down; }",
+                s->project, faults_program(), program());
+        const char *const argv[] = {"sh", "-c", script, NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+        struct fault_page page = {.call = ""};
+        unsigned n = 150;
+
+        while (!(page.is_supervisors && streq(page.call, "clone3"))) {
+                _cleanup_free_ char *wanted = text_of("slow:%u:1", ++n);
+
+                run_faulty(s, argv, wanted, 0, &o, &page);
+                expect_out(&o, "0\n");
+                assert_true(n < MOST_CALLS);
+        }
+        /* Its calls and the child's are counted together. */
+        for (unsigned last = n + 8; n < last; n++) {
+                _cleanup_free_ char *wanted = text_of("slow:%u:300", n);
+
+                run_faulty(s, argv, wanted, 0, &o, &page);
+                print_message("call %u (%s of %s)\n", n, page.call,
+                              page.is_supervisors ? "the supervisor" : "a child");
+                expect_out(&o, "0\n");
+        }
 }
 
 int main(void) {
