@@ -216,7 +216,7 @@ static int open_namespace(pid_t pid, const char *kind) {
 }
 
 /* Before pid 1 can't be looked at: that waits for it. */
-static void hold(const struct launch_params *params, pid_t pid, volatile pid_t *looks) {
+static void hold_namespaces(const struct launch_params *params, pid_t pid, volatile pid_t *looks) {
         params->held->mount_namespace = open_namespace(pid, "mnt");
         if (params->holds_network)
                 params->held->network = open_namespace(pid, "net");
@@ -254,7 +254,7 @@ nsrun_no_asan int child_clone(struct child *c, struct launch *l) {
         if (pid == 0)
                 boundary_run(c->bytes, c->n_bytes, &own);
         if (pid > 0 && looks)
-                hold(c->params, pid, looks);
+                hold_namespaces(c->params, pid, looks);
         if (looks)
                 (void)munmap(looks, sizeof(*looks));
         if (pid < 0)

@@ -208,9 +208,9 @@ TEST(a_slow_start_can_be_granted_more) {
         const struct site *s = *state;
         _cleanup_free_ char *script = text_of(
                 "cd '%s' && { '%s' run --net=allow -- sh -c 'echo >up; until [ -e down ]; do sleep 0.02; done' & "
-                "until [ -e up ] || ! kill -0 $!; do sleep 0.02; done; '%s' grant $! --allow 127.0.0.1:9; echo $?; "
+                "until [ -e up ] && '%s' inspect $! >inspected 2>&1 || ! kill -0 $!; do sleep 0.02; done; '%s' grant $! --allow 127.0.0.1:9; echo $?; "
                 "echo >down; wait $!; rm up down; }",
-                s->project, faults_program(), program());
+                s->project, faults_program(), program(), program());
         const char *const argv[] = {"sh", "-c", script, NULL};
         _cleanup_outcome_ struct outcome o = {0};
         struct fault_page page = {.call = ""};

@@ -526,6 +526,48 @@ TEST_WITH(a_configuration_adds_rows, setup, site_teardown) {
         assert_int_equal(unsetenv("Y_HOME"), 0);
 }
 
+/* A program that was installed with others of its package doesn't start without them: what is said exposes
+ * them, too. */
+TEST(the_package_of_the_hosts_program_is_named) {
+        static const struct {
+                const char *make, *found, *options; /* below the folder outside; %O is that folder */
+        } packages[] = {
+                {"mkdir -p m/node_modules/.bin m/node_modules/p && cd m/node_modules && echo echo fine >p/part && "
+                 "echo '#!/bin/sh\n. \"${0%/*}/../p/part\"' >p/tool && chmod 755 p/tool && ln -s ../p/tool .bin/tool",
+                 "m/node_modules/.bin", "--ro %O/m/node_modules"},
+                {"mkdir -p bin lib/node_modules/p && cd lib/node_modules && echo echo fine >p/part && "
+                 "echo '#!/bin/sh\n. \"${0%/*}/../lib/node_modules/p/part\"' >p/tool && chmod 755 p/tool && "
+                 "ln -s ../lib/node_modules/p/tool ../../bin/tool",
+                 "bin", "--ro %O/bin/tool --ro %O/lib/node_modules"},
+                {"mkdir -p v/bin && echo home=/usr/bin >v/pyvenv.cfg && ln -s /bin/sh v/bin/interpreter && "
+                 "echo \"#!$PWD/v/bin/interpreter\necho fine\" >v/bin/tool && chmod 755 v/bin/tool",
+                 "v/bin", "--ro %O/v"},
+        };
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < ARRAY_SIZE(packages); i++) {
+                _cleanup_free_ char *make = text_of("cd '%s' && %s", s->outside, packages[i].make),
+                                    *path = text_of("PATH=%s/%s:%s", s->outside, packages[i].found,
+                                                    getenv("PATH")),
+                                    *options = replaced(packages[i].options, "%O", s->outside),
+                                    *line = text_of(
+                                            "nsrun: command not found in the sandbox: "
+                                            "tool: No such file or directory; the host's is %s/%s/tool, "
+                                            "which the sandbox hasn't got: %s exposes it",
+                                            s->outside, packages[i].found, options),
+                                    *followed = text_of("'%s' run --no-config %s --env '%s' -- tool",
+                                                        program(), options, path);
+                _cleanup_outcome_ struct outcome o = {0};
+
+                run_outside(s, &o, make);
+                expect_status(&o, 0);
+                RUN(s, &o, "--env", path, "--", "tool");
+                expect_refusal(&o, 127, line);
+                run_outside(s, &o, followed);
+                expect_out(&o, "fine\n");
+        }
+}
+
 int main(void) {
         return run_all_tests();
 }
