@@ -5,6 +5,7 @@
 #include <event2/bufferevent.h>
 
 #include "base/str.h"
+#include "frame.h"
 #include "net/layout.h"
 #include "server.h"
 #include "wire.h"
@@ -32,7 +33,8 @@ struct websocket {
         size_t n_unsent;
         char *head; /* the host's answer, until it is read */
         size_t n_head;
-        struct mask_held held;
+        struct frame frame;       /* of the host's */
+        struct mask_held held[2]; /* of messages; and of control frames, which stand among them */
         bool is_open, is_paused, client_has_ended;
         bool is_unheard; /* the host takes no more */
         char chunk[CHUNK];
@@ -94,7 +96,8 @@ static void websocket_drop(struct websocket *w) {
                 event_free(w->clock);
         secret_forget(&w->asked);
         free(w->head);
-        mask_held_clear(&w->held);
+        mask_held_clear(&w->held[0]);
+        mask_held_clear(&w->held[1]);
         w->port->server->n_exchanges--;
         free(w);
 }
@@ -252,19 +255,35 @@ static void host_ended(struct websocket *w) {
         client_took(w->client, w);
 }
 
-/* Nothing waits for what follows, which may be long in coming: of a key that comes in two parts, its first
- * bytes, fewer than tell something of it, are passed on.  One that is cut by a frame's beginning isn't
- * found.
- */
-static int pass_to_client(struct websocket *w, const char *bytes, size_t n) {
+/* What ends a frame waits for none that follows, which may be long in coming: of a key in two frames the
+ * first bytes, fewer than tell something of it, are passed on. */
+static int pass_payload(struct websocket *w, const char *bytes, size_t n) {
+        const struct mask *mask = &w->port->mask;
+        struct mask_held *held = &w->held[w->frame.is_control];
         struct evbuffer *output = bufferevent_get_output(w->client);
         size_t n_sure = 0, n_begun = 0;
-        _cleanup_free_ char *sure = mask_feed(&w->port->mask, &w->held, bytes, n, &n_sure),
-                            *begun = sure ? mask_pass_held(&w->port->mask, &w->held, &n_begun) : NULL;
+        _cleanup_free_ char *sure = mask_feed(mask, held, bytes, n, &n_sure), *begun = NULL;
 
-        if (!begun || evbuffer_add(output, sure, n_sure) < 0 || evbuffer_add(output, begun, n_begun) < 0)
+        if (!sure || evbuffer_add(output, sure, n_sure) < 0)
                 return -ENOMEM;
-        return 0;
+        if (w->frame.left > 0)
+                return 0;
+        begun = mask_pass_held(mask, held, &n_begun);
+        return begun && evbuffer_add(output, begun, n_begun) == 0 ? 0 : -ENOMEM;
+}
+
+static int pass_to_client(struct websocket *w, const char *bytes, size_t n) {
+        int r = 0;
+
+        for (size_t part = 0; n > 0 && r >= 0; bytes += part, n -= part) {
+                bool is_head = w->frame.left == 0;
+
+                r = frame_take(&w->frame, bytes, n, &part);
+                if (r >= 0)
+                        r = is_head ? evbuffer_add(bufferevent_get_output(w->client), bytes, part)
+                                    : pass_payload(w, bytes, part);
+        }
+        return r;
 }
 
 /* Whether the WebSocket is still there. */

@@ -26,7 +26,8 @@ What it is asked for it says back, so that a test sees what has come: by PATH's 
               fragments  the same in two frames of one message
               big        3 MB of text
               leave      the end, without more
-            with ?hex= those bytes in the place of the answer to the opening, with ?wait= that many seconds before it
+              raw HEX    those bytes
+            with ?hex= those bytes, and no more, in the place of the answer to the opening, with ?wait= that many seconds before it
 """
 import base64
 import gzip
@@ -68,7 +69,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
         self.wfile.flush()
 
-    def frame(self, data, kind=0x81):
+    def message(self, data, kind=0x81):
         n = len(data)
         self.wfile.write(bytes([kind, n]) + data if n < 126 else struct.pack(">BBH", kind, 126, n) + data if n < 65536 else
                          struct.pack(">BBQ", kind, 127, n) + data)
@@ -78,9 +79,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             openings.write(json.dumps(sorted([k.lower(), v] for k, v in self.headers.items())) + "\n")
         time.sleep(float(query.get("wait", "0")))
         accept = hashlib.sha1((self.headers["Sec-WebSocket-Key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
-        self.wfile.write(bytes.fromhex(query["hex"]) if "hex" in query else (
-            "HTTP/1.1 101 Go\r\nUpgrade: WebSocket\r\nConnection: x, upgrade\r\nX-Other: %s\r\nSec-WebSocket-Accept: %s\r\n\r\n" %
-            (self.credential(), base64.b64encode(accept).decode())).encode())
+        if "hex" in query:
+            self.wfile.write(bytes.fromhex(query["hex"]) + b"X-A: b\r\n" * int(query.get("more", "0")))
+            if not query.get("stay"):
+                return
+        else:
+            self.wfile.write((
+                "HTTP/1.1 101 Go\r\nUpgrade: WebSocket\r\nConnection: x, upgrade\r\nX-Other: %s\r\nSec-WebSocket-Accept: %s\r\n\r\n" %
+                (self.credential(), base64.b64encode(accept).decode())).encode())
         key = self.credential().split()[-1].encode()
         while len(head := self.rfile.read(2)) == 2:
             n = head[1] & 127
@@ -90,24 +96,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
             data = self.rfile.read(n)
             data = (int.from_bytes(data, "big") ^ int.from_bytes((mask * (n // 4 + 1))[:n], "big")).to_bytes(n, "big")
             if data == b"key":
-                self.frame(b"<" + key + b">")
+                self.message(b"<" + key + b">")
             elif data == b"parts":
                 for part in [bytes([0x81, len(key)]) + key[:20], key[20:]]:
                     self.wfile.write(part)
                     time.sleep(0.1)
             elif data == b"begun":
-                self.frame(b"wait for " + key[:4])
+                self.message(b"wait for " + key[:4])
             elif data == b"fragments":
-                self.frame(key[:14], 1)
-                self.frame(key[14:], 0x80)
+                self.message(key[:14], 1)
+                self.message(key[14:], 0x80)
             elif data == b"big":
-                self.frame(b"y" * 3000000)
+                self.message(b"y" * 3000000)
             elif data == b"leave":
                 break
+            elif data.startswith(b"raw "):
+                self.wfile.write(bytes.fromhex(data[4:].decode()))
             else:
-                self.frame(data, head[0])
-        with open(folder + "/seen", "a", encoding="utf-8") as seen:
-            seen.write("gone\n")
+                self.message(data, head[0])
 
     def take(self):
         at = urllib.parse.urlsplit(self.path)
@@ -183,6 +189,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.talk(query)
             except OSError:
                 pass
+            with open(folder + "/seen", "a", encoding="utf-8") as seen:
+                seen.write("gone\n")
         elif what == "part":
             begin, end = (self.headers.get("Range") or "bytes=0-999").split("=")[1].split("-")
             self.answer(self.credential()[int(begin):int(end) + 1].encode(), 206 if "Range" in self.headers else 200)
