@@ -104,3 +104,10 @@ void body_drop(struct evhttp_request *r) {
         if (fd >= 0 && held[fd].socket == socket)
                 hold_bytes(fd, 0);
 }
+
+void body_uncount(struct evhttp_request *r) {
+        struct bufferevent *connection = evhttp_connection_get_bufferevent(evhttp_request_get_connection(r));
+
+        body_drop(r);
+        (void)evbuffer_remove_cb(bufferevent_get_input(connection), count_coming, connection);
+}

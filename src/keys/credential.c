@@ -90,19 +90,18 @@ int credential_spellings(struct key_port *port) {
         return r;
 }
 
-char *credential_header(const struct key_use *use, const char *value) {
+char *credential_value(const struct key_use *use, const char *value) {
         size_t before = strcspn(use->text, "*");
-        char *spelled, *line;
+        char *spelled, *whole;
 
         if (use->form == KEY_IN_HEADER)
-                return str_format("%s: %.*s%s%s", use->field, (int)before, use->text, value,
-                                  use->text + before + 1);
+                return str_format("%.*s%s%s", (int)before, use->text, value, use->text + before + 1);
         spelled = spell_basic(use, value);
-        line = spelled ? str_concat(use->field, ": Basic ", spelled) : NULL;
+        whole = spelled ? str_concat("Basic ", spelled, "") : NULL;
         if (spelled)
                 explicit_bzero(spelled, strlen(spelled));
         free(spelled);
-        return line;
+        return whole;
 }
 
 /* Whether a part of a query is that field, however its name is spelled. */

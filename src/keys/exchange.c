@@ -2,7 +2,6 @@
 /* One request of the sandbox's: made anew for the key's host, with the key, and its answer passed on as it
  * comes, without.  evhttp and libcurl read and frame what passes: no byte of a request's or an answer's
  * head goes through as it came. */
-#include <ctype.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/http.h>
@@ -15,10 +14,10 @@
 #include "server.h"
 #include "wire.h"
 
-#define LOOK_MS      250
-#define UNTAKEN_MOST (1024U * 1024U) /* bytes that the client hasn't taken: then the host's aren't read */
+#define LOOK_MS 250
 
 struct exchange {
+        struct transfer transfer; /* first, as CURLOPT_PRIVATE is one */
         struct key_port *port;
         const struct key_use *use;
         struct evhttp_request *request; /* NULL: the client has gone */
@@ -33,19 +32,6 @@ struct exchange {
 
 static struct evkeyvalq *answer_headers(const struct exchange *e) {
         return evhttp_request_get_output_headers(e->request);
-}
-
-static void answer_text(struct evhttp_request *r, int status, const char *text) {
-        struct evbuffer *body = evbuffer_new();
-
-        body_drop(r);
-        if (body)
-                (void)evbuffer_add_printf(body, "nsrun: %s\n", text);
-        (void)evhttp_add_header(evhttp_request_get_output_headers(r), "Content-Type",
-                                "text/plain; charset=utf-8");
-        evhttp_send_reply(r, status, NULL, body);
-        if (body)
-                evbuffer_free(body);
 }
 
 static void exchange_drop(struct exchange *e) {
@@ -69,63 +55,6 @@ static void exchange_drop(struct exchange *e) {
 
 /* ------------------------------------------------------------------- the request */
 
-/* Some servers read an underscore as a hyphen. */
-static bool is_same_header(const char *a, const char *b) {
-        for (; *a && *b; a++, b++)
-                if (tolower(*a == '_' ? '-' : (unsigned char)*a) !=
-                    tolower(*b == '_' ? '-' : (unsigned char)*b))
-                        return false;
-        return *a == *b;
-}
-
-/* What is said of one connection alone, what curl says itself, what would make a server take the request for
- * one with another method or path; and parts of an answer, in which parts of a key could be. */
-static bool is_dropped(const char *name) {
-        static const char *const names[] = {
-                "accept-encoding",
-                "connection",
-                "content-length",
-                "expect",
-                "host",
-                "http2-settings",
-                "if-range",
-                "keep-alive",
-                "proxy-authorization",
-                "proxy-connection",
-                "range",
-                "request-range",
-                "te",
-                "trailer",
-                "transfer-encoding",
-                "upgrade",
-                "x-http-method",
-                "x-http-method-override",
-                "x-method-override",
-                "x-original-uri",
-                "x-original-url",
-                "x-rewrite-url",
-        };
-
-        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-                if (is_same_header(name, names[i]))
-                        return true;
-        return false;
-}
-
-static bool is_field_name(const char *name) {
-        for (const char *at = name; *at; at++)
-                if (*at <= ' ' || *at > '~' || strchr("()<>@,;:\\\"/[]?={}", *at))
-                        return false;
-        return *name;
-}
-
-static bool is_field_text(const char *text) {
-        for (const char *at = text; *at; at++)
-                if ((*at >= 0 && *at < ' ' && *at != '\t') || *at == 0x7f)
-                        return false;
-        return true;
-}
-
 /* Takes over a line. */
 static int exchange_add_line(struct exchange *e, char *line) {
         struct curl_slist *longer = line ? curl_slist_append(e->headers, line) : NULL;
@@ -138,69 +67,21 @@ static int exchange_add_line(struct exchange *e, char *line) {
         return longer ? 0 : -ENOMEM;
 }
 
-/* -EBADMSG: it has what no header has. */
+static int exchange_add_header(void *exchange, const char *name, const char *value) {
+        return exchange_add_line(exchange,
+                                 *value ? str_concat(name, ": ", value) : str_concat(name, ";", ""));
+}
+
 static int add_headers(struct exchange *e) {
         /* What curl would add by itself, and who asked didn't say. */
         static const char *const unsaid[] = {"Accept", "User-Agent", "Content-Type"};
         struct evkeyvalq *said = evhttp_request_get_input_headers(e->request);
-        int r = 0;
+        int r = exchange_add_line(e, strdup("Expect:"));
 
-        for (const struct evkeyval *h = said->tqh_first; h && r >= 0; h = h->next.tqe_next) {
-                if (!is_field_name(h->key) || !is_field_text(h->value))
-                        return -EBADMSG;
-                if (is_dropped(h->key) ||
-                    (e->use->form != KEY_IN_QUERY && is_same_header(h->key, e->use->field)))
-                        continue;
-                r = exchange_add_line(e, *h->value ? str_concat(h->key, ": ", h->value)
-                                                   : str_concat(h->key, ";", ""));
-        }
         for (size_t i = 0; i < ARRAY_SIZE(unsaid) && r >= 0; i++)
                 if (!evhttp_find_header(said, unsaid[i]))
                         r = exchange_add_line(e, str_concat(unsaid[i], ":", ""));
-        if (r >= 0)
-                r = exchange_add_line(e, strdup("Expect:"));
-        if (r >= 0 && e->use->form != KEY_IN_QUERY)
-                r = exchange_add_line(e, credential_header(e->use, e->port->value));
-        return r;
-}
-
-static const char *method_of(struct evhttp_request *r) {
-        switch (evhttp_request_get_command(r)) {
-        case EVHTTP_REQ_GET:
-                return "GET";
-        case EVHTTP_REQ_HEAD:
-                return "HEAD";
-        case EVHTTP_REQ_POST:
-                return "POST";
-        case EVHTTP_REQ_PUT:
-                return "PUT";
-        case EVHTTP_REQ_PATCH:
-                return "PATCH";
-        case EVHTTP_REQ_DELETE:
-                return "DELETE";
-        case EVHTTP_REQ_OPTIONS:
-                return "OPTIONS";
-        default:
-                return NULL;
-        }
-}
-
-/* An absolute path, of what may stand in one: neither another host's URL nor a fragment. */
-static bool is_target(const char *target) {
-        if (!target || target[0] != '/')
-                return false;
-        for (const char *at = target; *at; at++)
-                if (*at <= ' ' || *at > '~' || *at == '#')
-                        return false;
-        return true;
-}
-
-/* The use by which the request may have the key: the first that covers it. */
-static const struct key_use *find_use(const struct key_port *port, const char *method, const char *target) {
-        for (size_t i = 0; i < port->n_uses; i++)
-                if (key_use_covers(&port->uses[i], method, target))
-                        return &port->uses[i];
-        return NULL;
+        return r < 0 ? r : request_headers(e->request, e->port, e->use, exchange_add_header, e);
 }
 
 /* -------------------------------------------------------------------- the answer */
@@ -270,12 +151,6 @@ static int add_answer_header(struct exchange *e, char *line) {
         return evhttp_add_header(answer_headers(e), line, text) < 0 ? -ENOMEM : 0;
 }
 
-/* For the run's report, and before the client hears of it: when that has ended nobody looks any more. */
-static void exchange_tell(const struct exchange *e, struct net_key_used *used) {
-        used->port = e->port->number;
-        (void)send(KEYS_FD_SOCKETS, used, sizeof(*used), MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
 static void answer_begin(struct exchange *e) {
         struct evkeyvalq *to = answer_headers(e);
         curl_off_t up = 0;
@@ -289,9 +164,9 @@ static void answer_begin(struct exchange *e) {
         (void)curl_easy_getinfo(e->easy, CURLINFO_SIZE_UPLOAD_T, &up);
         (void)curl_easy_getinfo(e->easy, CURLINFO_REQUEST_SIZE, &asked);
         (void)curl_easy_getinfo(e->easy, CURLINFO_HEADER_SIZE, &head);
-        exchange_tell(e, &(struct net_key_used){.is_begun = true,
-                                                .sent = (uint64_t)up + (uint64_t)asked,
-                                                .received = (uint64_t)head});
+        port_tell(e->port, &(struct net_key_used){.is_begun = true,
+                                                  .sent = (uint64_t)up + (uint64_t)asked,
+                                                  .received = (uint64_t)head});
         evhttp_send_reply_start(e->request, e->status, NULL);
 }
 
@@ -340,7 +215,7 @@ static int exchange_pass_on(struct exchange *e, const char *bytes, size_t n) {
         char *passed = mask_feed(&e->port->mask, &e->held, bytes, n, &length);
         int r = buffer && passed && evbuffer_add(buffer, passed, length) == 0 ? 0 : -ENOMEM;
 
-        exchange_tell(e, &(struct net_key_used){.received = n});
+        port_tell(e->port, &(struct net_key_used){.received = n});
         if (r >= 0 && length > 0)
                 evhttp_send_reply_chunk_with_cb(e->request, buffer, client_took, e);
         if (buffer)
@@ -364,13 +239,13 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *data) {
         return exchange_pass_on(e, bytes, size * n) < 0 ? 0 : size * n;
 }
 
-void exchange_finish(void *exchange, CURLcode result) {
-        struct exchange *e = exchange;
+static void exchange_finish(struct transfer *transfer, CURLcode result) {
+        struct exchange *e = (struct exchange *)transfer;
         struct evhttp_request *r = e->request;
         bool is_whole = result == CURLE_OK && e->is_begun && exchange_pass_on(e, NULL, 0) >= 0;
 
         if (!e->is_begun)
-                exchange_tell(e, &(struct net_key_used){.is_failed = true});
+                port_tell(e->port, &(struct net_key_used){.is_failed = true});
         if (is_whole) {
                 exchange_drop(e);
                 evhttp_send_reply_end(r);
@@ -381,14 +256,12 @@ void exchange_finish(void *exchange, CURLcode result) {
                 exchange_drop(e);
                 evhttp_connection_free(connection);
         } else {
-                _cleanup_free_ char *text = str_format(
-                        "%s:%u, which has the key %s, isn't reached: %s", e->use->host,
-                        (unsigned)e->use->port, e->use->name,
-                        result == CURLE_WRITE_ERROR ? "its answer is none" : curl_easy_strerror(result));
+                const struct key_use *use = e->use;
 
                 evhttp_clear_headers(answer_headers(e));
                 exchange_drop(e);
-                answer_text(r, 502, text ? text : "out of memory");
+                answer_host(r, use, 502,
+                            result == CURLE_WRITE_ERROR ? "its answer is none" : curl_easy_strerror(result));
         }
 }
 
@@ -450,7 +323,7 @@ static CURLcode set_request(struct exchange *e, const char *method, const char *
         r |= curl_easy_setopt(e->easy, CURLOPT_HEADERDATA, e);
         r |= curl_easy_setopt(e->easy, CURLOPT_WRITEFUNCTION, take_body);
         r |= curl_easy_setopt(e->easy, CURLOPT_WRITEDATA, e);
-        r |= curl_easy_setopt(e->easy, CURLOPT_PRIVATE, e);
+        r |= curl_easy_setopt(e->easy, CURLOPT_PRIVATE, &e->transfer);
         return r;
 }
 
@@ -470,12 +343,28 @@ static int exchange_ask(struct exchange *e, const char *method, const char *targ
         return r < 0 ? r : watch_client(e);
 }
 
+static int exchange_begin(struct evhttp_request *r, struct key_port *port, const struct key_use *use,
+                          const char *method) {
+        struct exchange *e = calloc(1, sizeof(*e));
+        int begun;
+
+        if (!e)
+                return -ENOMEM;
+        /* The end of an answer whose length isn't known is the connection's, for HTTP/1.0. */
+        if (r->major == 1 && r->minor == 0)
+                (void)evhttp_remove_header(evhttp_request_get_input_headers(r), "Connection");
+        *e = (struct exchange){.transfer = {exchange_finish}, .port = port, .use = use, .request = r};
+        port->server->n_exchanges++;
+        begun = exchange_ask(e, method, evhttp_request_get_uri(r));
+        if (begun < 0)
+                exchange_drop(e);
+        return begun;
+}
+
 void exchange_take(struct evhttp_request *r, void *data) {
         struct key_port *port = data;
-        const char *method = method_of(r), *target = evhttp_request_get_uri(r);
+        const char *method = request_method(r), *target = evhttp_request_get_uri(r);
         const struct key_use *use = method && is_target(target) ? find_use(port, method, target) : NULL;
-        bool is_old = r->major == 1 && r->minor == 0;
-        struct exchange *e;
         int begun;
 
         if (!method || !is_target(target)) {
@@ -486,20 +375,14 @@ void exchange_take(struct evhttp_request *r, void *data) {
                 answer_text(r, 403, "no use of this key lets it be sent so (--key-use)");
                 return;
         }
-        e = port->server->n_exchanges < EXCHANGES_MOST ? calloc(1, sizeof(*e)) : NULL;
-        if (!e) {
+        if (port->server->n_exchanges >= EXCHANGES_MOST) {
                 answer_text(r, HTTP_SERVUNAVAIL, "too much is asked for at once");
                 return;
         }
-        /* The end of an answer whose length isn't known is the connection's, for HTTP/1.0. */
-        if (is_old)
-                (void)evhttp_remove_header(evhttp_request_get_input_headers(r), "Connection");
-        *e = (struct exchange){.port = port, .use = use, .request = r};
-        port->server->n_exchanges++;
-        begun = exchange_ask(e, method, target);
+        begun = opening_is_asked_for(r) ? websocket_begin(r, port, use)
+                                        : exchange_begin(r, port, use, method);
         if (begun >= 0)
                 return;
-        exchange_drop(e);
         if (begun == -EBADMSG)
                 answer_text(r, HTTP_BADREQUEST, "a header has what none has");
         else

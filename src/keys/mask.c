@@ -57,7 +57,7 @@ static size_t count_begun(const struct mask *m, const char *bytes, size_t n, boo
 }
 
 char *mask_feed(const struct mask *m, struct mask_held *held, const char *bytes, size_t n, size_t *ret_n) {
-        size_t all = held->n + n, kept;
+        size_t all = held->n + n, from = held->n_passed, kept;
         char *whole = malloc(all + 1), *rest = NULL;
 
         if (!whole)
@@ -79,9 +79,25 @@ char *mask_feed(const struct mask *m, struct mask_held *held, const char *bytes,
         if (kept > 0)
                 memcpy(rest, whole + all - kept, kept);
         mask_held_clear(held);
-        *held = (struct mask_held){rest, kept};
-        *ret_n = all - kept;
+        *held = (struct mask_held){rest, kept, from > all - kept ? from - (all - kept) : 0};
+        *ret_n = all - kept > from ? all - kept - from : 0;
+        memmove(whole, whole + from, *ret_n);
         return whole;
+}
+
+char *mask_pass_held(const struct mask *m, struct mask_held *held, size_t *ret_n) {
+        size_t begun = count_begun(m, held->bytes, held->n, true);
+        char *passed = malloc(held->n + 1);
+
+        if (!passed)
+                return NULL;
+        if (held->n > 0)
+                memcpy(passed, held->bytes, held->n);
+        memset(passed + held->n - begun, '*', begun);
+        *ret_n = held->n - held->n_passed;
+        memmove(passed, passed + held->n_passed, *ret_n);
+        held->n_passed = held->n;
+        return passed;
 }
 
 void mask_held_clear(struct mask_held *held) {

@@ -15,10 +15,10 @@ struct mask {
         size_t n;
 };
 
-/* What of a stream isn't passed on yet, since a needle may have begun there. */
+/* What of a stream isn't passed on yet, since a needle may have begun there; or is, but remembered. */
 struct mask_held {
         char *bytes;
-        size_t n;
+        size_t n, n_passed;
 };
 
 /* Takes over an allocated text, whose first `n_public` bytes are no secret.  -ENOMEM: it is NULL; -E2BIG:
@@ -29,6 +29,9 @@ void mask_clear(struct mask *m);
  * NULL for want of memory.  With n 0 the stream has ended, and a needle's beginning that is long, and more
  * than public, gets stars, too. */
 char *mask_feed(const struct mask *m, struct mask_held *held, const char *bytes, size_t n, size_t *ret_n);
+/* Passes on what is held, since nobody knows when more comes: a needle's beginning gets stars as at the
+ * stream's end, and what comes of that needle later gets them, too. */
+char *mask_pass_held(const struct mask *m, struct mask_held *held, size_t *ret_n);
 void mask_held_clear(struct mask_held *held);
 /* The same of a whole text, in place; and whether it has one. */
 void mask_text(const struct mask *m, char *text);

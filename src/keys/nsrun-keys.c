@@ -12,7 +12,6 @@
 #include "wire.h"
 
 enum {
-        CONNECTION_IDLE_S = 600,  /* while a request is read, or none comes, or nobody takes the answer */
         HEADERS_MOST = 64 * 1024, /* bytes */
         BODY_MOST = 64 * 1024 * 1024,
         AUTHORITIES_MOST = 16 * 1024 * 1024,

@@ -3,19 +3,17 @@
 #include "base/str.h"
 #include "server.h"
 
-#define CONNECT_S 30L
-
 static void upstream_take_finished(struct key_server *s) {
         int left;
 
         for (const CURLMsg *m; (m = curl_multi_info_read(s->multi, &left));) {
                 CURLcode result = m->data.result;
-                void *exchange = NULL;
+                struct transfer *transfer = NULL;
 
                 if (m->msg != CURLMSG_DONE)
                         continue;
-                (void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &exchange);
-                exchange_finish(exchange, result);
+                (void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &transfer);
+                transfer->finish(transfer, result);
         }
 }
 

@@ -54,7 +54,21 @@ end = time.time() + seconds
 seen, counts = [], [0, 0]
 
 
+def opening(rng):
+    path = b"/socket?" + rng.choice([b"", b"wait=0.05", b"hex=" + os.urandom(30).hex().encode(), b"stay=1&hex=485454502f312e312031", b"more=9999&hex="])
+    data = bytearray(b"GET " + path + b" HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                     b"Sec-WebSocket-Key: AAECAwQFBgcICQoLDA0ODw==\r\n\r\n")
+    for _ in range(rng.choice([0, 0, 0, 1])):
+        data[rng.randrange(len(data))] = rng.randrange(256)
+    for _ in range(rng.randrange(9)):
+        word = rng.choice([b"key", b"parts", b"begun", b"fragments", b"big", b"leave", b"raw " + os.urandom(rng.randrange(20)).hex().encode(), b"x" * 125])
+        data += bytes([0x81, 128 + len(word)]) + bytes(4) + word
+    return bytes(data)
+
+
 def request(rng):
+    if rng.random() < .3:
+        return opening(rng)
     path = rng.choice([b"/echo"] * 4 + [b"/gzip", b"/chunked", b"/head", b"/sse?n=9&ms=20", b"/big?n=3000000", b"/cut", b"/early",
                                         b"/endless", b"/silent", b"/raw?hex=00ff0a", b"/link", b"/part", b"http://x/", b"*", b"/a?key=1&k%65y=2"])
     head = [rng.choice([b"GET", b"GET", b"POST", b"PUT", b"HEAD", b"DELETE", b"CONNECT", b"X"]) + b" " + path + b" " +

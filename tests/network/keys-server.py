@@ -19,13 +19,25 @@ What it is asked for it says back, so that a test sees what has come: by PATH's 
   endless   bytes until the client has gone, which is written likewise
   part      the part of the credential that Range names, with 206, as a file's
   spelled   the credential in ?how=escaped|encoded|small|basic|cut|name
+  socket    a WebSocket's opening: frames as they come, unmasked; and by the text of one
+              key        the credential
+              parts      the same in two records of TLS
+              begun      its first bytes, and nothing more until a frame comes
+              fragments  the same in two frames of one message
+              big        3 MB of text
+              leave      the end, without more
+              raw HEX    those bytes
+            with ?hex= those bytes, and no more, in the place of the answer to the opening, with ?wait= that many seconds before it
 """
+import base64
 import gzip
+import hashlib
 import http.server
 import json
 import os
 import re
 import ssl
+import struct
 import sys
 import time
 import urllib.parse
@@ -56,6 +68,52 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def chunk(self, data):
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
         self.wfile.flush()
+
+    def message(self, data, kind=0x81):
+        n = len(data)
+        self.wfile.write(bytes([kind, n]) + data if n < 126 else struct.pack(">BBH", kind, 126, n) + data if n < 65536 else
+                         struct.pack(">BBQ", kind, 127, n) + data)
+
+    def talk(self, query):
+        with open(folder + "/openings", "a", encoding="utf-8") as openings:
+            openings.write(json.dumps(sorted([k.lower(), v] for k, v in self.headers.items())) + "\n")
+        time.sleep(float(query.get("wait", "0")))
+        accept = hashlib.sha1((self.headers["Sec-WebSocket-Key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
+        if "hex" in query:
+            self.wfile.write(bytes.fromhex(query["hex"]) + b"X-A: b\r\n" * int(query.get("more", "0")))
+            if not query.get("stay"):
+                return
+        else:
+            self.wfile.write((
+                "HTTP/1.1 101 Go\r\nUpgrade: WebSocket\r\nConnection: x, upgrade\r\nX-Other: %s\r\nSec-WebSocket-Accept: %s\r\n\r\n" %
+                (self.credential(), base64.b64encode(accept).decode())).encode())
+        key = self.credential().split()[-1].encode()
+        while len(head := self.rfile.read(2)) == 2:
+            n = head[1] & 127
+            if n > 125:
+                n = int.from_bytes(self.rfile.read(2 if n == 126 else 8), "big")
+            mask = self.rfile.read(4)
+            data = self.rfile.read(n)
+            data = (int.from_bytes(data, "big") ^ int.from_bytes((mask * (n // 4 + 1))[:n], "big")).to_bytes(n, "big")
+            if data == b"key":
+                self.message(b"<" + key + b">")
+            elif data == b"parts":
+                for part in [bytes([0x81, len(key)]) + key[:20], key[20:]]:
+                    self.wfile.write(part)
+                    time.sleep(0.1)
+            elif data == b"begun":
+                self.message(b"wait for " + key[:4])
+            elif data == b"fragments":
+                self.message(key[:14], 1)
+                self.message(key[14:], 0x80)
+            elif data == b"big":
+                self.message(b"y" * 3000000)
+            elif data == b"leave":
+                break
+            elif data.startswith(b"raw "):
+                self.wfile.write(bytes.fromhex(data[4:].decode()))
+            else:
+                self.message(data, head[0])
 
     def take(self):
         at = urllib.parse.urlsplit(self.path)
@@ -125,6 +183,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             with open(folder + "/seen", "a", encoding="utf-8") as seen:
                 seen.write("gone\n")
             self.close_connection = True
+        elif what == "socket" and "Upgrade" in self.headers:
+            self.close_connection = True
+            try:
+                self.talk(query)
+            except OSError:
+                pass
+            with open(folder + "/seen", "a", encoding="utf-8") as seen:
+                seen.write("gone\n")
         elif what == "part":
             begin, end = (self.headers.get("Range") or "bytes=0-999").split("=")[1].split("-")
             self.answer(self.credential()[int(begin):int(end) + 1].encode(), 206 if "Range" in self.headers else 200)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* keys/: what --key and --key-use say, which requests a use covers, and stars in the place of keys. */
+/* keys/: what --key and --key-use say, which requests a use covers, and stars in the place of keys; frames
+ * of WebSockets. */
+#include "keys/frame.h"
 #include "keys/mask.h"
 #include "keys/use.h"
 
@@ -243,6 +245,86 @@ TEST(nothing_is_kept_back_without_need) {
         assert_int_equal(held.n, 4);
         mask_held_clear(&held);
         mask_clear(&m);
+}
+
+/* However two frames cut it, at most what tells nothing of it is seen. */
+TEST(a_keys_beginning_that_is_passed_on_is_remembered) {
+        static const char key[] = "sk-12345678";
+
+        for (size_t cut = 0; cut <= strlen(key); cut++)
+                for (size_t again = cut; again <= strlen(key); again++) {
+                        const size_t ends[] = {0, cut, again, strlen(key)};
+                        struct mask_held held = {.n = 0};
+                        struct mask m = {.n = 0};
+                        _cleanup_strbuf_ struct strbuf b = {0};
+                        _cleanup_free_ char *seen = NULL;
+
+                        assert_int_equal(mask_add(&m, strdup(key), 3), 0);
+                        for (size_t i = 1; i < ARRAY_SIZE(ends); i++) {
+                                size_t n, n_part = ends[i] - ends[i - 1];
+                                _cleanup_free_ char *sure = NULL, *begun = NULL;
+
+                                if (n_part > 0) {
+                                        sure = mask_feed(&m, &held, key + ends[i - 1], n_part, &n);
+                                        strbuf_add_bytes(&b, sure, n);
+                                }
+                                begun = mask_pass_held(&m, &held, &n);
+                                strbuf_add_bytes(&b, begun, n);
+                        }
+                        seen = strbuf_finish(&b);
+                        assert_int_equal(strlen(seen), strlen(key));
+                        assert_true(strcspn(seen, "*") <= 7);
+                        assert_int_equal(strspn(strchr(seen, '*'), "*"), strlen(strchr(seen, '*')));
+                        mask_held_clear(&held);
+                        mask_clear(&m);
+                }
+}
+
+TEST(frames_are_told_apart_however_they_come) {
+        static const struct {
+                const char *bytes;
+                size_t n, n_payload;
+                int r;
+        } cases[] = {
+                {"\x81\x03"
+                 "abc\x82\x00\x01\x02zz",
+                 11, 5, 0},
+                {"\x81\x7e\x00\x04"
+                 "abcd\x8a\x01y",
+                 11, 5, 0},
+                {"\x01\x7f\0\0\0\0\0\0\0\x02"
+                 "ab\x80\x01"
+                 "c",
+                 15, 3, 0},
+                {"\xc1\x01"
+                 "a",
+                 3, 0, -EBADMSG},
+                {"\x81\x81", 2, 0, -EBADMSG},
+                {"\x83\x01", 2, 0, -EBADMSG},
+                {"\x8b\x01", 2, 0, -EBADMSG},
+                {"\x09\x01", 2, 0, -EBADMSG},
+                {"\x88\x7e\x01\x00", 4, 0, -EBADMSG},
+                {"\x82\x7f\x80\0\0\0\0\0\0\0", 10, 0, -EBADMSG},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+                for (size_t size = 1; size <= cases[i].n; size++) {
+                        struct frame f = {.left = 0};
+                        size_t n_payload = 0;
+                        int r = 0;
+
+                        for (size_t at = 0, n; at < cases[i].n && r >= 0; at += n) {
+                                bool is_head = f.left == 0;
+
+                                n = cases[i].n - at < size ? cases[i].n - at : size;
+                                r = frame_take(&f, cases[i].bytes + at, n, &n);
+                                assert_true(n > 0);
+                                n_payload += is_head ? 0 : n;
+                        }
+                        assert_int_equal(r, cases[i].r);
+                        assert_int_equal(n_payload, cases[i].n_payload);
+                        assert_int_equal(f.left && r == 0, 0);
+                }
 }
 
 int main(void) {
