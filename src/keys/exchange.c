@@ -343,7 +343,7 @@ static int exchange_ask(struct exchange *e, const char *method, const char *targ
         return r < 0 ? r : watch_client(e);
 }
 
-static int exchange_begin(struct evhttp_request *r, struct key_port *port, const struct key_use *use,
+static int exchange_start(struct evhttp_request *r, struct key_port *port, const struct key_use *use,
                           const char *method) {
         struct exchange *e = calloc(1, sizeof(*e));
         int begun;
@@ -380,7 +380,7 @@ void exchange_take(struct evhttp_request *r, void *data) {
                 return;
         }
         begun = opening_is_asked_for(r) ? websocket_begin(r, port, use)
-                                        : exchange_begin(r, port, use, method);
+                                        : exchange_start(r, port, use, method);
         if (begun >= 0)
                 return;
         if (begun == -EBADMSG)

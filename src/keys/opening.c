@@ -63,7 +63,7 @@ enum {
         N_NAMES
 };
 
-static int read_answer(char *head, char *ret[N_NAMES]) {
+static int read_lines_of_answer(char *head, char *ret[N_NAMES]) {
         static const char *const names[N_NAMES] = {"upgrade", "connection", "sec-websocket-accept",
                                                    "sec-websocket-protocol", "sec-websocket-extensions"};
         char *line = head, *end = strstr(head, "\r\n"), *colon;
@@ -103,7 +103,7 @@ static int read_answer(char *head, char *ret[N_NAMES]) {
 
 int opening_read_answer(char *head, const char **ret_accept, char **ret_protocol) {
         char *said[N_NAMES] = {NULL};
-        int status = read_answer(head, said);
+        int status = read_lines_of_answer(head, said);
 
         /* Nobody asked for extensions. */
         if (status == 101 &&

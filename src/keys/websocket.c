@@ -89,6 +89,7 @@ static void websocket_drop(struct websocket *w) {
         websocket_drop_host(w);
         if (w->client) {
                 bufferevent_setcb(w->client, NULL, NULL, NULL, NULL);
+                (void)bufferevent_disable(w->client, EV_READ | EV_WRITE);
                 bufferevent_setwatermark(w->client, EV_READ | EV_WRITE, 0, 0);
                 bufferevent_set_timeouts(w->client, &idle, &idle);
         }
@@ -210,7 +211,7 @@ static void client_said(nsrun_unused struct bufferevent *client, void *data) {
 
 /* ----------------------------------------------------------------- to the client */
 
-static void client_took(struct bufferevent *client, void *data) {
+static void client_has_taken(struct bufferevent *client, void *data) {
         struct websocket *w = data;
         size_t n = evbuffer_get_length(bufferevent_get_output(client));
 
@@ -240,7 +241,7 @@ static void client_ended(struct bufferevent *client, short what, void *data) {
         if (w->easy)
                 tell_host(w);
         else
-                client_took(client, w);
+                client_has_taken(client, w);
 }
 
 /* The host says no more.  What the client still says is read, or it could lose what it hasn't taken. */
@@ -252,7 +253,7 @@ static void host_ended(struct websocket *w) {
         websocket_drop_host(w);
         w->is_unheard = true;
         w->n_unsent = 0;
-        client_took(w->client, w);
+        client_has_taken(w->client, w);
 }
 
 /* What ends a frame waits for none that follows, which may be long in coming: of a key in two frames the
@@ -428,7 +429,7 @@ int websocket_begin(struct evhttp_request *r, struct key_port *port, const struc
         body_drop(r);
         /* evhttp's no more. */
         w->client = evhttp_connection_get_bufferevent(evhttp_request_get_connection(r));
-        bufferevent_setcb(w->client, client_said, client_took, client_ended, w);
+        bufferevent_setcb(w->client, client_said, client_has_taken, client_ended, w);
         bufferevent_setwatermark(w->client, EV_READ, 0, UNSENT_MOST);
         bufferevent_setwatermark(w->client, EV_WRITE, UNTAKEN_MOST / 2, 0);
         bufferevent_set_timeouts(w->client, NULL, &idle);
