@@ -114,11 +114,11 @@ static void websocket_end(struct websocket *w) {
 static void websocket_refuse(struct websocket *w, int status, const char *why) {
         struct evhttp_request *r = w->request;
         const struct key_use *use = w->use;
+        struct net_key_used used = {.is_failed = status == 502};
 
-        port_tell(w->port, status == 502 ? &(struct net_key_used){.is_failed = true}
-                                         : &(struct net_key_used){.is_begun = true,
-                                                                  .sent = w->n_asked,
-                                                                  .received = w->n_head});
+        if (!used.is_failed)
+                used = (struct net_key_used){.is_begun = true, .sent = w->n_asked, .received = w->n_head};
+        port_tell(w->port, &used);
         websocket_drop(w);
         /* What came behind the opening may be no request. */
         (void)evhttp_add_header(evhttp_request_get_output_headers(r), "Connection", "close");
