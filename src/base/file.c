@@ -24,6 +24,18 @@ int fd_lift(int *fd) {
         return 0;
 }
 
+int file_open_of_process(pid_t pid, const char *name) {
+        char path[64];
+        int fd, r;
+
+        (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
+        r = fd < 0 ? fd : fd_lift(&fd);
+        if (r < 0)
+                close_fdp(&fd);
+        return r < 0 ? r : fd;
+}
+
 struct fd_link fd_link(int fd) {
         struct fd_link link;
 

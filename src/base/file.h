@@ -15,6 +15,8 @@
 /* Gives a descriptor a number above 2: where the host's 0, 1 or 2 is closed a new one may
  * get that, and be taken for a standard stream.  -errno leaves *fd as it was. */
 int fd_lift(int *fd);
+/* Opens /proc/PID/NAME, to be read.  A descriptor above 2, or -errno. */
+int file_open_of_process(pid_t pid, const char *name);
 
 /* The path by which the kernel reaches an open file, one that is open with O_PATH, too, for functions that
  * take a path; and the name that it gives the file, for the caller to free.  NULL: it can't be told. */

@@ -199,6 +199,12 @@ int responds_open(int dir, const char *path, int flags, uint64_t resolve) {
         return (fd == -ENOSYS || fd == -EPERM) && resolve == 0 ? sys_open(dir, path, flags, 0) : fd;
 }
 
+int responds_read(const char *path, size_t limit, char **ret) {
+        _cleanup_close_ int fd = responds_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+
+        return fd < 0 ? fd : read_small_fd(fd, limit, ret);
+}
+
 int responds_below(const char *top, const char *path) {
         static _Thread_local struct {
                 uint64_t folder;

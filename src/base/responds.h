@@ -18,6 +18,9 @@ int responds_elsewhere(int dir, const char *path);
  * -ETIMEDOUT. */
 int responds_open(int dir, const char *path, int flags, uint64_t resolve);
 
+/* The whole of a small plain file, as read_small_file() has it; -ETIMEDOUT. */
+int responds_read(const char *path, size_t limit, char **ret);
+
 /* Whether every folder on the way from `top`, which answers, to `path` answers, that of `path` itself not
  * included.  A folder costs one call that asks nobody, and what lies elsewhere as much as
  * responds_in_time(). 0; -ETIMEDOUT; -ENOMEM. */

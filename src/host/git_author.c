@@ -483,12 +483,16 @@ static int open_without_links(const struct reading *c, const char *path) {
         const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
         _cleanup_close_ int top = -EBADF;
         /* As a rule there is none in the home's own path, either. */
-        int fd = strstr(path, "..") ? -ELOOP : beneath_open_canonical(path, flags);
+        int fd = strstr(path, "..") ? -ELOOP : responds_open(AT_FDCWD, path, flags, RESOLVE_NO_SYMLINKS);
 
+        if (fd == -ENOSYS || fd == -EPERM)
+                fd = beneath_open_canonical(path, flags);
         if (fd != -ELOOP)
                 return fd;
         top = open(below ? c->home : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        return top < 0 ? -errno : beneath_open(top, below ? below : path + 1, flags, 0);
+        return top < 0 ? -errno
+                       : responds_open(top, below ? below : path + 1, flags,
+                                       RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
 }
 
 static int read_ignores(const struct reading *c, char **ret) {

@@ -203,23 +203,11 @@ struct boundary_own child_own(const struct child *c) {
                                      .command_line_size = c->params->command_line_size};
 }
 
-static int open_namespace(pid_t pid, const char *kind) {
-        char path[64];
-        int fd, r;
-
-        (void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, kind);
-        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        r = fd < 0 ? fd : fd_lift(&fd);
-        if (r < 0)
-                close_fdp(&fd);
-        return fd;
-}
-
 /* Before pid 1 can't be looked at: that waits for it. */
 static void hold_namespaces(const struct launch_params *params, pid_t pid, volatile pid_t *looks) {
-        params->held->mount_namespace = open_namespace(pid, "mnt");
+        params->held->mount_namespace = file_open_of_process(pid, "ns/mnt");
         if (params->holds_network)
-                params->held->network = open_namespace(pid, "net");
+                params->held->network = file_open_of_process(pid, "ns/net");
         sys_set_gone(looks);
 }
 

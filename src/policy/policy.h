@@ -110,9 +110,9 @@ struct agent_entry {
         const char *const *hosts;           /* what --net=allow lets be reached beside the rules given */
         bool can_be_led;                    /* by a key's variable (keys/use.h): its key stays outside */
         struct {
-                const char *variable, *path, *member;
-        } needs; /* the member of its settings, below the home or the variable's folder, or in the project,
-                    without which it isn't led; or NULL */
+                const char *variable, *path, *member, *value;
+        } needs; /* the member of its settings, and what a key wants there, below the home or the variable's
+                    folder, or in the project, without which it isn't led; or NULL */
         bool is_nested; /* it brings a sandbox of its own: --seccomp=nested unless said */
         bool is_of_config;
 };

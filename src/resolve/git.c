@@ -56,7 +56,7 @@ static int read_public_key(const struct resolved *s, const char *named, char **r
                                   is_public ? "" : ".pub");
                 r = !path                     ? -ENOMEM
                     : !path_is_absolute(path) ? 0
-                                              : read_small_file(AT_FDCWD, path, 0, PUBLIC_KEY_MAX, &text);
+                                              : responds_read(path, PUBLIC_KEY_MAX, &text);
                 if (r == -ENOMEM)
                         return r;
                 n = text ? length_of_public_key(text) : 0;

@@ -5,9 +5,9 @@
 
 #include <fcntl.h>
 
-#include "base/file.h"
 #include "base/path.h"
 #include "base/programs.h"
+#include "base/responds.h"
 #include "host/user.h"
 #include "keys/use.h"
 #include "policy/agents.h"
@@ -277,7 +277,7 @@ static char *find_obstacle(const struct keys_resolving *k, const char *key, cons
 static bool names_word(const char *folder, const char *path, const char *word) {
         _cleanup_free_ char *full = folder && *folder == '/' ? path_join(folder, path) : NULL, *text = NULL;
 
-        return full && read_small_file(AT_FDCWD, full, 0, SETTINGS_MOST, &text) >= 0 && strstr(text, word);
+        return full && responds_read(full, SETTINGS_MOST, &text) >= 0 && strstr(text, word);
 }
 
 /* The agent is led to its key, and says itself that it can't be used so where its settings name no login. */
@@ -289,8 +289,8 @@ static int say_unled(const struct keys_resolving *k, const struct agent_entry *a
             names_word(k->s->project, agent->needs.path, agent->needs.member))
                 return 0;
         return strv_consume(&k->net->lacks,
-                            str_format("%s uses a key outside only where its %s names a %s", agent->name,
-                                       agent->needs.path, agent->needs.member)) < 0
+                            str_format("%s uses a key outside only where its %s names a %s: %s", agent->name,
+                                       agent->needs.path, agent->needs.member, agent->needs.value)) < 0
                        ? error_oom(k->err)
                        : 0;
 }

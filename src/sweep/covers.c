@@ -74,8 +74,8 @@ int covers_new(const struct nsrun_plan *plan, struct covers **ret) {
 /* ------------------------------------------------------------------- what is told */
 
 int covers_watch(struct covers *covers, const struct inside *inside, pid_t pid) {
-        covers->told = inside_open_of_process(pid, "mountinfo");
-        covers->asked = inside_open_of_process(pid, "mountinfo");
+        covers->told = file_open_of_process(pid, "mountinfo");
+        covers->asked = file_open_of_process(pid, "mountinfo");
         if (covers->told < 0 || covers->asked < 0) {
                 close_fdp(&covers->told);
                 close_fdp(&covers->asked);

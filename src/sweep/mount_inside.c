@@ -22,23 +22,11 @@ void inside_close(struct inside *inside) {
         close_fdp(&inside->root);
 }
 
-int inside_open_of_process(pid_t pid, const char *name) {
-        char path[64];
-        int fd, r;
-
-        (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-        fd = sys_open(AT_FDCWD, path, O_RDONLY, 0);
-        r = fd < 0 ? fd : fd_lift(&fd);
-        if (r < 0)
-                close_fdp(&fd);
-        return r < 0 ? r : fd;
-}
-
 static int open_held(pid_t waiter, int number) {
         char name[32];
 
         (void)snprintf(name, sizeof(name), "fd/%d", number);
-        return waiter <= 0 || number < 0 ? -EBADF : inside_open_of_process(waiter, name);
+        return waiter <= 0 || number < 0 ? -EBADF : file_open_of_process(waiter, name);
 }
 
 /* Whether the mount namespace is one that nsrun has made, not one that the command made in there.  *user,
@@ -171,7 +159,7 @@ int inside_open(pid_t waiter, const struct launch_held *numbers, pid_t init, str
                 return 0;
         if (init <= 0)
                 return -EACCES;
-        if (open_by(inside_open_of_process(init, "ns/mnt"), ret))
+        if (open_by(file_open_of_process(init, "ns/mnt"), ret))
                 return 0;
         (void)snprintf(name, sizeof(name), "task/%d/children", (int)init);
         if (read_process_file(init, name, children, sizeof(children)) > 0)
@@ -180,7 +168,7 @@ int inside_open(pid_t waiter, const struct launch_held *numbers, pid_t init, str
 
                         if (pid <= 0 || end == at)
                                 break;
-                        if (open_by(inside_open_of_process((pid_t)pid, "ns/mnt"), ret))
+                        if (open_by(file_open_of_process((pid_t)pid, "ns/mnt"), ret))
                                 return 0;
                 }
         return -EACCES;

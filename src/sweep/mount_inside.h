@@ -16,9 +16,6 @@ struct inside {
                 .user = -EBADF, .mount_namespace = -EBADF, .root = -EBADF, \
         }
 
-/* Opens /proc/PID/NAME.  A descriptor above 2, or -errno. */
-int inside_open_of_process(pid_t pid, const char *name);
-
 /* Opens them, for inside_close(): by what the waiter holds, whose descriptors' numbers those are; or, and
  * with NULL alone, by the sandbox's pid 1, or a process that this one has started and that is in them still.
  * -EACCES: by none of them, or the sandbox is being built still. */

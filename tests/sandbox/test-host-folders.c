@@ -444,6 +444,32 @@ TEST(what_git_is_to_run_from_a_mount_that_never_answers_is_named) {
         }
 }
 
+/* What is only read, and isn't wanted by all means. */
+TEST(what_is_read_of_a_mount_that_never_answers_is_as_if_it_was_not_there) {
+        static const char *const setups[] = {
+                "git config core.excludesFile '%s'",
+                "git config gpg.format ssh; git config commit.gpgSign true; git config user.signingKey '%s'",
+                "mkdir -p .gemini; ln -s '%s' .gemini/settings.json",
+        };
+        const struct site *s = *state;
+        _cleanup_free_ char *place = path_of(s->outside, "net"), *file = path_of(place, "x");
+        struct host host = {.path = place, .text = "GEMINI_API_KEY"};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        make_folder(s->outside, "net");
+        for (size_t i = 0; i < ARRAY_SIZE(setups); i++) {
+                _cleanup_free_ char *setup = text_of(setups[i], file),
+                                    *script = text_of("rm -rf .git; git init -q .; %s", setup);
+
+                run_outside(s, &o, script);
+                expect_status(&o, 0);
+                run_on(s, stage_named, &host, "silent:net",
+                       (const char *const[]){"--agent=gemini", "--net=allow", NULL}, "echo fine", &o);
+                expect_status(&o, 0);
+                expect_in(o.out, "fine\n");
+        }
+}
+
 TEST_IF(!IS_SANITIZED, more_folders_than_can_be_looked_into_are_refused, site_setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_free_ char *line = text_of(
