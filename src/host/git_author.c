@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/responds.h"
+#include "base/sys.h"
 #include "gitdir.h"
 #include "gitignore.h"
 #include "gitorders.h"
