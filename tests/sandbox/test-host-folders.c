@@ -447,9 +447,9 @@ TEST(what_git_is_to_run_from_a_mount_that_never_answers_is_named) {
 /* What is only read, and isn't wanted by all means. */
 TEST(what_is_read_of_a_mount_that_never_answers_is_as_if_it_was_not_there) {
         static const char *const setups[] = {
-                "git config core.excludesFile '%s'",
-                "git config gpg.format ssh; git config commit.gpgSign true; git config user.signingKey '%s'",
-                "mkdir -p .gemini; ln -s '%s' .gemini/settings.json",
+                "git config core.excludesFile \"$x\"",
+                "git config gpg.format ssh; git config commit.gpgSign true; git config user.signingKey \"$x\"",
+                "mkdir -p .gemini; ln -s \"$x\" .gemini/settings.json",
         };
         const struct site *s = *state;
         _cleanup_free_ char *place = path_of(s->outside, "net"), *file = path_of(place, "x");
@@ -458,8 +458,8 @@ TEST(what_is_read_of_a_mount_that_never_answers_is_as_if_it_was_not_there) {
 
         make_folder(s->outside, "net");
         for (size_t i = 0; i < ARRAY_SIZE(setups); i++) {
-                _cleanup_free_ char *setup = text_of(setups[i], file),
-                                    *script = text_of("rm -rf .git; git init -q .; %s", setup);
+                _cleanup_free_ char *script =
+                        text_of("rm -rf .git; git init -q .; x='%s'; %s", file, setups[i]);
 
                 run_outside(s, &o, script);
                 expect_status(&o, 0);
