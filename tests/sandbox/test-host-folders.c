@@ -452,18 +452,18 @@ TEST(what_is_read_of_a_mount_that_never_answers_is_as_if_it_was_not_there) {
                 "mkdir -p .gemini; ln -s \"$x\" .gemini/settings.json",
         };
         const struct site *s = *state;
-        _cleanup_free_ char *place = path_of(s->outside, "net"), *file = path_of(place, "x");
+        _cleanup_free_ char *place = path_of(s->outside, "dead"), *file = path_of(place, "x");
         struct host host = {.path = place, .text = "GEMINI_API_KEY"};
         _cleanup_outcome_ struct outcome o = {0};
 
-        make_folder(s->outside, "net");
+        make_folder(s->outside, "dead");
         for (size_t i = 0; i < ARRAY_SIZE(setups); i++) {
                 _cleanup_free_ char *script =
                         text_of("rm -rf .git; git init -q .; x='%s'; %s", file, setups[i]);
 
                 run_outside(s, &o, script);
                 expect_status(&o, 0);
-                run_on(s, stage_named, &host, "silent:net",
+                run_on(s, stage_named, &host, "silent:dead",
                        (const char *const[]){"--agent=gemini", "--net=allow", NULL}, "echo fine", &o);
                 expect_status(&o, 0);
                 expect_in(o.out, "fine\n");
