@@ -277,6 +277,9 @@ bool killed_end_placeholder(const char *rundir, int parent, const char *name) {
         char owner[PATH_MAX] = "";
         struct stat st;
 
+        /* The command may have closed the folder since. */
+        if (rundir && faccessat(parent, ".", W_OK | X_OK, 0) < 0)
+                (void)folder_open_to_owner(parent);
         if (!protect_is_placeholder(parent, name, owner))
                 return false;
         if ((rundir && is_owned_by(owner, rundir)) ||

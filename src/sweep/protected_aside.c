@@ -201,7 +201,7 @@ bool look_end_placeholder(const struct look *l, const char *name) {
 
         return parent >= 0 &&
                (l->all->kept_by->session ? protect_is_placeholder(parent, path_basename(name), NULL)
-                                         : killed_end_placeholder(NULL, parent, path_basename(name)));
+                                         : end_placeholder(l, parent, path_basename(name)));
 }
 
 /* How often the command went on with what was taken from the name. */

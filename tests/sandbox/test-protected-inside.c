@@ -66,6 +66,37 @@ TEST(a_folder_that_is_made_works_on_inside) {
         }
 }
 
+/* Nor what stands for it, whatever the command does to the folders around it. */
+TEST(nothing_is_left_of_it_in_folders_that_are_closed) {
+        static const char *const closed[] = {
+                "chmod 444 .", "chmod 555 .", "chmod 0 .", "chmod 0 .github", "chmod 555 .github; chmod 0 .",
+                "true"};
+        static const char script[] =
+                SHOWN "mkdir .vscode .github .github/hooks; echo a >.vscode/a; echo b >.github/hooks/b\n"
+                      "shown .vscode; shown .github/hooks; ";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0}, seen = {0};
+
+        for (unsigned way = 0; way < 2; way++)
+                for (size_t i = 0; i < ARRAY_SIZE(closed); i++) {
+                        _cleanup_free_ char *id = way > 0 ? START_PLAIN(s) : NULL,
+                                            *text = text_of("%s%s", script, closed[i]);
+
+                        if (id)
+                                JOIN_SCRIPT(s, id, &o, text);
+                        else
+                                RUN(s, &o, "--", "sh", "-c", text);
+                        expect_status(&o, 0);
+                        if (id)
+                                end_session(s, id, "stop");
+                        on_host(s,
+                                "chmod 755 .; chmod 755 .github; find . ! -name '.github' | sort; rm -rf .github; "
+                                "cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry/? | sort; rm -rf \"$XDG_STATE_HOME\"/nsrun/kept",
+                                &seen);
+                        expect_out(&seen, ".\na\nb\n");
+                }
+}
+
 /* What is made meanwhile is no folder of the host's for others. */
 TEST(another_run_starts_beside_it_and_leaves_it) {
         static const char script[] =
