@@ -185,6 +185,10 @@ static int print_history(struct invocation *i, struct nsrun_error *err) {
                               "nsrun: the last line was changed, or lines behind it were taken out\n");
         else if (p.n_printed == 0 && (p.options->project || p.options->session))
                 (void)fprintf(stderr, "nsrun: note: nothing of that is in the log\n");
+        else if (p.n_broken == 0 && !p.options->is_json)
+                (void)fprintf(stderr,
+                              "nsrun: note: no line of the log was changed or taken out; calls that were "
+                              "refused are in it of runs with --explain or --report\n");
         i->status = p.n_broken > 0 || !is_whole;
         return 0;
 }

@@ -7,6 +7,10 @@
 
 #define LOG "\"$XDG_STATE_HOME\"/nsrun/log/"
 
+#define UNCHANGED                                                                                                   \
+        "nsrun: note: no line of the log was changed or taken out; calls that were refused are in it of runs with " \
+        "--explain or --report\n"
+
 static void print_log(const struct site *s, struct outcome *o, const char *options) {
         _cleanup_free_ char *text = text_of("%s log %s", program(), options);
 
@@ -38,6 +42,7 @@ TEST(a_run_is_written_down_from_begin_to_end) {
         expect_in(log.out, "  exited code 3\n");
         expect_in(log.out, "  begin /nonexistent; cwd ");
         expect_in(log.out, "  failed command not found in the sandbox: /nonexistent");
+        assert_string_equal(log.err, UNCHANGED);
         print_log(s, &log, "--project / --json");
         expect_status(&log, 0);
         expect_out(&log, "");
@@ -228,7 +233,7 @@ TEST(a_long_command_is_cut_and_says_so) {
         _cleanup_outcome_ struct outcome o = {0};
 
         run_outside(s, &o, text);
-        assert_string_equal(o.err, "");
+        assert_string_equal(o.err, UNCHANGED UNCHANGED);
         expect_out(&o, "2\n4\n");
         on_host(s,
                 "(flock 9; >ready; exec sleep 1000) 9>>" LOG
