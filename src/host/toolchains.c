@@ -12,8 +12,8 @@
 #include "base/str.h"
 #include "glob.h"
 
-/* Of a row and of what more is said of it a letter, and texts with a NUL after each: pointers every start
- * would relocate. */
+/* A row is a letter and two texts, and each thing that is said of it a letter and its texts: every text ends
+ * with a NUL.  There are no pointers, which every start would relocate. */
 #define READABLE(tool, path)   "r" tool "\0" path "\0"
 #define OVERLAY(tool, path)    "o" tool "\0" path "\0"
 #define MOVED(variable, below) "m" variable "\0" below "\0"
@@ -46,23 +46,14 @@ bool toolchains_next(const char **at, struct toolchain_entry *ret) {
         for ((void)table_take(at); **at && !strchr("ro", **at);) {
                 const char *text = table_take(at);
 
-                switch (*text++) {
-                case 'm':
-                        ret->moved[n].variable = text;
-                        ret->moved[n++].below = table_take(at);
-                        break;
-                case 'n':
-                        ret->needs = text;
-                        break;
-                case 'u':
-                        ret->unless = text;
-                        break;
-                case 'f':
+                if (*text == 'm')
+                        ret->moved[n++] = (struct toolchain_move){text + 1, table_take(at)};
+                else if (*text == 'f')
                         ret->is_file = true;
-                        break;
-                default:
-                        ret->beside = text;
-                }
+                else
+                        *(*text == 'n'   ? &ret->needs
+                          : *text == 'u' ? &ret->unless
+                                         : &ret->beside) = text + 1;
         }
         return true;
 }
