@@ -10,47 +10,16 @@
 #include "str.h"
 
 /* In the kernel's order; Linux 5.9 has had all of them. */
-static const char *const capability_names[] = {"chown",
-                                               "dac_override",
-                                               "dac_read_search",
-                                               "fowner",
-                                               "fsetid",
-                                               "kill",
-                                               "setgid",
-                                               "setuid",
-                                               "setpcap",
-                                               "linux_immutable",
-                                               "net_bind_service",
-                                               "net_broadcast",
-                                               "net_admin",
-                                               "net_raw",
-                                               "ipc_lock",
-                                               "ipc_owner",
-                                               "sys_module",
-                                               "sys_rawio",
-                                               "sys_chroot",
-                                               "sys_ptrace",
-                                               "sys_pacct",
-                                               "sys_admin",
-                                               "sys_boot",
-                                               "sys_nice",
-                                               "sys_resource",
-                                               "sys_time",
-                                               "sys_tty_config",
-                                               "mknod",
-                                               "lease",
-                                               "audit_write",
-                                               "audit_control",
-                                               "setfcap",
-                                               "mac_override",
-                                               "mac_admin",
-                                               "syslog",
-                                               "wake_alarm",
-                                               "block_suspend",
-                                               "audit_read",
-                                               "perfmon",
-                                               "bpf",
-                                               "checkpoint_restore"};
+static const char capability_names[][20] = {
+        // clang-format off
+        "chown", "dac_override", "dac_read_search", "fowner", "fsetid", "kill", "setgid", "setuid",
+        "setpcap", "linux_immutable", "net_bind_service", "net_broadcast", "net_admin", "net_raw",
+        "ipc_lock", "ipc_owner", "sys_module", "sys_rawio", "sys_chroot", "sys_ptrace", "sys_pacct",
+        "sys_admin", "sys_boot", "sys_nice", "sys_resource", "sys_time", "sys_tty_config", "mknod",
+        "lease", "audit_write", "audit_control", "setfcap", "mac_override", "mac_admin", "syslog",
+        "wake_alarm", "block_suspend", "audit_read", "perfmon", "bpf", "checkpoint_restore",
+        // clang-format on
+};
 
 _Static_assert(ARRAY_SIZE(capability_names) == 41 && CAP_SYS_ADMIN == 21 && CAP_AUDIT_READ == 37,
                "the names stand at the kernel's numbers");
@@ -63,7 +32,7 @@ int capability_find(const char *name) {
 }
 
 static const struct {
-        const char *name;
+        char name[8];
         int number;
 } signals[] = {
         {"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT},     {"ABRT", SIGABRT}, {"KILL", SIGKILL},

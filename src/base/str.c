@@ -5,7 +5,7 @@
 
 #include <stdarg.h>
 
-static bool strbuf_reserve(struct strbuf *b, size_t n) {
+bool strbuf_reserve(struct strbuf *b, size_t n) {
         size_t capacity;
         char *text;
 

@@ -14,6 +14,8 @@ struct strbuf {
         bool has_failed;
 };
 
+/* Room for n bytes more, which is had as it is needed: to be told spares copies. */
+bool strbuf_reserve(struct strbuf *b, size_t n);
 void strbuf_add(struct strbuf *b, const char *text);
 void strbuf_add_bytes(struct strbuf *b, const char *bytes, size_t n);
 void strbuf_addf(struct strbuf *b, const char *format, ...) nsrun_printf(2, 3);

@@ -12,7 +12,7 @@
 #define ATTRIBUTES_DEVICE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
 
 /* So many descriptors wait to be closed together, few enough for the least limit of open files. */
-#define CLOSED_AT_ONCE 12
+#define CLOSED_AT_ONCE 32
 
 /* move_mount(2) says EINVAL for this and for much else. */
 static bool is_same_kind(int source, const struct mount_place *at) {

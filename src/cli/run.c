@@ -168,7 +168,8 @@ static int run_with_terminal(const struct nsrun_policy *policy, const struct run
 
 int run_sandbox(const struct nsrun_policy *policy, const struct run_options *options, int *ret_status,
                 struct nsrun_error *err) {
-        struct pty pty = PTY_INIT;
+        static struct pty pty = PTY_INIT; /* its end is the process's, too, and its buffers' pages are
+                                             nobody's until it is opened */
         int r;
 
         pty.is_shell = options->is_shell;

@@ -25,14 +25,14 @@ static const char *access_name(bool is_overlay) {
 
 /* Prints the table, and the variables that move each row. */
 static void print_table(void) {
-        for (size_t i = 0; i < n_toolchain_entries; i++) {
-                const struct toolchain_entry *entry = &toolchain_entries[i];
+        struct toolchain_entry entry;
 
-                (void)printf("%-17s  %-9s  %s", entry->tool, access_name(entry->access == TOOLCHAIN_OVERLAY),
-                             entry->path ? entry->path : "-");
-                for (size_t k = 0; k < TOOLCHAIN_MOVES && entry->moved[k].variable; k++)
-                        (void)printf("%s$%s%s%s", k == 0 ? "  " : ", ", entry->moved[k].variable,
-                                     *entry->moved[k].below ? "/" : "", entry->moved[k].below);
+        for (const char *at = NULL; toolchains_next(&at, &entry);) {
+                (void)printf("%-17s  %-9s  %s", entry.tool, access_name(entry.access == TOOLCHAIN_OVERLAY),
+                             entry.path ? entry.path : "-");
+                for (size_t k = 0; k < TOOLCHAIN_MOVES && entry.moved[k].variable; k++)
+                        (void)printf("%s$%s%s%s", k == 0 ? "  " : ", ", entry.moved[k].variable,
+                                     *entry.moved[k].below ? "/" : "", entry.moved[k].below);
                 (void)puts("");
         }
 }
@@ -80,14 +80,15 @@ static void add_toolchain_object(struct json_document *d, struct json_value *to,
 static int cli_toolchains_print_json(const struct resolved *s, bool wants_all, struct nsrun_error *err) {
         _cleanup_json_ struct json_document d = json_begin();
         struct json_value *entries;
+        struct toolchain_entry row;
 
         json_add_number(&d, d.root, "version", 2);
         entries = json_add_array(&d, d.root, "toolchains");
         for (size_t i = 0; i < s->tools.n_toolchains; i++)
                 add_toolchain_object(&d, entries, &s->tools.toolchains[i]);
         entries = wants_all ? json_add_array(&d, d.root, "table") : NULL;
-        for (size_t i = 0; wants_all && i < n_toolchain_entries; i++)
-                add_table_row(&d, entries, &toolchain_entries[i]);
+        for (const char *at = NULL; wants_all && toolchains_next(&at, &row);)
+                add_table_row(&d, entries, &row);
         return option_print_json(&d, true, err);
 }
 

@@ -12,23 +12,51 @@
 #include "base/str.h"
 #include "glob.h"
 
-#define READABLE(t, p, ...) \
-        { .tool = (t), .access = TOOLCHAIN_READABLE, .path = (p), __VA_ARGS__ }
-#define OVERLAY(t, p, ...) \
-        { .tool = (t), .access = TOOLCHAIN_OVERLAY, .path = (p), __VA_ARGS__ }
-#define MOVED(...)    .moved = {__VA_ARGS__}
-#define NEEDS(name)   .needs = (name)
-#define UNLESS(names) .unless = (names)
-#define A_FILE        .is_file = true
-#define BESIDE(files) .beside = (files)
+/* A row is a letter and two texts, and each thing that is said of it a letter and its texts: every text ends
+ * with a NUL.  There are no pointers, which every start would relocate. */
+#define READABLE(tool, path)   "r" tool "\0" path "\0"
+#define OVERLAY(tool, path)    "o" tool "\0" path "\0"
+#define MOVED(variable, below) "m" variable "\0" below "\0"
+#define NEEDS(name)            "n" name "\0"
+#define UNLESS(names)          "u" names "\0"
+#define A_FILE                 "f\0"
+#define BESIDE(files)          "b" files "\0"
 
-/* clang-format off */
-const struct toolchain_entry toolchain_entries[] = {
+static const char table[] =
 #include "toolchains.inc"
-};
-/* clang-format on */
+        ;
 
-const size_t n_toolchain_entries = ARRAY_SIZE(toolchain_entries);
+static const char *table_take(const char **at) {
+        const char *text = *at;
+
+        *at += strlen(text) + 1;
+        return text;
+}
+
+bool toolchains_next(const char **at, struct toolchain_entry *ret) {
+        size_t n = 0;
+
+        if (!*at)
+                *at = table;
+        if (!**at)
+                return false;
+        *ret = (struct toolchain_entry){.access = **at == 'o' ? TOOLCHAIN_OVERLAY : TOOLCHAIN_READABLE};
+        ret->tool = table_take(at) + 1;
+        ret->path = **at ? *at : NULL;
+        for ((void)table_take(at); **at && !strchr("ro", **at);) {
+                const char *text = table_take(at);
+
+                if (*text == 'm')
+                        ret->moved[n++] = (struct toolchain_move){text + 1, table_take(at)};
+                else if (*text == 'f')
+                        ret->is_file = true;
+                else
+                        *(*text == 'n'   ? &ret->needs
+                          : *text == 'u' ? &ret->unless
+                                         : &ret->beside) = text + 1;
+        }
+        return true;
+}
 
 /* Variables whose value is a list of folders, of which a tool writes to the first. */
 static const char *const list_variables[] = {"GOPATH", "JULIA_DEPOT_PATH", "R_LIBS_USER"};
@@ -323,33 +351,28 @@ static int look_for_entry(struct walk *w) {
         return !below && lies_in_missing(w, usual) ? 0 : look_at_all(w, usual, &known);
 }
 
-static void clear_lists(struct walk *w) {
+static void walk_end(struct walk *w) {
         for (size_t i = 0; i < ARRAY_SIZE(listed); i++)
                 name_list_clear(&w->lists[i]);
-}
-
-static int walk_entries(const struct toolchain_host *host, const struct toolchain_entry *entries, size_t n,
-                        int (*found)(void *data, const struct toolchain_place *place), void *data) {
-        struct walk w = {.host = host, .found = found, .data = data};
-        int r = 0;
-
-        for (size_t i = 0; i < n && r == 0; i++) {
-                w.entry = &entries[i];
-                r = look_for_entry(&w);
-        }
-        clear_lists(&w);
-        free(w.missing);
-        return r;
+        free(w->missing);
 }
 
 int toolchains_each(const struct toolchain_host *host,
                     int (*found)(void *data, const struct toolchain_place *place), void *data) {
-        return walk_entries(host, toolchain_entries, n_toolchain_entries, found, data);
+        struct toolchain_entry entry;
+        _cleanup_(walk_end) struct walk w = {.host = host, .entry = &entry, .found = found, .data = data};
+        int r = 0;
+
+        for (const char *at = NULL; r == 0 && toolchains_next(&at, &entry);)
+                r = look_for_entry(&w);
+        return r;
 }
 
 int toolchains_find(const struct toolchain_host *host, const struct toolchain_entry *entry,
                     int (*found)(void *data, const struct toolchain_place *place), void *data) {
-        return walk_entries(host, entry, 1, found, data);
+        _cleanup_(walk_end) struct walk w = {.host = host, .entry = entry, .found = found, .data = data};
+
+        return look_for_entry(&w);
 }
 
 bool toolchains_is_linked(const char *home, const char *path, const char *canonical) {

@@ -32,8 +32,8 @@ struct toolchain_entry {
         const char *beside; /* "~/FILE …": what lies near and stays out: for the tests */
 };
 
-extern const struct toolchain_entry toolchain_entries[];
-extern const size_t n_toolchain_entries;
+/* The table, row by row: the first where *at is NULL.  False: there is no further one. */
+bool toolchains_next(const char **at, struct toolchain_entry *ret);
 
 enum toolchain_state {
         TOOLCHAIN_FOUND,

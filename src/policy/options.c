@@ -33,7 +33,7 @@ enum member_kind {
 };
 #define MEMBER(member) offsetof(struct nsrun_policy, member)
 static const struct member {
-        const char *name;
+        char name[20];
         size_t at;
         enum member_kind kind;
         unsigned values[5];

@@ -51,7 +51,7 @@ static const char *const in_lists[] = {"ACCESSKEY", "PASS", "PWD", "SECRET", NUL
 
 /* How tokens begin, and how many of a token's bytes follow at least. */
 static const struct token {
-        const char *prefix;
+        char prefix[16];
         size_t n;
         bool is_mixed; /* there are digits, small letters and capitals, else it is a word like others */
 } tokens[] = {

@@ -51,7 +51,14 @@ int head_begin(const struct nsrun_plan *plan, struct head_moved *ret) {
 
         if (!plan->project || !plan->protected)
                 return 0;
-        STRV_FOREACH (entry, plan->protected) {
+        h.project = strdup(plan->project);
+        h.git_dir = plan->git_dir ? strdup(plan->git_dir) : str_concat(plan->project, "/", ".git");
+        h.common_dir = plan->git_common_dir ? strdup(plan->git_common_dir) : NULL;
+        if (!h.project || !h.git_dir || (plan->git_common_dir && !h.common_dir))
+                r = -ENOMEM;
+        h.size = r >= 0 ? open_log(&h, NULL) : r;
+        /* Where there is no log yet, none of these is looked for. */
+        STRV_FOREACH (entry, h.size >= 0 ? plan->protected : NULL) {
                 const char *name = startswith(*entry, plan->project);
 
                 name = name ? startswith(name, "//") : NULL;
@@ -59,18 +66,10 @@ int head_begin(const struct nsrun_plan *plan, struct head_moved *ret) {
                     !str_is_pattern(name))
                         r = strv_add(&h.names, name);
         }
-        h.project = strdup(plan->project);
-        h.git_dir = plan->git_dir ? strdup(plan->git_dir) : str_concat(plan->project, "/", ".git");
-        h.common_dir = plan->git_common_dir ? strdup(plan->git_common_dir) : NULL;
-        if (r < 0 || !h.project || !h.git_dir || (plan->git_common_dir && !h.common_dir)) {
-                head_clear(&h);
-                return -ENOMEM;
-        }
-        h.size = h.names ? open_log(&h, NULL) : -1;
-        if (h.size < 0)
+        if (r < 0 || !h.names)
                 head_clear(&h);
         *ret = h;
-        return 0;
+        return r < 0 ? -ENOMEM : 0;
 }
 
 /* The object's name with which the first line begins that is new: 0 where there is none. */

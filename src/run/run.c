@@ -140,12 +140,12 @@ static void log_failure(struct run *run, const struct nsrun_error *err) {
                 take_history(run, NULL);
 }
 
-static int begin_all(const struct nsrun_plan *plan, const struct run_params *params, struct run *ret,
+static int begin_all(const struct nsrun_plan *plan, const struct run_params *params, struct run *run,
                      struct nsrun_error *err) {
         struct launch_params launch_params = params->launch;
-        struct run run = RUN_INIT;
         int r;
 
+        *run = RUN_INIT;
         launch_params.wants_denials |= params->asks_files;
         launch_params.watches |= params->asks_files;
         /* No process of a sandbox keeps this one's memory, where keys are or were. */
@@ -174,62 +174,62 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
                         "nobody can be asked about links",
                         "only 'nsrun run' and 'nsrun shell' ask (--browser), at their terminal: leave it "
                         "out");
-        run.note = params->note;
-        run.ends = params->ends;
-        if (plan->join && !(run.joined = strdup(plan->join->folder.id)))
+        run->note = params->note;
+        run->ends = params->ends;
+        if (plan->join && !(run->joined = strdup(plan->join->folder.id)))
                 return error_oom(err);
-        run.data = params->data;
+        run->data = params->data;
         /* The session's pid 1 is noted only where Landlock scopes tell commands apart.  Without,
          * each command has a pid namespace, whose processes the kernel kills when the command's
          * reaper dies.  Commands that aren't kept apart go on as one user's processes do. */
         if (plan->join && plan->join->isolates_commands && plan->is_scoped)
-                run.session = plan->join->init;
-        r = history_begin(plan, params->session, &run.history, err);
+                run->session = plan->join->init;
+        r = history_begin(plan, params->session, &run->history, err);
         if (r >= 0)
-                r = run_prepare(&run, plan, params->may_move, &launch_params, err);
+                r = run_prepare(run, plan, params->may_move, &launch_params, err);
         if (r >= 0 && plan->own_home && !plan->join)
-                run.home = home_hold(plan->own_home);
-        if (run.home == -EWOULDBLOCK)
+                run->home = home_hold(plan->own_home);
+        if (run->home == -EWOULDBLOCK)
                 r = error_set(err, NSRUN_STAGE_WORKSPACE, UNSAID(-EBUSY), plan->own_home,
                               "this home is locked",
                               "nsrun home renames or removes it, or a command that has it locked it: see "
                               "nsrun home list");
         if (r >= 0 && !params->notes_later)
-                r = run_note_environment(&run, plan, err);
+                r = run_note_environment(run, plan, err);
         if (r >= 0 && launch_params.watches &&
-            denials_watch(run.denials, params->watched_by ? params->watched_by : plan,
+            denials_watch(run->denials, params->watched_by ? params->watched_by : plan,
                           params->watched_by != NULL) < 0)
                 r = error_oom(err);
         if (r >= 0 && launch_params.watches && params->reads_prints)
                 launch_params.watched_prints =
-                        printed_begin(&denials_watched(run.denials)->printed, launch_params.stdio);
-        if (r >= 0 && (params->watches_all_memory || (run.cgroup.controllers & CGROUP_MEMORY)))
-                oom_watch_begin(&run.memory, &run.cgroup);
+                        printed_begin(&denials_watched(run->denials)->printed, launch_params.stdio);
+        if (r >= 0 && (params->watches_all_memory || (run->cgroup.controllers & CGROUP_MEMORY)))
+                oom_watch_begin(&run->memory, &run->cgroup);
         if (r >= 0)
-                r = network_begin(plan, params->has_journal_dir ? params->journal_dir : -1, &run.network,
+                r = network_begin(plan, params->has_journal_dir ? params->journal_dir : -1, &run->network,
                                   &launch_params, err);
         /* Where the session's network has ended, or enough are asked already, this one isn't. */
         if (r >= 0 && plan->join && params->can_ask && plan_asks(plan))
-                (void)question_join(plan->join->folder.dir_fd, &run.network.life_fd);
+                (void)question_join(plan->join->folder.dir_fd, &run->network.life_fd);
         if (r >= 0)
-                r = desktop_begin(plan, &run.desktop, &launch_params, err);
-        launch_params.held = &run.held;
-        launch_params.holds_network = run.network.control >= 0;
+                r = desktop_begin(plan, &run->desktop, &launch_params, err);
+        launch_params.held = &run->held;
+        launch_params.holds_network = run->network.control >= 0;
         if (r >= 0)
-                r = launch_start(plan, &launch_params, &run.launch, err);
-        network_launched(&run.network);
-        desktop_launched(&run.desktop);
-        run.is_gone = r < 0;
+                r = launch_start(plan, &launch_params, &run->launch, err);
+        network_launched(&run->network);
+        desktop_launched(&run->desktop);
+        run->is_gone = r < 0;
         if (r >= 0)
-                r = desktop_finish(plan, &run.desktop, err);
+                r = desktop_finish(plan, &run->desktop, err);
         if (r < 0) {
-                run.has_failed = true;
-                log_failure(&run, err);
-                run_end(&run);
+                run->has_failed = true;
+                log_failure(run, err);
+                run_end(run);
                 return r;
         }
-        if (params->asks_files && run_begin_files(&run, plan, params) < 0) {
-                run_end(&run);
+        if (params->asks_files && run_begin_files(run, plan, params) < 0) {
+                run_end(run);
                 return error_oom(err);
         }
         /* The command has copies of them: the other end of a pipe sees its end only when all
@@ -237,13 +237,12 @@ static int begin_all(const struct nsrun_plan *plan, const struct run_params *par
         for (size_t i = 0; i < launch_params.n_pass_fds && params->owns_pass_fds; i++)
                 (void)close(launch_params.pass_fds[i]);
         /* Now, while the kernel and the child build the sandbox: nothing waits for it. */
-        if (!plan->join && !plan->plain && run.launch.pid > 0) {
-                const struct granted_by by = {run.network.control, run.held};
+        if (!plan->join && !plan->plain && run->launch.pid > 0) {
+                const struct granted_by by = {run->network.control, run->held};
 
-                run.shown = shown_begin(plan, run.launch.pid, run.degraded,
-                                        &(struct shown_event){.kind = GRANTED_BY, .n = sizeof(by)}, &by);
+                run->shown = shown_begin(plan, run->launch.pid, run->degraded,
+                                         &(struct shown_event){.kind = GRANTED_BY, .n = sizeof(by)}, &by);
         }
-        *ret = run;
         return 0;
 }
 

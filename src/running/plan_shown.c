@@ -12,6 +12,7 @@
 #define SHOWN_NAME "nsrun-plan-of-%d"
 #define SHOWN_LINK "/memfd:" SHOWN_NAME " (deleted)"
 #define SHOWN_MOST ((size_t)16 << 20)
+#define PLAN_USUAL 16384 /* bytes; half of what it becomes */
 
 void shown_form_event(struct strbuf *b, const struct shown_event *event, const void *bytes) {
         strbuf_add_bytes(b, (const char[]){SHOWN_EVENT}, 1);
@@ -26,6 +27,7 @@ static int shown_form(const struct nsrun_plan *plan, char *const *degraded, cons
         char **unseen = plan->unseen;
         uint64_t size = 0;
 
+        (void)strbuf_reserve(&s.written, PLAN_USUAL);
         store_u64(&s, &size);
         store_strv(&s, &unseen);
         size = s.written.length;

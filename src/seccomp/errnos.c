@@ -8,7 +8,7 @@
 #define ENTRY(name) \
         { #name, name }
 static const struct {
-        const char *name;
+        char name[16]; /* no pointer, which every start would relocate */
         int number;
 } errnos[] = {
         // clang-format off

@@ -17,7 +17,7 @@
 enum {
         PLACES_MAX = 1024, /* with more submodules who waits looks by itself */
         DELAY_NS = 100 * 1000 * 1000,
-        READS_MAX = 288, /* at once: a full queue; who floods it doesn't keep the caller */
+        READS_MAX = 1152, /* at once: a full queue; who floods it doesn't keep the caller */
 };
 
 struct place {
@@ -230,7 +230,7 @@ static void take_event(struct appearing *a, const struct inotify_event *event,
 
 void appearing_read(struct appearing *a,
                     void (*found)(void *data, size_t folder, const char *path, bool is_gone), void *data) {
-        _Alignas(struct inotify_event) char events[16384];
+        _Alignas(struct inotify_event) char events[4096];
         uint64_t ticks;
 
         if (read(a->timer, &ticks, sizeof(ticks)) > 0 && a->polls)
