@@ -12,7 +12,13 @@ enum {
         FIXED_SIZE = 40, /* times, device, inode, mode, uid, gid, size: before the hash */
         MODE_AT = 24,
         FLAG_EXTENDED = 0x4000,
+        FLAGS_LENGTH = 0xfff, /* the name's, or that it is longer */
+        BLOCK_SIZE = 8,       /* of what tells git's threads where entries are */
+        CHUNK = 64 << 10,
         MODE_TYPE = 0170000,
+        MODE_FILE = 0100000,
+        MODE_LINK = 0120000,
+        MODE_FOLDER = 0040000, /* of a sparse index */
         MODE_GITLINK = 0160000,
 };
 
@@ -45,9 +51,24 @@ static bool take_cut(struct index *x, size_t *ret) {
         return false;
 }
 
-/* The name, with what follows it; a split index has empty ones, too.  `start` is where the entry begins: in
- * versions 2 and 3 its length is a multiple of eight. */
-static bool take_name(struct index *x, const unsigned char *start) {
+/* Whether git would write such a name: it would follow "a//b" and "./a" as well.  A split index has empty
+ * ones, too. */
+static bool is_name(const char *name, uint32_t mode) {
+        bool is_folder = (mode & MODE_TYPE) == MODE_FOLDER;
+
+        for (const char *at = name; *at;) {
+                size_t n = strcspn(at, "/");
+
+                if (n == 0 || (n <= 2 && strspn(at, ".") >= n) || (at[n] && !at[n + 1] && !is_folder))
+                        return false;
+                at += n + (at[n] == '/');
+        }
+        return true;
+}
+
+/* The name, with what follows it.  `start` is where the entry begins: in versions 2 and 3 its length is a
+ * multiple of eight; `said`: the name's, as the flags have it, which is what git believes. */
+static bool take_name(struct index *x, const unsigned char *start, size_t said) {
         size_t kept = 0, cut = 0, n, size;
         const unsigned char *nul;
 
@@ -64,40 +85,70 @@ static bool take_name(struct index *x, const unsigned char *start) {
                 return false;
         memcpy(x->name + kept, x->at, n + 1);
         x->length = kept + n;
+        if (said != (x->length < FLAGS_LENGTH ? x->length : FLAGS_LENGTH) ||
+            !is_name(x->name, number_at(start + MODE_AT)))
+                return false;
         size = (size_t)(nul - start);
         x->at = x->version == 4 ? nul + 1 : start + (size + 8) / 8 * 8;
         return x->at <= x->end;
 }
 
-/* The mode of the next entry, whose name is in x->name; 0: there is none. */
+static bool is_mode(uint32_t mode) {
+        uint32_t type = mode & MODE_TYPE;
+
+        return type == MODE_FILE || type == MODE_LINK || type == MODE_FOLDER || mode == MODE_GITLINK;
+}
+
+/* The mode of the next entry, whose name is in x->name; 0: there is none, or one that git doesn't write and
+ * might read otherwise. */
 static uint32_t take_index_entry(struct index *x) {
         const unsigned char *start = x->at;
         size_t fixed = FIXED_SIZE + x->hash_size + 2;
+        uint32_t flags, mode;
 
         if ((size_t)(x->end - x->at) < fixed + 2)
                 return 0;
-        if (x->version >= 3 && ((uint32_t)start[fixed - 2] << 8) & FLAG_EXTENDED)
+        flags = (uint32_t)start[fixed - 2] << 8 | start[fixed - 1];
+        mode = number_at(start + MODE_AT);
+        if (flags & FLAG_EXTENDED)
                 fixed += 2;
         x->at += fixed;
-        return take_name(x, start) ? number_at(start + MODE_AT) : 0;
+        return is_mode(mode) && (x->version >= 3 || !(flags & FLAG_EXTENDED)) &&
+                               take_name(x, start, flags & FLAGS_LENGTH)
+                       ? mode
+                       : 0;
 }
 
-/* Whether the rest is extensions and the hash: so the hash's size was the right one.  *ret_link: where the
- * extension of a split index has its hash, or NULL. */
-static bool ends_well(const struct index *x, const unsigned char **ret_link) {
+/* What an index says besides its entries: where the extension of a split one has its hash, or NULL; and the
+ * blocks of entries that git's threads read. */
+struct extensions {
+        const unsigned char *link, *blocks;
+        size_t n_blocks;
+};
+
+/* Whether the rest is extensions and the hash: so the hash's size was the right one. */
+static bool ends_well(const struct index *x, const unsigned char *text, struct extensions *ret) {
         const unsigned char *at = x->at;
 
-        *ret_link = NULL;
+        *ret = (struct extensions){.link = NULL};
         /* As git does it: an extension may be empty, and a rest that is too short for one is passed over. */
         while ((size_t)(x->end - at) >= x->hash_size + 8) {
                 uint32_t size = number_at(at + 4);
-                bool is_link = memcmp(at, "link", 4) == 0;
+                bool is_link = memcmp(at, "link", 4) == 0, is_blocks = memcmp(at, "IEOT", 4) == 0,
+                     is_end = memcmp(at, "EOIE", 4) == 0;
 
                 at += 8;
                 if (size > (size_t)(x->end - at) || (size_t)(x->end - at) - size < x->hash_size)
                         return false;
                 if (is_link && size >= x->hash_size)
-                        *ret_link = at;
+                        ret->link = at;
+                if (is_blocks && size >= 4) {
+                        ret->blocks = at + 4;
+                        ret->n_blocks = (size - 4) / BLOCK_SIZE;
+                }
+                /* Where git begins to read extensions. */
+                if (is_end && (size < 4 || number_at(at) != (size_t)(x->at - text)))
+                        return false;
                 at += size;
         }
         return (size_t)(x->end - at) >= x->hash_size;
@@ -121,19 +172,36 @@ static int parse_entries(struct index *x, uint32_t n, gitindex_found_t *found, v
                         return -EBADMSG;
                 if (!found || !*x->name || x->length >= PATH_MAX)
                         continue;
-                r = found(data, x->name, (mode & MODE_TYPE) == MODE_GITLINK);
+                r = found(data, x->name, mode == MODE_GITLINK);
                 if (r != 0)
                         return r;
         }
         return 0;
 }
 
+/* Whether the blocks are these entries, one behind the other. */
+static bool has_blocks(const struct index *begin, uint32_t n, const struct extensions *e,
+                       const unsigned char *text) {
+        struct index x = *begin;
+
+        for (size_t i = 0; i < e->n_blocks; i++) {
+                uint32_t count = number_at(e->blocks + i * BLOCK_SIZE + 4);
+
+                if (number_at(e->blocks + i * BLOCK_SIZE) != (size_t)(x.at - text) || count > n ||
+                    parse_entries(&x, count, NULL, NULL) < 0)
+                        return false;
+                n -= count;
+        }
+        return e->n_blocks == 0 || n == 0;
+}
+
 /* Finds the hashes' size, and *ret before the first of *ret_n entries, with its name for the caller to free.
- * *ret_link: ends_well()'s. */
+ * What can be read with either size is nothing that git has written. */
 static int index_begin(const unsigned char *text, size_t n, struct index *ret, uint32_t *ret_n,
-                       const unsigned char **ret_link) {
+                       struct extensions *ret_extensions) {
         static const size_t hash_sizes[] = {20, 32};
         _cleanup_free_ char *name = NULL;
+        unsigned n_right = 0;
 
         if (n < HEADER_SIZE || memcmp(text, "DIRC", 4) != 0 || number_at(text + 4) < 2 ||
             number_at(text + 4) > 4)
@@ -143,50 +211,56 @@ static int index_begin(const unsigned char *text, size_t n, struct index *ret, u
                 return -ENOMEM;
         *ret_n = number_at(text + 8);
         for (size_t i = 0; i < ARRAY_SIZE(hash_sizes); i++) {
-                *ret = (struct index){.name = name,
-                                      .size = n,
-                                      .at = text + HEADER_SIZE,
-                                      .end = text + n,
-                                      .hash_size = hash_sizes[i],
-                                      .version = number_at(text + 4)};
-                if (parse_entries(ret, *ret_n, NULL, NULL) < 0 || !ends_well(ret, ret_link))
+                const struct index begin = {.name = name,
+                                            .size = n,
+                                            .at = text + HEADER_SIZE,
+                                            .end = text + n,
+                                            .hash_size = hash_sizes[i],
+                                            .version = number_at(text + 4)};
+                struct index x = begin;
+                struct extensions e;
+
+                if (parse_entries(&x, *ret_n, NULL, NULL) < 0 || !ends_well(&x, text, &e) ||
+                    !has_blocks(&begin, *ret_n, &e, text))
                         continue;
-                ret->at = text + HEADER_SIZE;
-                ret->length = 0;
-                TAKE_PTR(name);
-                return 0;
+                n_right++;
+                *ret = begin;
+                *ret_extensions = e;
         }
-        return -EBADMSG;
+        if (n_right != 1)
+                return -EBADMSG;
+        TAKE_PTR(name);
+        return 0;
 }
 
 int gitindex_parse(const unsigned char *text, size_t n, gitindex_found_t *found, void *data, char *shared) {
-        const unsigned char *link;
+        struct extensions e;
         struct index x;
         uint32_t count;
-        int r = index_begin(text, n, &x, &count, &link);
+        int r = index_begin(text, n, &x, &count, &e);
 
         if (r < 0)
                 return r;
         if (shared)
                 *shared = '\0';
-        if (shared && link)
-                name_shared(link, x.hash_size, shared);
+        if (shared && e.link)
+                name_shared(e.link, x.hash_size, shared);
         r = parse_entries(&x, count, found, data);
         free(x.name);
         return r;
 }
 
 static int digest_entries(const unsigned char *text, size_t n, unsigned char ret[SHA256_SIZE]) {
-        const unsigned char *link;
+        struct extensions e;
         struct sha256 sum;
         struct index x;
         uint32_t count;
-        int r = index_begin(text, n, &x, &count, &link);
+        int r = index_begin(text, n, &x, &count, &e);
 
         if (r < 0)
                 return r;
         sha256_begin(&sum);
-        for (r = link ? -EBADMSG : 0; count > 0 && r >= 0; count--) {
+        for (r = e.link ? -EBADMSG : 0; count > 0 && r >= 0; count--) {
                 const unsigned char *entry = x.at;
                 uint32_t mode = take_index_entry(&x);
                 size_t flags = FIXED_SIZE + x.hash_size;
@@ -223,6 +297,29 @@ int gitindex_read(int git_dir, const char *name, size_t limit, gitindex_found_t 
         if (shared)
                 *shared = '\0';
         return r < 0 ? r : gitindex_parse((const unsigned char *)text, n, found, data, shared);
+}
+
+bool gitindex_may_link(int git_dir, const char *name) {
+        static const unsigned char mode[] = {0, 0, MODE_GITLINK >> 8, 0};
+        _cleanup_close_ int fd =
+                openat(git_dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+        _cleanup_free_ unsigned char *text = malloc(CHUNK);
+        size_t kept = 0, n = 0;
+
+        if (!text)
+                return true;
+        while (fd >= 0 && read_full(fd, (char *)text + kept, CHUNK - kept, &n) >= 0 && n > 0) {
+                const unsigned char *end = text + kept + n, *at = text + 2;
+
+                while (at + 1 < end && (at = memchr(at, mode[2], (size_t)(end - at - 1)))) {
+                        if (memcmp(at - 2, mode, sizeof(mode)) == 0)
+                                return true;
+                        at++;
+                }
+                kept = (size_t)(end - text) < sizeof(mode) - 1 ? (size_t)(end - text) : sizeof(mode) - 1;
+                memmove(text, end - kept, kept);
+        }
+        return false;
 }
 
 int gitindex_digest(int git_dir, const char *name, size_t limit, unsigned char ret[SHA256_SIZE]) {

@@ -46,6 +46,7 @@ static const char *const keys[] = {
         "gpg.program",
         "guitool.*.cmd",
         "hook.*.command",
+        "http.*cookiefile", /* of http.saveCookies, which write it wherever it is */
         "imap.tunnel",
         "include.path",
         "includeif.*.path",

@@ -115,6 +115,8 @@ static int read_index(struct nested_search *s, const char *name, char *shared) {
         int r = gitindex_read(s->places->git_dir, name, s->places->index_limit, nested_take_entry, s,
                               shared);
 
+        if (r < 0 && r != -ENOENT && s->places->ret_unread)
+                *s->places->ret_unread = r;
         return is_end(r) ? r : 0;
 }
 

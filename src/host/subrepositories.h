@@ -9,6 +9,7 @@ struct nested_places {
         int folder;         /* may be O_PATH */
         int git_dir;        /* the folder's own git dir, with the index; or -1 */
         size_t index_limit; /* a longer index isn't read */
+        int *ret_unread;    /* or NULL: becomes -errno where there is an index that can't be read */
         bool takes_closed;  /* folders at the top that can't be entered, too */
         /* The length of the folder of a path of the index that is to be found for what is in it, 0: none is;
          * or NULL.  The first 100 are: who made the index may leave any out. */

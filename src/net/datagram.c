@@ -112,7 +112,7 @@ static void send_inward(const struct datagrams *d, char *bytes, size_t n) {
         control.header.cmsg_type = d->to.is_v6 ? IPV6_PKTINFO : IP_PKTINFO;
         control.header.cmsg_len = CMSG_LEN(size);
         memcpy(CMSG_DATA(&control.header), &info, size);
-        message.msg_controllen = CMSG_SPACE(size);
+        message.msg_controllen = (socklen_t)CMSG_SPACE(size); /* musl's type */
         (void)sendmsg(d->inner, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

@@ -12,12 +12,15 @@
 
 /* Sorted as nsrun-protect(7) has them: those of git and its like, editors' and agents', shells', package
  * managers'.  In is what the host executes or obeys without a question (lefthook and mise by their hooks,
- * bun and all that it compiled by "preload", yarn by releases and plugins), and no command writes day by
- * day. Out is what agents are asked to edit and others only read (AGENTS.md, CLAUDE.md, package.json,
- * Makefile, .kiro/specs), what is obeyed after a look at its contents (.tool-versions), and .gitmodules, of
- * which git executes nothing and takes addresses when it is asked to: a checkout must be able to replace it.
+ * rustup by the path of a toolchain, bun and all that it compiled by "preload", yarn by releases and
+ * plugins), and no command writes day by day. Out is what agents are asked to edit and others only read
+ * (AGENTS.md, CLAUDE.md, package.json, Makefile, .kiro/specs), what is obeyed after a look at its contents
+ * (.tool-versions), and .gitmodules, of which git executes nothing and takes addresses when it is asked to:
+ * a checkout must be able to replace it.
  */
 const char *const protect_names[] = {
+        ".config/lefthook-local.*",
+        ".config/lefthook.*",
         ".git/branches",
         ".git/commondir",
         ".git/config",
@@ -34,12 +37,17 @@ const char *const protect_names[] = {
         ".husky",
         ".jj/repo/config.toml",
         ".jj/workspace-config.toml",
+        ".lefthook-local.*",
         ".lefthook-local.yml",
+        ".lefthook.*",
         ".lefthook.yml",
         ".pre-commit-config.yaml",
         ".sl/config",
         ".sl/sharedpath",
+        "_darcs/prefs/defaults",
+        "lefthook-local.*",
         "lefthook-local.yml",
+        "lefthook.*",
         "lefthook.yml",
         ".agents",
         ".aider.conf.yml",
@@ -62,6 +70,7 @@ const char *const protect_names[] = {
         ".github/hooks",
         ".github/lsp.json",
         ".github/mcp.json",
+        ".helix",
         ".idea",
         ".kiro/agents",
         ".kiro/hooks",
@@ -73,6 +82,7 @@ const char *const protect_names[] = {
         ".pi",
         ".qoder",
         ".qwen",
+        ".vim/coc-settings.json",
         ".vimrc",
         ".vscode",
         ".windsurf",
@@ -104,18 +114,22 @@ const char *const protect_names[] = {
         ".yarnrc",
         ".yarnrc.yml",
         "bunfig.toml",
+        "rust-toolchain",
+        "rust-toolchain.toml",
         NULL,
 };
 
 /* Whether a path, relative to a folder, is or lies below a name of the list, in any case. */
 static bool begins_with_name(const char *path) {
         /* What all of them begin with (tests/unit/test-glob.c): an index has thousands of paths. */
-        if (!strchr(".bclmoBCLMO", *path))
+        if (!strchr("._bclmorBCLMOR", *path))
                 return false;
         for (const char *const *name = protect_names; *name; name++) {
                 /* Nearly always they differ right here. */
                 size_t n = (**name | 0x20) == (*path | 0x20) ? strlen(*name) : 0;
 
+                if (n > 0 && (*name)[n - 1] == '*' && strncasecmp(path, *name, n - 1) == 0)
+                        return true;
                 if (n > 0 && strncasecmp(path, *name, n) == 0 && (!path[n] || path[n] == '/'))
                         return true;
         }
@@ -175,16 +189,36 @@ bool protect_is_among_open(char *const *no_protect, const char *name) {
 }
 
 bool protect_is_folder(const char *name) {
-        static const char *const folders[] = {".git/hooks",    ".husky",          ".agents",
-                                              ".amp",          ".augment",        ".claude",
-                                              ".cline",        ".codex",          ".continue",
-                                              ".cursor",       ".devcontainer",   ".factory",
-                                              ".gemini",       ".github/copilot", ".github/extensions",
-                                              ".github/hooks", ".idea",           ".kiro/agents",
-                                              ".kiro/hooks",   ".kiro/settings",  ".opencode",
-                                              ".pi",           ".qoder",          ".qwen",
-                                              ".vscode",       ".windsurf",       ".zed",
-                                              ".yarn/plugins", ".yarn/releases"};
+        static const char *const folders[] = {".git/hooks",
+                                              ".husky",
+                                              ".agents",
+                                              ".amp",
+                                              ".augment",
+                                              ".claude",
+                                              ".cline",
+                                              ".codex",
+                                              ".continue",
+                                              ".cursor",
+                                              ".devcontainer",
+                                              ".factory",
+                                              ".gemini",
+                                              ".github/copilot",
+                                              ".github/extensions",
+                                              ".github/hooks",
+                                              ".helix",
+                                              ".idea",
+                                              ".kiro/agents",
+                                              ".kiro/hooks",
+                                              ".kiro/settings",
+                                              ".opencode",
+                                              ".pi",
+                                              ".qoder",
+                                              ".qwen",
+                                              ".vscode",
+                                              ".windsurf",
+                                              ".zed",
+                                              ".yarn/plugins",
+                                              ".yarn/releases"};
 
         for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
                 if (streq(name, folders[i]))

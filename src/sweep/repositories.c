@@ -12,13 +12,13 @@
 #include "base/path.h"
 #include "boundary/operation.h"
 #include "host/gitdir.h"
+#include "host/gitindex.h"
 #include "host/gitorders.h"
 #include "host/subrepositories.h"
 
 enum {
-        TOLD_MAX = 10,         /* of one folder */
-        INDEX_MAX = 256 << 10, /* of one that is as it was; more would take longer than the run's start */
-        YOUNG_INDEX_MAX = 64 << 20,
+        TOLD_MAX = 10, /* of one folder */
+        INDEX_MAX = 256 << 20,
         DEPTH_MAX = 16,
         FOLDERS_MAX = 10000,
         POINTERS_MAX = 1000, /* git dirs elsewhere */
@@ -352,14 +352,56 @@ static int look_below(struct looking *l, int folder, const char *path, const cha
         return result < 0 ? result : look_in(l, fd, below, depth + 1);
 }
 
+struct index_parts {
+        const struct timespec *since;
+        bool is_split, is_young;
+};
+
+static int see_part(void *data, int folder, const struct dirent *entry) {
+        struct index_parts *parts = data;
+        bool is_shared = startswith(entry->d_name, "sharedindex.") != NULL;
+
+        parts->is_split |= is_shared;
+        parts->is_young |= (is_shared || streq(entry->d_name, "index")) &&
+                           is_since(parts->since, folder, entry->d_name);
+        return 0;
+}
+
+/* Of one that the run has not changed, which git has written, most know of no repository, and aren't read as
+ * a whole. */
+static struct index_parts find_index(const struct repositories *r, int git_dir) {
+        struct index_parts parts = {.since = &r->since};
+
+        if (git_dir >= 0 && folder_each(git_dir, see_part, &parts) < 0)
+                parts.is_young = true;
+        return parts;
+}
+
+/* Git might read otherwise what it hasn't written. */
+static int judge_index(struct looking *l, int git_dir, const char *path, int unread) {
+        struct nsrun_error note = {0};
+
+        if (unread != -EBADMSG || disarm_entry(git_dir, "index") < 0) {
+                l->is_cut = true;
+                return 0;
+        }
+        (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, path,
+                        "the command left an index that git doesn't write, and which is moved aside there",
+                        "git reset makes it anew");
+        return l->all->found(l->all->data, &note);
+}
+
 /* What git finds below a repository: by its index again, as a plain `git status` looks into all of them. */
 static int look_in(struct looking *l, int folder, const char *path, unsigned depth) {
         _cleanup_close_ int git_dir = open_git_dir(l->all, folder, path);
-        bool is_index_young = git_dir >= 0 && is_since(&l->all->since, git_dir, "index");
+        const struct index_parts index = find_index(l->all, git_dir);
+        bool is_read = index.is_young || index.is_split || gitindex_may_link(git_dir, "index");
+        int unread = 0;
         const struct nested_places places = {.folder = folder,
                                              .git_dir = git_dir,
+                                             .ret_unread = &unread,
                                              .takes_closed = true,
-                                             .index_limit = is_index_young ? YOUNG_INDEX_MAX : INDEX_MAX};
+                                             .index_limit = is_read ? INDEX_MAX : 0};
         _cleanup_strv_ char **names = NULL;
         int result;
 
@@ -368,10 +410,12 @@ static int look_in(struct looking *l, int folder, const char *path, unsigned dep
                 return 0;
         }
         result = nested_find(&places, &names, &l->is_cut);
+        if (result >= 0 && unread < 0 && index.is_young)
+                result = judge_index(l, git_dir, path, unread);
         /* All are looked at, as what they carry may be to be taken away. */
         STRV_FOREACH (name, names)
                 if (result >= 0)
-                        result = look_below(l, folder, path, *name, is_index_young, depth);
+                        result = look_below(l, folder, path, *name, index.is_young, depth);
         return result;
 }
 

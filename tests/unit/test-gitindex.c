@@ -118,7 +118,7 @@ static void write_bomb(const char *top, unsigned n) {
         for (int shift = 24; shift >= 0; shift -= 8)
                 (void)fputc((int)(n >> shift & 0xff), f);
         for (unsigned i = 0; i < n; i++) {
-                unsigned char entry[62] = {[24] = 0, [26] = 0x81, [27] = 0xa4};
+                unsigned char entry[62] = {[24] = 0, [26] = 0x81, [27] = 0xa4, [60] = 0x0f, [61] = 0xa1};
 
                 (void)fwrite(entry, 1, sizeof(entry), f);
                 (void)fputc(i > 0, f);
