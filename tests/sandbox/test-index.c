@@ -23,7 +23,7 @@ static const struct {
 } indexes[] = {
         {DEEP NAMES "name deep/x", NULL, false},
         {DEEP NAMES BYTES "name deep/ax; turn 's|deep/ax|deep//x|'", NULL, true},
-        {DEEP NAMES BYTES "name a/deep/x; turn 's|a/deep/x|./deep/x|'", NULL, true},
+        {DEEP NAMES BYTES "name b/deep/x; turn 's|b/deep/x|./deep/x|'", NULL, true},
         {DEEP NAMES BYTES "name deep/xa; turn 's|deep/xa|deep/x/|'", NULL, true},
         {DEEP NAMES BYTES "name deep/a/x; turn 's|deep/a/x|deep/./x|'", NULL, true},
         /* Git believes the length in the flags, and takes any mode. */
