@@ -27,8 +27,9 @@ static const struct {
         {DEEP NAMES BYTES "name deep/xa; turn 's|deep/xa|deep/x/|'", NULL, true},
         {DEEP NAMES BYTES "name deep/a/x; turn 's|deep/a/x|deep/./x|'", NULL, true},
         /* Git believes the length in the flags, and takes any mode. */
-        {DEEP NAMES BYTES "name deep/xyz; turn 's|\\x08deep/xyz|\\x06deep/xyz|'", NULL, true},
-        {DEEP NAMES BYTES "name deep/x; turn 's|\\x00\\x00\\x81\\xa4|\\x00\\x00\\x00\\x00|'", NULL, true},
+        {DEEP NAMES BYTES "name deep/xyz; turn 's|\\x08deep/xyz|\\x05deep/xyz|'", NULL, true},
+        {DEEP NAMES BYTES "name deep/x; turn 's|\\x00\\x00\\x81\\xa4|\\x00\\x00\\x00\\x00|'; rm a", NULL,
+         true},
         {DEEP NAMES BYTES "name deep/x; turn 's|\\x00\\x00\\xe0\\x00|\\x00\\x00\\xe1\\xa4|'", NULL, true},
         /* A large one, that names it before it is there; and one that another file has the rest of. */
         {NAMES
