@@ -73,6 +73,41 @@ TEST(the_host_obeys_no_repository_that_an_odd_index_names) {
                 }
 }
 
+/* Where git's threads and its reader of extensions begin is where they are. */
+TEST(what_git_writes_is_left_and_what_leads_its_threads_elsewhere_is_not) {
+        static const char threads
+                [] = "git config index.threads 2; git config index.recordOffsetTable true\n"
+                     "git config index.recordEndOfIndexEntries true; h=$(git hash-object -w a)\n"
+                     "seq -f \"100644 $h 0\tf%06.0f\" 30000 | git update-index --index-info; grep -c IEOT .git/index\n"
+                     "LC_ALL=C sed -i \"$1\" .git/index",
+         many[] = "set -e; git update-index --index-version 4; git update-index --index-version 2\n"
+                  "echo b >b; git add -N b; git update-index --untracked-cache --split-index\n"
+                  "git update-index --no-split-index; git config core.fsmonitor false\n"
+                  "mkdir d; echo c >d/c; git add d; git -c user.name=a -c user.email=a@b commit -qm d\n"
+                  "git sparse-checkout set --cone --sparse-index e; git status --short\n"
+                  "git init -q --object-format=sha256 o; cd o; echo a >a; git add a; git update-index "
+                  "--split-index; git update-index --force-remove a; git rm -rq --cached --ignore-unmatch .";
+        /* The offset of the first block; that of the end of the entries. */
+        static const char *const turns[] = {"", "s/\\(IEOT........\\)..../\\1\\x00\\x00\\x00\\x54/",
+                                            "s/\\(EOIE....\\)..../\\1\\x00\\x00\\x00\\x54/"};
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        with_git(s, begin, &o);
+        RUN(s, &o, "--", "sh", "-c", many);
+        expect_status(&o, 0);
+        expect_not_in(o.err, "doesn't write");
+        for (size_t i = 0; i < ARRAY_SIZE(turns); i++) {
+                on_host(s, begin, &o);
+                RUN(s, &o, "--", "sh", "-c", threads, "sh", turns[i]);
+                expect_out(&o, "1\n");
+                if (*turns[i])
+                        expect_in(o.err, "doesn't write");
+                else
+                        expect_not_in(o.err, "doesn't write");
+        }
+}
+
 int main(void) {
         return run_all_tests();
 }
