@@ -10,6 +10,10 @@
 #include "base/file.h"
 #include "base/str.h"
 
+/* Each of lefthook's formats, its own and the user's. */
+#define FORMATS(name)    name ".json", name ".jsonc", name ".toml", name ".yaml", name ".yml"
+#define LEFTHOOK(before) FORMATS(before "lefthook-local"), FORMATS(before "lefthook")
+
 /* Sorted as nsrun-protect(7) has them: those of git and its like, editors' and agents', shells', package
  * managers'.  In is what the host executes or obeys without a question (lefthook and mise by their hooks,
  * rustup by the path of a toolchain, bun and all that it compiled by "preload", yarn by releases and
@@ -19,8 +23,7 @@
  * a checkout must be able to replace it.
  */
 const char *const protect_names[] = {
-        ".config/lefthook-local.*",
-        ".config/lefthook.*",
+        LEFTHOOK(".config/"),
         ".git/branches",
         ".git/commondir",
         ".git/config",
@@ -37,18 +40,12 @@ const char *const protect_names[] = {
         ".husky",
         ".jj/repo/config.toml",
         ".jj/workspace-config.toml",
-        ".lefthook-local.*",
-        ".lefthook-local.yml",
-        ".lefthook.*",
-        ".lefthook.yml",
+        LEFTHOOK("."),
         ".pre-commit-config.yaml",
         ".sl/config",
         ".sl/sharedpath",
         "_darcs/prefs/defaults",
-        "lefthook-local.*",
-        "lefthook-local.yml",
-        "lefthook.*",
-        "lefthook.yml",
+        LEFTHOOK(""),
         ".agents",
         ".aider.conf.yml",
         ".amp",
@@ -128,8 +125,6 @@ static bool begins_with_name(const char *path) {
                 /* Nearly always they differ right here. */
                 size_t n = (**name | 0x20) == (*path | 0x20) ? strlen(*name) : 0;
 
-                if (n > 0 && (*name)[n - 1] == '*' && strncasecmp(path, *name, n - 1) == 0)
-                        return true;
                 if (n > 0 && strncasecmp(path, *name, n) == 0 && (!path[n] || path[n] == '/'))
                         return true;
         }
