@@ -98,6 +98,8 @@ int disarm_git_dir(int git_dir, unsigned carried, bool is_submodule) {
 
         if (r >= 0 && (carried & GITORDERS_REBASE))
                 r = disarm_entry(git_dir, "rebase-merge");
+        if (r >= 0 && (carried & GITORDERS_STRATEGY))
+                r = disarm_entry(git_dir, "sequencer");
         if (r >= 0 && has_config)
                 r = replace_config(git_dir, "config", is_submodule);
         if (r >= 0 && has_config)

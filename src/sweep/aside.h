@@ -10,10 +10,10 @@
  * for it.  -ENOENT: there is none; -errno. */
 int aside_move(int parent, const char *base, const char *dot, char **ret);
 
-/* Moves a rebase that is to be continued, and the hooks of a git dir, a descriptor that may be O_PATH, to
- * hooks.aside-N, and its files of configuration, for which others without what names a program (or a work
- * tree, unless is_submodule) are put there.  `carried`: gitorders_carried()'s flags.  -errno: some of it is
- * still obeyed.
+/* Moves a rebase or a cherry-pick that is to be continued, and the hooks of a git dir, a descriptor that may
+ * be O_PATH, to hooks.aside-N, and its files of configuration, for which others without what names a program
+ * (or a work tree, unless is_submodule) are put there.  `carried`: gitorders_carried()'s flags.  -errno:
+ * some of it is still obeyed.
  */
 int disarm_git_dir(int git_dir, unsigned carried, bool is_submodule);
 /* Renames the entry `name` of a folder to NAME.aside-N.  -errno. */
