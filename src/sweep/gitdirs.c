@@ -229,7 +229,7 @@ int gitdirs_begin(const struct nsrun_plan *plan, struct gitdirs *ret) {
 static int move_file(struct sweep *s, int git_dir, const char *git_dir_path, const char *name,
                      const char *what) {
         _cleanup_free_ char *aside = NULL, *path = NULL;
-        int r = aside_move(git_dir, name, "", &aside);
+        int r = aside_move(git_dir, name, git_dir, "", &aside);
 
         if (r < 0) {
                 s->is_cut |= r != -ENOMEM;
