@@ -88,6 +88,14 @@ static int becomes_git_dir(const struct git_view *v, const char *folder, int fd)
         return r <= 0 ? r : is_there(v, folder, fd, "refs");
 }
 
+/* Whether a folder that is no git dir on the host becomes one by this: its HEAD, or where an earlier commit
+ * has put that, what is beside it. */
+static bool makes_git_dir(const struct git_folder *f, const char *below) {
+        return f->had_head
+                       ? has_top(below, "objects") || has_top(below, "refs") || has_top(below, "commondir")
+                       : has_top(below, "HEAD");
+}
+
 /* Adds the folder that is the first `length` bytes of `path`. */
 static int add_folder(struct git_view *v, const char *path, size_t length) {
         _cleanup_free_ char *folder = strndup(path, length);
@@ -106,6 +114,7 @@ static int add_folder(struct git_view *v, const char *path, size_t length) {
         if (fd == -ENOMEM)
                 return fd;
         f.was_one = is_git_dir(fd);
+        f.had_head = host_has(fd, "HEAD");
         r = f.was_one ? 1 : becomes_git_dir(v, folder, fd);
         if (r < 0)
                 return r;
@@ -163,7 +172,7 @@ int git_view_obeys(struct git_view *v, const char *path) {
                 if ((f->is_named || f->is_one) && is_obeyed(below))
                         return 1;
                 /* All of a git dir that wasn't there; and what makes a folder one. */
-                if (!f->was_one && (f->is_named || (f->is_one && has_top(below, "HEAD"))))
+                if (!f->was_one && (f->is_named || (f->is_one && makes_git_dir(f, below))))
                         return 1;
         }
         return 0;

@@ -12,6 +12,7 @@ struct git_folder {
         size_t length;        /* of its part of the path */
         bool is_named;        /* ".git" */
         bool was_one, is_one; /* a git dir, on the host; with all of the changes */
+        bool had_head;        /* on the host */
 };
 
 struct git_view {

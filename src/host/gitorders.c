@@ -11,6 +11,7 @@
 
 enum {
         HARMLESS_MAX = 1024, /* bytes of a value */
+        STRATEGY_MAX = 1024, /* git's own are shorter */
 };
 
 /* git-config(1)'s keys whose value is started as a program, or names hooks or more configuration.  The
@@ -300,6 +301,45 @@ int gitorders_read(int git_dir, int (*found)(void *data, const struct gitconfig_
         return r;
 }
 
+static bool is_own_strategy(const char *name) {
+        static const char *const own[] = {"ort", "recursive", "resolve", "octopus", "ours", "subtree"};
+
+        for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+                if (streq(name, own[i]))
+                        return true;
+        return false;
+}
+
+/* -ENOENT: there is none. */
+static int open_orders(int git_dir, const char *name) {
+        int fd = openat(git_dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+        return fd < 0 ? -ENOENT : fd;
+}
+
+bool gitorders_has_rebase_strategy(int git_dir) {
+        _cleanup_close_ int folder = open_orders(git_dir, "rebase-merge");
+        _cleanup_free_ char *text = NULL;
+        int r = folder < 0 ? folder : read_small_file(folder, "strategy", O_NOFOLLOW, STRATEGY_MAX, &text);
+        size_t n = r < 0 ? 0 : strlen(text);
+
+        /* Of more lines git takes all for the name. */
+        if (n > 0 && text[n - 1] == '\n')
+                text[n - 1] = '\0';
+        return r < 0 ? r != -ENOENT : !is_own_strategy(text);
+}
+
+static int take_strategy(nsrun_unused void *data, const struct gitconfig_entry *entry) {
+        return streq(entry->name, "options.strategy") && entry->value && !is_own_strategy(entry->value);
+}
+
+bool gitorders_has_pick_strategy(int git_dir) {
+        _cleanup_close_ int folder = open_orders(git_dir, "sequencer");
+        int r = folder < 0 ? folder : gitdir_read_config(folder, "opts", take_strategy, NULL);
+
+        return r != 0 && r != -ENOENT;
+}
+
 static int note_order(void *data, const struct gitconfig_entry *entry) {
         unsigned *carried = data;
 
@@ -338,6 +378,8 @@ unsigned gitorders_carried(int git_dir) {
                 carried |= GITORDERS_PROGRAM;
         if (nested_has(git_dir, "rebase-merge/git-rebase-todo"))
                 carried |= GITORDERS_REBASE;
+        if (gitorders_has_pick_strategy(git_dir))
+                carried |= GITORDERS_STRATEGY;
         walk.data = &carried;
         if (gitwalk(&walk, git_dir, ".", "", true) < 0 || walk.is_cut)
                 carried |= GITORDERS_LINKS;

@@ -14,7 +14,7 @@
 /* Of a name as long as they come the new one has the beginning alone. */
 #define ASIDE_BASE_MOST (NAME_MAX - (int)strlen(".aside-4294967295"))
 
-int aside_move(int parent, const char *base, const char *dot, char **ret) {
+int aside_move(int parent, const char *base, int to, const char *dot, char **ret) {
         bool was_opened = false;
 
         for (unsigned i = 0; i < 40;) {
@@ -28,7 +28,7 @@ int aside_move(int parent, const char *base, const char *dot, char **ret) {
                         aside = NULL;
                         return -ENOMEM;
                 }
-                if (syscall(SYS_renameat2, parent, base, parent, aside, RENAME_NOREPLACE) == 0) {
+                if (syscall(SYS_renameat2, parent, base, to, aside, RENAME_NOREPLACE) == 0) {
                         *ret = TAKE_PTR(aside);
                         return 0;
                 }
@@ -38,7 +38,7 @@ int aside_move(int parent, const char *base, const char *dot, char **ret) {
                 }
                 if (errno != EACCES || was_opened)
                         return -errno;
-                if (folder_open_to_owner(parent) < 0)
+                if (folder_open_to_owner(parent) < 0 || folder_open_to_owner(to) < 0)
                         return -EACCES;
                 was_opened = true;
         }
@@ -52,9 +52,9 @@ struct keeping {
         bool is_submodule;
 };
 
-int disarm_entry(int folder, const char *name) {
+int disarm_entry(int folder, const char *name, int to) {
         _cleanup_free_ char *aside = NULL;
-        int r = aside_move(folder, name, "", &aside);
+        int r = aside_move(folder, name, to, "", &aside);
 
         return r == -ENOENT ? 0 : r;
 }
@@ -85,7 +85,7 @@ static int replace_config(int git_dir, const char *name, bool is_submodule) {
                 return errno == ENOENT ? 0 : -errno;
         r = kept_text(git_dir, name, is_submodule, &text);
         if (r >= 0)
-                r = disarm_entry(git_dir, name);
+                r = disarm_entry(git_dir, name, git_dir);
         if (r < 0)
                 return r;
         fd = openat(git_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -94,10 +94,12 @@ static int replace_config(int git_dir, const char *name, bool is_submodule) {
 
 int disarm_git_dir(int git_dir, unsigned carried, bool is_submodule) {
         bool has_config = carried & (GITORDERS_PROGRAM | (is_submodule ? 0 : GITORDERS_WORKTREE));
-        int r = carried & GITORDERS_HOOKS ? disarm_entry(git_dir, "hooks") : 0;
+        int r = carried & GITORDERS_HOOKS ? disarm_entry(git_dir, "hooks", git_dir) : 0;
 
         if (r >= 0 && (carried & GITORDERS_REBASE))
-                r = disarm_entry(git_dir, "rebase-merge");
+                r = disarm_entry(git_dir, "rebase-merge", git_dir);
+        if (r >= 0 && (carried & GITORDERS_STRATEGY))
+                r = disarm_entry(git_dir, "sequencer", git_dir);
         if (r >= 0 && has_config)
                 r = replace_config(git_dir, "config", is_submodule);
         if (r >= 0 && has_config)

@@ -229,7 +229,7 @@ int gitdirs_begin(const struct nsrun_plan *plan, struct gitdirs *ret) {
 static int move_file(struct sweep *s, int git_dir, const char *git_dir_path, const char *name,
                      const char *what) {
         _cleanup_free_ char *aside = NULL, *path = NULL;
-        int r = aside_move(git_dir, name, "", &aside);
+        int r = aside_move(git_dir, name, git_dir, "", &aside);
 
         if (r < 0) {
                 s->is_cut |= r != -ENOMEM;
@@ -266,28 +266,51 @@ static bool runs_command(const char *todo) {
         return false;
 }
 
-/* Reports a new rebase that would run commands when it is continued, in the git dir itself or in `below` it.
- * It stays: it is part of the command's work. */
-static int look_at_rebase(struct sweep *s, const char *below) {
-        _cleanup_free_ char *text = NULL, *path = NULL, *name = NULL, *folder = NULL;
-        int git_dir = s->dir->fd, r;
-        struct stat st, above;
+static bool has_commands(int git_dir) {
+        _cleanup_free_ char *text = NULL;
+        int r = read_small_file(git_dir, "rebase-merge/git-rebase-todo", O_NOFOLLOW, TODO_MAX, &text);
 
-        folder = str_concat(below, *below ? "/" : "", "rebase-merge");
-        name = folder ? str_concat(folder, "/", "git-rebase-todo") : NULL;
-        if (!name)
-                return -ENOMEM;
-        /* The folder is new where all of it was moved there. */
-        if (fstatat(git_dir, folder, &above, AT_SYMLINK_NOFOLLOW) < 0 ||
-            fstatat(git_dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || (!is_new(s, &st) && !is_new(s, &above)))
-                return 0;
-        r = read_small_file(git_dir, name, O_NOFOLLOW, TODO_MAX, &text);
-        if (r == -ENOMEM || (r >= 0 && !runs_command(text)))
-                return r;
-        path = path_join(s->dir->path, name);
-        if (!path)
-                return -ENOMEM;
-        return tell_finding(s, path, "git rebase --continue would run commands that the command left");
+        return r < 0 || runs_command(text);
+}
+
+/* Reports what is new in a git dir and would run programs when a rebase or a cherry-pick is continued.  It
+ * stays: it is part of the command's work. */
+static int look_at_rebase(struct sweep *s, int git_dir, const char *path) {
+        static const char strategy[] =
+                "git would go on by a merge strategy that the command left and that isn't "
+                "git's own";
+        static const struct {
+                const char *folder, *name, *what;
+                bool (*runs)(int git_dir);
+        } parts[] = {
+                {"rebase-merge", "rebase-merge/git-rebase-todo",
+                 "git rebase --continue would run commands that the command left", has_commands},
+                {"rebase-merge", "rebase-merge/strategy", strategy, gitorders_has_rebase_strategy},
+                {"sequencer", "sequencer/opts", strategy, gitorders_has_pick_strategy},
+        };
+        int r = 0;
+
+        for (size_t i = 0; i < ARRAY_SIZE(parts) && r >= 0; i++) {
+                _cleanup_free_ char *file = path_join(path, parts[i].name);
+                struct stat st, above;
+
+                if (!file)
+                        return -ENOMEM;
+                /* The folder is new where all of it was moved there. */
+                if (fstatat(git_dir, parts[i].folder, &above, AT_SYMLINK_NOFOLLOW) == 0 &&
+                    fstatat(git_dir, parts[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                    (is_new(s, &st) || is_new(s, &above)) && parts[i].runs(git_dir))
+                        r = tell_finding(s, file, parts[i].what);
+        }
+        return r;
+}
+
+/* The git dir of a linked worktree may have its own turn. */
+static int look_at_its_rebase(struct sweep *s, int git_dir, const char *path) {
+        for (size_t i = 0; i < s->dirs->n; i++)
+                if (streq(s->dirs->items[i].path, path))
+                        return 0;
+        return look_at_rebase(s, git_dir, path);
 }
 
 /* The command may write the .git of a linked worktree beside its git dir. */
@@ -316,7 +339,7 @@ static int look_at_worktree(void *data, int folder, const struct dirent *entry) 
                         was = &s->dir->trees[i];
         if (!was && s->dir->n_trees == TREES_MAX) {
                 s->is_cut = true;
-                return look_at_rebase(s, below);
+                return look_at_its_rebase(s, git_dir, path);
         }
         r = read_tree(s->dir, git_dir, path, &is);
         if (r >= 0 && is.has_other_commondir && !(was && was->has_other_commondir))
@@ -332,12 +355,12 @@ static int look_at_worktree(void *data, int folder, const struct dirent *entry) 
         if (r >= 0 && was && was->dot_git && !was->is_led_elsewhere &&
             !(is.dot_git && streq(is.dot_git, was->dot_git)) && leads_elsewhere(s->dir, was->dot_git, path))
                 r = tell_led(s, was->dot_git);
-        return r < 0 ? r : look_at_rebase(s, below);
+        return r < 0 ? r : look_at_its_rebase(s, git_dir, path);
 }
 
 static int look_at_rebases(struct sweep *s) {
         _cleanup_close_ int worktrees = beneath_open(s->dir->fd, "worktrees", O_RDONLY | O_DIRECTORY, 0);
-        int r = look_at_rebase(s, "");
+        int r = look_at_rebase(s, s->dir->fd, s->dir->path);
 
         if (r >= 0 && worktrees >= 0)
                 r = folder_read(worktrees, look_at_worktree, s);

@@ -23,7 +23,8 @@ struct gitdirs {
 int gitdirs_begin(const struct nsrun_plan *plan, struct gitdirs *ret);
 /* Removes symlinks that weren't there when the plan was made, in a session when that began: through them
  * git would write elsewhere (a reflog, a message).  Moves a new "commondir" of a submodule aside, and finds
- * commands that `git rebase --continue` would run.  Calls `found` (0 or -errno) for each.  To be called
- * once; of a struct that is zero nothing is looked at. */
+ * commands that `git rebase --continue` would run, and merge strategies of what is to be continued that
+ * aren't git's own.  Calls `found` (0 or -errno) for each.  To be called once; of a struct that is zero
+ * nothing is looked at. */
 int gitdirs_end(struct gitdirs *g, int (*found)(void *data, const struct nsrun_error *note), void *data);
 void gitdirs_clear(struct gitdirs *g);

@@ -252,7 +252,7 @@ int look_put_aside(const struct look *l, const char *name, const struct protecte
         is_copied = r == 2;
         /* Globs like [!.]* leave names with a dot out. */
         if (r < 0 && r != -ENOENT && parent >= 0)
-                r = aside_move(parent, base, *base == '.' ? "" : ".", &aside);
+                r = aside_move(parent, base, parent, *base == '.' ? "" : ".", &aside);
         if (r == -ENOENT)
                 return 0;
         if (r == -ENOMEM || (r < 0 && l->is_early))

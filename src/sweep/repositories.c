@@ -21,17 +21,28 @@ enum {
         INDEX_MAX = 256 << 20,
         DEPTH_MAX = 16,
         FOLDERS_MAX = 10000,
-        POINTERS_MAX = 1000, /* git dirs elsewhere */
-        ELSEWHERE = 1 << 16, /* beside the flags of gitorders.h: a git dir that can't be looked at */
-        UNSEEN = 1 << 17,    /* or that is one too many */
-        COPIED = 1 << 18,    /* or that was without its configuration, and has a plain one */
+        MODULES_MAX = 10000, /* entries of folders of submodules' git dirs: the others aren't looked into */
+        MODULES_NAMED_MAX = 1000000, /* nor are these moved aside */
+        POINTERS_MAX = 1000,         /* git dirs elsewhere */
+        ELSEWHERE = 1 << 16,         /* beside the flags of gitorders.h: a git dir that can't be looked at */
+        UNSEEN = 1 << 17,            /* or that is one too many */
+        COPIED = 1 << 18,            /* or that was without its configuration, and has a plain one */
 };
 
 /* A look at a folder and what lies below it. */
 struct looking {
         const struct repositories *all;
-        unsigned n_found, n_told, n_folders, n_pointers;
+        unsigned n_found, n_told, n_folders, n_pointers, n_modules;
         bool is_cut;
+};
+
+/* A folder of submodules' git dirs, or a git dir that may have some. */
+struct modules {
+        struct looking *looking;
+        const char *path;
+        int git_dir; /* the one that the folder lies in */
+        unsigned depth;
+        bool is_moved; /* as of a candidate */
 };
 
 /* A folder that may be a repository. */
@@ -40,6 +51,8 @@ struct candidate {
         struct looking *looking;
         int folder;
         const char *path;
+        /* Of which it is one, as it is found; NULL: it isn't found as a submodule's git dir. */
+        const struct modules *modules;
         /* It, or a folder on the way to it, has come there since the run began, or was changed. */
         bool is_moved;
         bool is_unseen; /* it is too much to look at */
@@ -77,27 +90,49 @@ static bool is_touched(const struct candidate *c, int git_dir) {
         return !c->was_there && (c->is_moved || is_since(&c->all->since, git_dir, ""));
 }
 
+/* Where git has the index of the repository at `folder`; -EBADF: there is none. */
+static int open_git_dir(const struct repositories *r, int folder, const char *path) {
+        _cleanup_free_ char *elsewhere = NULL;
+        int fd = openat(folder, ".git", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+        if (fd < 0 && errno == ENOTDIR &&
+            gitdir_read_pointer(folder, ".git", "gitdir: ", path, &elsewhere) < 0)
+                elsewhere = path_join(path, ".git");
+        if (fd < 0 && elsewhere)
+                fd = r->open(r->data, elsewhere);
+        return fd < 0 ? -EBADF : fd;
+}
+
 struct work_tree {
-        const char *git_dir, *folder;
-        bool is_that; /* what the last core.worktree says */
+        const char *git_dir;
+        char *folder; /* what the last core.worktree says */
 };
 
 static int take_work_tree(void *data, const struct gitconfig_entry *entry) {
         struct work_tree *w = data;
-        _cleanup_free_ char *path = NULL;
 
         if (!streq(entry->name, "core.worktree"))
                 return 0;
-        path = entry->value ? path_join(w->git_dir, entry->value) : NULL;
-        w->is_that = path && streq(path, w->folder);
+        free(w->folder);
+        w->folder = entry->value ? path_join(w->git_dir, entry->value) : NULL;
         return 0;
 }
 
-/* Whether the configuration of the git dir at `path` has `folder` for the work tree. */
-static bool names_work_tree(int git_dir, const char *path, const char *folder) {
-        struct work_tree w = {.git_dir = path, .folder = folder};
+/* Whether the configuration of the git dir at `path` has the candidate for the work tree; of a submodule's
+ * git dir a folder whose .git leads back. */
+static bool names_work_tree(const struct candidate *c, int git_dir, const char *path) {
+        struct work_tree w = {.git_dir = path};
+        bool is_read = gitorders_read(git_dir, take_work_tree, &w) >= 0;
+        _cleanup_free_ char *folder = w.folder;
+        _cleanup_close_ int fd = -EBADF, back = -EBADF;
+        struct stat is, st;
 
-        return gitorders_read(git_dir, take_work_tree, &w) >= 0 && w.is_that;
+        if (!is_read || !folder || !c->modules)
+                return is_read && folder && streq(folder, c->path);
+        fd = c->all->open(c->all->data, folder);
+        back = fd < 0 ? -EBADF : open_git_dir(c->all, fd, folder);
+        return back >= 0 && fstat(back, &st) == 0 && fstat(git_dir, &is) == 0 && st.st_ino == is.st_ino &&
+               st.st_dev == is.st_dev;
 }
 
 /* What makes a git dir one, and tells nothing of whose it was. */
@@ -151,7 +186,7 @@ static unsigned carried_by(struct candidate *c, int git_dir) {
                 is_copy = true;
         carried = gitorders_carried(git_dir);
         /* A submodule's says where its folder is. */
-        is_own = (carried & GITORDERS_WORKTREE) && path && names_work_tree(git_dir, path, c->path);
+        is_own = (carried & GITORDERS_WORKTREE) && path && names_work_tree(c, git_dir, path);
         if (is_own)
                 carried &= ~(unsigned)GITORDERS_WORKTREE;
         /* What was the user's before is told, and stays. */
@@ -233,6 +268,7 @@ static int tell_carried(struct candidate *c, const char *name, unsigned carried)
                      {GITORDERS_PROGRAM, "configuration that names a program"},
                      {GITORDERS_WORKTREE, "configuration that names a work tree"},
                      {GITORDERS_REBASE, "a rebase to be continued"},
+                     {GITORDERS_STRATEGY, "a cherry-pick to be continued"},
                      {GITORDERS_LINKS, "symlinks in its git dir"},
                      {ELSEWHERE, "a git dir elsewhere"}};
         _cleanup_free_ char *what = NULL, *full = str_concat(c->path, "/", name);
@@ -277,7 +313,8 @@ static int tell_copied(struct candidate *c, const char *name) {
         return c->all->found(c->all->data, &note);
 }
 
-/* What can't be taken out of a git dir is taken away with it: then `name` is none any more. */
+/* What can't be taken out of a git dir is taken away with it: then `name` is none any more.  That of a
+ * submodule goes to the git dir that has it: beside it any name may be a submodule's. */
 static int judge_carried(struct candidate *c, unsigned carried, const char *name) {
         int r = carried & COPIED && c->looking->n_told++ < TOLD_MAX ? tell_copied(c, name) : 0;
 
@@ -285,34 +322,139 @@ static int judge_carried(struct candidate *c, unsigned carried, const char *name
         if (!carried || r < 0)
                 return r;
         if (!c->was_there && (c->is_obeyed || (carried & (GITORDERS_LINKS | ELSEWHERE | UNSEEN))))
-                c->is_obeyed = disarm_entry(c->folder, name) < 0;
+                c->is_obeyed =
+                        disarm_entry(c->folder, name, c->modules ? c->modules->git_dir : c->folder) < 0;
         c->looking->n_found++;
         /* The few that are named are repositories of which it is known that they have orders. */
         return carried == UNSEEN || c->looking->n_told >= TOLD_MAX ? 0 : tell_carried(c, name, carried);
 }
 
+/* Calls `each` for what is in the folder `name`, which is opened in `parent`, the folder of `in`. */
+static int each_module(struct modules in, int parent, const char *name,
+                       int (*each)(void *data, int folder, const struct dirent *entry)) {
+        _cleanup_close_ int fd = beneath_open(parent, name, O_PATH | O_DIRECTORY, 0), entries = -EBADF;
+        _cleanup_free_ char *path = str_concat(in.path, "/", name);
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        if (fd < 0)
+                return 0;
+        in.path = path;
+        in.is_moved |= is_since(&in.looking->all->since, fd, "");
+        if (in.is_moved)
+                (void)folder_open_to_owner(fd);
+        entries = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        in.looking->is_cut |= entries < 0;
+        r = entries < 0 ? 0 : folder_read(entries, each, &in);
+        return r == -ENOENT ? 0 : r;
+}
+
+static int look_at_modules(const struct modules *of);
+
+/* A submodule's git dir; or a folder of the submodule's name, which is its path. */
+static int look_at_module(void *data, int folder, const struct dirent *entry) {
+        static const char *const signs[] = {"HEAD", "commondir", "config", "hooks"};
+        const struct modules *m = data;
+        struct looking *l = m->looking;
+        const char *name = entry->d_name;
+        struct candidate c = {.all = l->all,
+                              .looking = l,
+                              .folder = folder,
+                              .path = m->path,
+                              .modules = m,
+                              .is_moved = m->is_moved || is_since(&l->all->since, folder, name),
+                              .is_unseen = m->depth >= DEPTH_MAX || l->n_modules >= MODULES_MAX};
+        struct modules in = {l, m->path, m->git_dir, m->depth + 1, c.is_moved};
+        unsigned char type = folder_type(folder, entry);
+        _cleanup_free_ char *path = str_concat(m->path, "/", name);
+        _cleanup_close_ int fd = -EBADF;
+        bool is_git_dir = false;
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        l->is_cut |= l->n_modules >= MODULES_NAMED_MAX || (c.is_unseen && !c.is_moved);
+        if (l->n_modules++ >= MODULES_NAMED_MAX)
+                return 1;
+        c.was_there = l->all->was_there(l->all->data, path, NULL);
+        if (type == DT_LNK)
+                return c.is_moved && !c.was_there ? judge_carried(&c, GITORDERS_LINKS, name) : 0;
+        fd = openat(folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0)
+                return 0;
+        /* One that can't be written to has its "..", and is not renamed to another folder. */
+        if (c.is_moved)
+                (void)folder_open_to_owner(fd);
+        if (c.is_unseen)
+                return c.is_moved && !c.was_there ? judge_carried(&c, UNSEEN, name) : 0;
+        for (size_t i = 0; i < ARRAY_SIZE(signs); i++)
+                is_git_dir |= nested_has(fd, signs[i]);
+        if (!is_git_dir)
+                return each_module(in, folder, name, look_at_module);
+        in.path = path;
+        in.git_dir = fd;
+        r = look_at_modules(&in);
+        /* What the user has left open is told where it has a work tree. */
+        return r < 0 || c.was_there ? r : judge_carried(&c, look_at_git_dir(&c, fd), name);
+}
+
+static int look_at_trees_modules(void *data, int folder, const struct dirent *entry) {
+        struct modules of = *(const struct modules *)data;
+        _cleanup_close_ int fd =
+                openat(folder, entry->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        _cleanup_free_ char *path = str_concat(of.path, "/", entry->d_name);
+
+        if (!path)
+                return -ENOMEM;
+        of.looking->is_cut |= of.looking->n_modules >= MODULES_NAMED_MAX;
+        if (of.looking->n_modules++ >= MODULES_NAMED_MAX)
+                return 1;
+        of.is_moved |= is_since(&of.looking->all->since, folder, entry->d_name);
+        of.path = path;
+        of.git_dir = fd;
+        return fd < 0 ? 0 : each_module(of, fd, "modules", look_at_module);
+}
+
+/* The git dirs of submodules, with a work tree or without: `git submodule update` takes what is there for
+ * the submodule's. */
+static int look_at_modules(const struct modules *of) {
+        int r = each_module(*of, of->git_dir, "modules", look_at_module);
+
+        return r < 0 ? r : each_module(*of, of->git_dir, "worktrees", look_at_trees_modules);
+}
+
+/* Of a candidate's git dir, and of the one that it shares with others. */
+static int look_at_all_modules(const struct candidate *c, int git_dir) {
+        _cleanup_free_ char *path = fd_name(git_dir), *shared = NULL, *pointer = NULL;
+        struct modules of = {c->looking, path, git_dir, 0, c->is_moved};
+        _cleanup_close_ int common = -EBADF;
+        int r = path ? look_at_modules(&of) : 0;
+
+        c->looking->is_cut |= !path;
+        if (r >= 0 && path && gitdir_read_pointer(git_dir, "commondir", "", path, &pointer) >= 0)
+                common = c->all->open(c->all->data, pointer);
+        if (r < 0 || common < 0)
+                return r;
+        of.path = shared = fd_name(common);
+        of.git_dir = common;
+        c->looking->is_cut |= !shared;
+        return shared ? look_at_modules(&of) : 0;
+}
+
 static int look_at_one(struct candidate *c) {
         int r = judge_carried(c, look_at_dot_git(c), ".git");
+        _cleanup_close_ int git_dir = open_git_dir(c->all, c->folder, c->path);
 
+        if (r >= 0 && git_dir >= 0)
+                r = look_at_all_modules(c, git_dir);
         /* Git takes it for one where .git is none. */
         if (r < 0 || !nested_is_bare(c->folder))
                 return r;
         c->is_moved |= is_since(&c->all->since, c->folder, "HEAD");
         c->was_there = c->is_obeyed = false;
-        return judge_carried(c, look_at_git_dir(c, c->folder), "HEAD");
-}
-
-/* Where git has the index of the repository at `folder`; -EBADF: there is none. */
-static int open_git_dir(const struct repositories *r, int folder, const char *path) {
-        _cleanup_free_ char *elsewhere = NULL;
-        int fd = openat(folder, ".git", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-        if (fd < 0 && errno == ENOTDIR &&
-            gitdir_read_pointer(folder, ".git", "gitdir: ", path, &elsewhere) < 0)
-                elsewhere = path_join(path, ".git");
-        if (fd < 0 && elsewhere)
-                fd = r->open(r->data, elsewhere);
-        return fd < 0 ? -EBADF : fd;
+        r = judge_carried(c, look_at_git_dir(c, c->folder), "HEAD");
+        return r < 0 ? r : look_at_all_modules(c, c->folder);
 }
 
 static int tell_rest(const struct repositories *r, const char *path, unsigned n) {

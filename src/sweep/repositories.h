@@ -29,8 +29,8 @@ struct repositories {
 };
 
 /* Moves aside what the folder itself carries, and tells of it: a descriptor of `path` that may be O_PATH,
- * and of the repositories below it where host/subrepositories.h finds them, bare ones too; some of many.  0
- * or -errno. */
+ * and of the repositories below it where host/subrepositories.h finds them, bare ones too; some of many; and
+ * of all their submodules' git dirs, where git keeps them.  0 or -errno. */
 int repositories_look(const struct repositories *r, int folder, const char *path);
 /* Whether what `name` leads to below a folder, or one on the way to it, has changed since then. */
 bool repositories_way_is_young(const struct timespec *since, int folder, const char *name);

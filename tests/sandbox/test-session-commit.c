@@ -239,6 +239,38 @@ TEST(a_git_dir_is_one_by_what_is_in_it) {
         end_session(s, id, "kill");
 }
 
+/* What an earlier commit's HEAD lacks is left out then. */
+TEST(several_commits_make_no_git_dir) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script =
+                text_of("cp .git/index docs; echo 'ref: refs/heads/x' >docs/HEAD; printf "
+                        "'[core]\nrepositoryformatversion=0\nbare=false\nworktree=..\n"
+                        "fsmonitor=touch %s/ran; false\n' >docs/config; ",
+                        s->root);
+
+        want_git();
+        for (size_t i = 0; i < 2; i++) {
+                _cleanup_free_ char *first = text_of("%s%s", script, i == 0 ? "" : "mkdir docs/objects"),
+                                    *id = NULL;
+
+                outside(s, "rm -rf .git docs ../ran; git init -q .; mkdir docs; echo f >f; git add f");
+                id = start_over(s, s->project);
+                expect_good_join(s, id, first, "");
+                expect_commit(s, id, NULL, i == 0 ? "committed 3 paths\n" : "committed 4 paths\n", "");
+                expect_good_join(s, id, "mkdir -p docs/objects docs/refs; echo k >docs/k", "");
+                expect_commit(s, id, NULL, "committed 1 path\n",
+                              i == 0 ? "nsrun: note: docs/objects" LEFT_OUT "\n"
+                                       "nsrun: note: docs/refs" LEFT_OUT "\n"
+                                     : "nsrun: note: docs/refs" LEFT_OUT "\n");
+                outside(s, "[ -e docs/k ] && git -C docs status >/dev/null && [ ! -e ../ran ]");
+                if (i == 0)
+                        expect_typed_commit(s, id, "docs/objects", "committed 1 path\n");
+                expect_typed_commit(s, id, "docs/refs", "committed 1 path\n");
+                outside(s, "git -C docs status >/dev/null 2>&1; [ -e ../ran ]");
+                end_session(s, id, "kill");
+        }
+}
+
 /* On a file system that folds case they are one. */
 TEST(a_git_dir_is_one_in_any_case) {
         const struct site *s = *state;
