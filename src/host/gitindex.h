@@ -22,7 +22,8 @@ int gitindex_parse(const unsigned char *text, size_t n, gitindex_found_t *found,
  * file; open(2)'s. */
 int gitindex_read(int git_dir, const char *name, size_t limit, gitindex_found_t *found, void *data,
                   char *shared);
-/* Whether an index that git has written may know repositories: their entries' mode stands somewhere in it. */
+/* Whether an index that git has written may know repositories: their entries' mode stands somewhere in it.
+ */
 bool gitindex_may_link(int git_dir, const char *name);
 /* What an index, read the same way, says of its paths, but for what it remembers of the files' times: `git
  * status` writes that anew whenever it looks.  -EBADMSG: a split index, too. */

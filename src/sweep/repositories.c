@@ -523,7 +523,7 @@ static struct index_parts find_index(const struct repositories *r, int git_dir) 
 static int judge_index(struct looking *l, int git_dir, const char *path, int unread) {
         struct nsrun_error note = {0};
 
-        if (unread != -EBADMSG || disarm_entry(git_dir, "index") < 0) {
+        if (unread != -EBADMSG || disarm_entry(git_dir, "index", git_dir) < 0) {
                 l->is_cut = true;
                 return 0;
         }
