@@ -337,7 +337,7 @@ static void fill_index(const struct site *s, const char *name, unsigned n_tracke
         (void)fputc((int)(n_tracked >> 8), f);
         (void)fputc((int)(n_tracked & 0xff), f);
         for (unsigned i = 0; i < n_tracked; i++) {
-                const unsigned char entry[62] = {[26] = 0x81, [27] = 0xa4};
+                const unsigned char entry[62] = {[26] = 0x81, [27] = 0xa4, [60] = 0x0f, [61] = 0xa1};
 
                 (void)fwrite(entry, 1, sizeof(entry), f);
                 (void)fputc(i > 0, f);
