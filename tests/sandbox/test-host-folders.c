@@ -468,6 +468,9 @@ TEST(what_is_read_of_a_mount_that_never_answers_is_as_if_it_was_not_there) {
                 expect_status(&o, 0);
                 expect_in(o.out, "fine\n");
         }
+        /* An agent's state is kept. */
+        run_outside(s, &o, "rm -r \"$XDG_CACHE_HOME\"/nsrun");
+        expect_status(&o, 0);
 }
 
 TEST_IF(!IS_SANITIZED, more_folders_than_can_be_looked_into_are_refused, site_setup, site_teardown) {
