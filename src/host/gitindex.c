@@ -69,7 +69,8 @@ static bool is_name(const char *name, uint32_t mode) {
 /* The name, with what follows it.  `start` is where the entry begins: in versions 2 and 3 its length is a
  * multiple of eight; `said`: the name's, as the flags have it, which is what git believes. */
 static bool take_name(struct index *x, const unsigned char *start, size_t said) {
-        size_t kept = 0, cut = 0, n, size;
+        size_t kept = 0, cut = 0, n, size, seen;
+        const char *slash;
         const unsigned char *nul;
 
         if (x->version == 4) {
@@ -85,8 +86,12 @@ static bool take_name(struct index *x, const unsigned char *start, size_t said) 
                 return false;
         memcpy(x->name + kept, x->at, n + 1);
         x->length = kept + n;
+        /* Of what it shares with the last one only the end isn't known to be right; longer ones lead
+         * nowhere. */
+        seen = kept < 1 ? 0 : kept - 1;
+        slash = x->length < PATH_MAX ? memrchr(x->name, '/', seen) : NULL;
         if (said != (x->length < FLAGS_LENGTH ? x->length : FLAGS_LENGTH) ||
-            !is_name(x->name, number_at(start + MODE_AT)))
+            (x->length < PATH_MAX && !is_name(slash ? slash + 1 : x->name, number_at(start + MODE_AT))))
                 return false;
         size = (size_t)(nul - start);
         x->at = x->version == 4 ? nul + 1 : start + (size + 8) / 8 * 8;
