@@ -70,6 +70,7 @@ static bool is_name(const char *name, uint32_t mode) {
  * multiple of eight; `said`: the name's, as the flags have it, which is what git believes. */
 static bool take_name(struct index *x, const unsigned char *start, size_t said) {
         size_t kept = 0, cut = 0, n, size, seen;
+        bool was_long = x->length >= PATH_MAX;
         const char *slash;
         const unsigned char *nul;
 
@@ -88,7 +89,7 @@ static bool take_name(struct index *x, const unsigned char *start, size_t said) 
         x->length = kept + n;
         /* Of what it shares with the last one only the end isn't known to be right; longer ones lead
          * nowhere. */
-        seen = kept < 1 ? 0 : kept - 1;
+        seen = kept < 1 || was_long ? 0 : kept - 1;
         slash = x->length < PATH_MAX ? memrchr(x->name, '/', seen) : NULL;
         if (said != (x->length < FLAGS_LENGTH ? x->length : FLAGS_LENGTH) ||
             (x->length < PATH_MAX && !is_name(slash ? slash + 1 : x->name, number_at(start + MODE_AT))))

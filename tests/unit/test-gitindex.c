@@ -150,6 +150,65 @@ TEST(what_an_index_comes_to_is_limited) {
         scratch_remove(top);
 }
 
+static int count_links(void *data, const char *path, bool is_repository) {
+        *(unsigned *)data += is_repository && strcmp(path, "deep/x") == 0;
+        return 0;
+}
+
+/* Of version 4: two entries, the second of which keeps so many bytes of the first one's name. */
+static int parse_two(const char *first, size_t kept, const char *rest, unsigned *links) {
+        const char *const names[] = {first, rest};
+        unsigned char text[8192] = "DIRC\0\0\0\4\0\0\0\2";
+        size_t at = 12;
+
+        *links = 0;
+        for (unsigned i = 0; i < 2; i++) {
+                size_t cut = i > 0 ? strlen(first) - kept : 0, n = strlen(names[i]), length = n + i * kept;
+
+                text[at + 26] = 0xe0;
+                text[at + 60] = (unsigned char)((length < 0xfff ? length : 0xfff) >> 8);
+                text[at + 61] = (unsigned char)(length < 0xfff ? length : 0xfff);
+                at += 62;
+                if (cut > 0x7f)
+                        text[at++] = (unsigned char)(0x80 | ((cut >> 7) - 1));
+                text[at++] = (unsigned char)(cut & 0x7f);
+                memcpy(text + at, names[i], n + 1);
+                at += n + 1;
+        }
+        return gitindex_parse(text, at + 20, count_links, links, NULL);
+}
+
+/* Whatever it shares with a name before it that leads nowhere. */
+TEST(a_name_is_right_in_all_its_parts) {
+        static const struct {
+                const char *first, *rest;
+                size_t kept;
+                int result;
+        } cases[] = {
+                {"a", "deep/x", 0, 0},           {"deep/a", "x", 5, 0},
+                {"deep/x1", "", 6, 0},           {"deep", "//x", 4, -EBADMSG},
+                {"deep/a", "/x", 5, -EBADMSG},   {"deep/x/a", "", 7, -EBADMSG},
+                {"deep/a", "./x", 5, -EBADMSG},  {"deep/.a", "/x", 6, -EBADMSG},
+                {"deep/.a", "./x", 6, -EBADMSG}, {"deep//x/", "", 7, -EBADMSG},
+                {"deep//x", "x", 6, -EBADMSG},
+        };
+        char first[6000];
+        unsigned n;
+
+        for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+                assert_int_equal(parse_two(cases[i].first, cases[i].kept, cases[i].rest, &n),
+                                 cases[i].result);
+                assert_int_equal(n, cases[i].result == 0);
+        }
+        (void)memset(first, 'y', sizeof(first));
+        first[sizeof(first) - 1] = '\0';
+        memcpy(first, "deep//x", strlen("deep//x"));
+        assert_int_equal(parse_two(first, strlen("deep//x"), "", &n), -EBADMSG);
+        memcpy(first, "deep/x/", strlen("deep/x/"));
+        assert_int_equal(parse_two(first, strlen("deep/x"), "", &n), 0);
+        assert_int_equal(n, 1);
+}
+
 int main(void) {
         return run_all_tests();
 }
