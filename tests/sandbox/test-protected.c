@@ -149,9 +149,10 @@ TEST_WITH(what_is_made_is_kept_aside, setup, site_teardown) {
                 "git init -q . && rm -rf .git/branches .git/config .git/hooks .git/info && cp -r .git ../kept");
         make_repository(s, "cp ../names ../all");
         for (enum way way = BY_RUN; way < N_WAYS; way++) {
-                /* By run all of them, by the others a third each, and git's hooks. */
-                _cleanup_free_ char *some =
-                        text_of("sed -n '%d~3p;/^.git.hooks$/p' ../all | sort -u >../names", (int)way);
+                /* By run all of them, by the others a third each, and git's hooks; commondir's look in the
+                 * end, where a short command has ended before, moves it aside. */
+                _cleanup_free_ char *some = text_of(
+                        "sed -n '/commondir$/d;%d~3p;/^.git.hooks$/p' ../all | sort -u >../names", (int)way);
 
                 if (way != BY_RUN)
                         make_repository(s, some);
