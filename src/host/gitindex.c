@@ -14,6 +14,8 @@ enum {
         FLAG_EXTENDED = 0x4000,
         FLAGS_LENGTH = 0xfff, /* the name's, or that it is longer */
         BLOCK_SIZE = 8,       /* of what tells git's threads where entries are */
+        EXTENSION_HEAD = 8,
+        END_SIZE = EXTENSION_HEAD + 4 + 20, /* of EOIE, by whichever hash */
         CHUNK = 64 << 10,
         MODE_TYPE = 0170000,
         MODE_FILE = 0100000,
@@ -125,39 +127,57 @@ static uint32_t take_index_entry(struct index *x) {
                        : 0;
 }
 
-/* What an index says besides its entries: where the extension of a split one has its hash, or NULL; and the
- * blocks of entries that git's threads read. */
+/* What an index says besides its entries: where the extension of a split one has its hash; the blocks of
+ * entries that git's threads read; and what says where extensions begin.  NULL: it has none. */
 struct extensions {
-        const unsigned char *link, *blocks;
+        const unsigned char *link, *blocks, *end;
         size_t n_blocks;
 };
 
+/* The extension at `at`, whose bytes follow its head.  What git takes the first of, or the last, is there
+ * once. */
+static bool take_extension(struct extensions *e, const struct index *x, const unsigned char *text,
+                           const unsigned char *at, size_t size) {
+        const unsigned char *bytes = at + EXTENSION_HEAD;
+
+        if (memcmp(at, "link", 4) == 0) {
+                if (e->link || size < x->hash_size)
+                        return false;
+                e->link = bytes;
+        } else if (memcmp(at, "IEOT", 4) == 0) {
+                if (e->blocks || size < 4 + BLOCK_SIZE || (size - 4) % BLOCK_SIZE != 0)
+                        return false;
+                e->blocks = bytes + 4;
+                e->n_blocks = (size - 4) / BLOCK_SIZE;
+        } else if (memcmp(at, "EOIE", 4) == 0) {
+                if (e->end || size < 4 || number_at(bytes) != (size_t)(x->at - text))
+                        return false;
+                e->end = at;
+        }
+        return true;
+}
+
 /* Whether the rest is extensions and the hash: so the hash's size was the right one. */
 static bool ends_well(const struct index *x, const unsigned char *text, struct extensions *ret) {
-        const unsigned char *at = x->at;
+        const unsigned char *at = x->at, *last;
 
         *ret = (struct extensions){.link = NULL};
         /* As git does it: an extension may be empty, and a rest that is too short for one is passed over. */
-        while ((size_t)(x->end - at) >= x->hash_size + 8) {
+        while ((size_t)(x->end - at) >= x->hash_size + EXTENSION_HEAD) {
                 uint32_t size = number_at(at + 4);
-                bool is_link = memcmp(at, "link", 4) == 0, is_blocks = memcmp(at, "IEOT", 4) == 0,
-                     is_end = memcmp(at, "EOIE", 4) == 0;
+                size_t left = (size_t)(x->end - at) - EXTENSION_HEAD;
 
-                at += 8;
-                if (size > (size_t)(x->end - at) || (size_t)(x->end - at) - size < x->hash_size)
+                if (size > left || left - size < x->hash_size || !take_extension(ret, x, text, at, size))
                         return false;
-                if (is_link && size >= x->hash_size)
-                        ret->link = at;
-                if (is_blocks && size >= 4) {
-                        ret->blocks = at + 4;
-                        ret->n_blocks = (size - 4) / BLOCK_SIZE;
-                }
-                /* Where git begins to read extensions. */
-                if (is_end && (size < 4 || number_at(at) != (size_t)(x->at - text)))
-                        return false;
-                at += size;
+                at += EXTENSION_HEAD + size;
         }
-        return (size_t)(x->end - at) >= x->hash_size;
+        if ((size_t)(x->end - at) < x->hash_size)
+                return false;
+        /* Git looks for it at one place, whatever extension's bytes that is in. */
+        if ((size_t)(x->end - text) < HEADER_SIZE + END_SIZE + x->hash_size)
+                return true;
+        last = x->end - x->hash_size - END_SIZE;
+        return last == ret->end || memcmp(last, "EOIE", 4) != 0;
 }
 
 /* The name of the file that a split index shares its entries with.  Where there is none its hash is zero. */
