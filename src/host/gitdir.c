@@ -291,6 +291,8 @@ char *gitwalk_describe(int folder, const char *name, const char *path) {
         char text[PATH_MAX];
         ssize_t n = readlinkat(folder, name, text, sizeof(text) - 1);
 
+        if (n < 0 && errno == EINVAL)
+                return str_concat(path, " |", "");
         if (n < 0)
                 return NULL;
         text[n] = '\0';
@@ -368,12 +370,12 @@ static int walk_entry(void *data, int folder, const struct dirent *entry) {
         type = folder_type(folder, entry);
         if (type == DT_DIR && in->depth == 0 && streq(entry->d_name, "objects"))
                 return walk_objects(in, folder);
-        if (type != DT_LNK && (type != DT_DIR || is_left_out(entry->d_name, in->depth)))
+        if (type != DT_LNK && type != DT_FIFO && (type != DT_DIR || is_left_out(entry->d_name, in->depth)))
                 return 0;
         path = str_concat(in->path, "/", entry->d_name);
         if (!path)
                 return -ENOMEM;
-        if (type == DT_LNK)
+        if (type != DT_DIR)
                 return w->link(w->data, folder, entry->d_name, path);
         if (strv_contains(w->left_out, path))
                 return 0;

@@ -32,9 +32,10 @@ int gitdir_follow_within(int folder, const char *name, const char *prefix, const
 void gitdir_clear(struct gitdir *g);
 #define _cleanup_gitdir_ _cleanup_(gitdir_clear)
 
-/* The symlinks of a git dir.  Git makes none but references; through others it would write elsewhere. */
+/* The symlinks and pipes of a git dir.  Git makes none but references; through others it would write
+ * elsewhere, or wait for ever. */
 struct gitwalk {
-        /* A symlink: its folder, its name there, its path.  0 or -errno, which ends the walk. */
+        /* One of these: its folder, its name there, its path.  0 or -errno, which ends the walk. */
         int (*link)(void *data, int folder, const char *name, const char *path);
         /* Opens a folder for reading that nsrun can't read.  A descriptor or -errno; may be NULL. */
         int (*closed)(void *data, int parent, const char *name);
@@ -53,5 +54,5 @@ int gitwalk(struct gitwalk *w, int parent, const char *name, const char *path, b
  * refs/…. */
 bool gitwalk_is_reference(int folder, const char *name);
 
-/* "PATH -> TEXT"; NULL: the symlink is gone, or for want of memory. */
+/* "PATH -> TEXT", and of a pipe "PATH |"; NULL: it is gone, or for want of memory. */
 char *gitwalk_describe(int folder, const char *name, const char *path);

@@ -33,6 +33,6 @@ enum {
         GITORDERS_WORKTREE = 1 << 2, /* configuration that says where the work tree is */
         GITORDERS_REBASE = 1 << 4,   /* a rebase that is to be continued */
         GITORDERS_STRATEGY = 1 << 5, /* a cherry-pick that is to be continued, by a strategy not git's own */
-        GITORDERS_LINKS = 1 << 3, /* symlinks, by which git would write elsewhere; or too much to look at */
+        GITORDERS_LINKS = 1 << 3,    /* symlinks or pipes (gitdir.h); or too much to look at */
 };
 unsigned gitorders_carried(int git_dir);

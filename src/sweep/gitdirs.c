@@ -118,9 +118,10 @@ static int sweep_link(void *data, int folder, const char *name, const char *path
                 return 0;
         return tell_finding(
                 s, path,
-                s->n_links < LINKS_TOLD
-                        ? "a symlink that the command left in a git dir is removed"
-                        : "a symlink that the command left in a git dir is removed, and so are others");
+                s->n_links == LINKS_TOLD        ? "a symlink or pipe that the command left in a git dir is "
+                                                  "removed, and so are others"
+                : line[strlen(path) + 1] == '|' ? "a pipe that the command left in a git dir is removed"
+                                                : "a symlink that the command left in a git dir is removed");
 }
 
 /* What such a file leads to; NULL: nothing, or no memory. */

@@ -269,7 +269,7 @@ static int tell_carried(struct candidate *c, const char *name, unsigned carried)
                      {GITORDERS_WORKTREE, "configuration that names a work tree"},
                      {GITORDERS_REBASE, "a rebase to be continued"},
                      {GITORDERS_STRATEGY, "a cherry-pick to be continued"},
-                     {GITORDERS_LINKS, "symlinks in its git dir"},
+                     {GITORDERS_LINKS, "symlinks or pipes in its git dir"},
                      {ELSEWHERE, "a git dir elsewhere"}};
         _cleanup_free_ char *what = NULL, *full = str_concat(c->path, "/", name);
         struct nsrun_error note = {0};

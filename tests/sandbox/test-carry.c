@@ -89,8 +89,9 @@ TEST_WITH(a_copy_of_a_repository_has_a_plain_configuration, repository_setup, si
                         "nsrun: note: the command made a copy of a git repository, which has neither its "
                         "remotes nor its settings: git remote add, git config: %s/copy/.git\n",
                         s->project),
-                *aside = text_of("symlinks in its git dir, which is moved aside there: %s/copy/.git\n",
-                                 s->project);
+                *aside = text_of(
+                        "symlinks or pipes in its git dir, which is moved aside there: %s/copy/.git\n",
+                        s->project);
         _cleanup_outcome_ struct outcome o = {0};
 
         NEED_GIT();

@@ -87,14 +87,14 @@ static const struct {
         {"one with a log that leads out",
          "true",
          {"good .git/modules/sub; mkdir .git/modules/sub/logs; ln -s $root/victim .git/modules/sub/logs/HEAD"},
-         "symlinks in its git dir",
+         "symlinks or pipes in its git dir",
          "project/.git/modules/sub",
          UPDATE "; cd sub && git checkout -q -b x",
          true},
         {"one that has the name of what is moved aside",
          RENAMED "sub.aside-0; git commit -qm m",
          {"good .git/modules/sub; mkdir .git/modules/sub/logs; ln -s $root/victim .git/modules/sub/logs/HEAD"},
-         "symlinks in its git dir",
+         "symlinks or pipes in its git dir",
          "project/.git/modules/sub",
          "[ -d .git/modules/sub ] && mv .git/modules/sub .git/modules/sub.aside-0; " UPDATE
          "; cd sub2 && git checkout -q -b x",
@@ -358,6 +358,44 @@ TEST(a_cherry_pick_in_a_repository_that_a_command_made_is_moved_aside) {
                 assert_string_equal(o.err, i == 0 ? "" : told);
                 run_outside(s, &o, "cd c; " GO_ON "; [ -e ../../ran ]");
                 expect_status(&o, 1);
+        }
+}
+
+/* Git would wait for ever for who opens its other end. */
+TEST(a_pipe_in_a_git_dir_is_removed) {
+        static const struct {
+                const char *folder, *name, *git;
+        } pipes[] = {
+                {"", "refs/heads/p", "git for-each-ref"},
+                {"", "logs/HEAD", "git commit -q --allow-empty -m two"},
+                {"/modules/sub", "refs/heads/p", "git -C .git/modules/sub for-each-ref"},
+        };
+        static const char begin[] = "rm -rf .git; git init -q .; git commit -q --allow-empty -m one\n"
+                                    "git init -q --bare .git/modules/sub";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        for (size_t i = 0; i < ARRAY_SIZE(pipes); i++) {
+                _cleanup_free_ char *pipe = text_of(".git%s/%s", pipes[i].folder, pipes[i].name),
+                                    *make = text_of("rm -f %s; mkfifo %s", pipe, pipe),
+                                    *look = text_of("timeout 3 %s", pipes[i].git),
+                                    *told = text_of(
+                                            "nsrun: note: a pipe that the command left in a git dir is "
+                                            "removed: %s/%s\n",
+                                            s->project, pipe);
+
+                with_git(s, begin, &o);
+                RUN(s, &o, "--", "sh", "-c", make);
+                assert_string_equal(o.err, told);
+                run_outside(s, &o, look);
+                expect_status(&o, 0);
+                /* The user's own stays, and this is what it does. */
+                run_outside(s, &o, make);
+                RUN(s, &o, "--", "true");
+                assert_string_equal(o.err, "");
+                run_outside(s, &o, look);
+                expect_status(&o, 124);
         }
 }
 

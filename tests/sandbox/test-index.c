@@ -87,9 +87,13 @@ TEST(what_git_writes_is_left_and_what_leads_its_threads_elsewhere_is_not) {
                   "git sparse-checkout set --cone --sparse-index e; git status --short\n"
                   "git init -q --object-format=sha256 o; cd o; echo a >a; git add a; git update-index "
                   "--split-index; git update-index --force-remove a; git rm -rq --cached --ignore-unmatch .";
-        /* The offset of the first block; that of the end of the entries. */
-        static const char *const turns[] = {"", "s/\\(IEOT........\\)..../\\1\\x00\\x00\\x00\\x54/",
-                                            "s/\\(EOIE....\\)..../\\1\\x00\\x00\\x00\\x54/"};
+        /* The offset of the first block; that of the end of the entries; a second table of blocks; an end
+         * that is in another extension's bytes. */
+        static const char *const turns[] = {
+                "", "s/\\(IEOT........\\)..../\\1\\x00\\x00\\x00\\x54/",
+                "s/\\(EOIE....\\)..../\\1\\x00\\x00\\x00\\x54/",
+                "s/EOIE/IEOT\\x00\\x00\\x00\\x0c\\x00\\x00\\x00\\x01\\x00\\x00\\x00\\x0c\\x00\\x00\\x75\\x31&/",
+                "s/EOIE/XTRA\\x00\\x00\\x00\\x20&/"};
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
 
