@@ -162,7 +162,7 @@ static bool ends_well(const struct index *x, const unsigned char *text, struct e
         const unsigned char *at = x->at, *last;
 
         *ret = (struct extensions){.link = NULL};
-        /* As git does it: an extension may be empty, and a rest that is too short for one is passed over. */
+        /* An extension may be empty. */
         while ((size_t)(x->end - at) >= x->hash_size + EXTENSION_HEAD) {
                 uint32_t size = number_at(at + 4);
                 size_t left = (size_t)(x->end - at) - EXTENSION_HEAD;
@@ -171,7 +171,7 @@ static bool ends_well(const struct index *x, const unsigned char *text, struct e
                         return false;
                 at += EXTENSION_HEAD + size;
         }
-        if ((size_t)(x->end - at) < x->hash_size)
+        if ((size_t)(x->end - at) != x->hash_size)
                 return false;
         /* Git looks for it at one place, whatever extension's bytes that is in. */
         if ((size_t)(x->end - text) < HEADER_SIZE + END_SIZE + x->hash_size)

@@ -101,6 +101,13 @@ TEST(what_git_writes_is_left_and_what_leads_its_threads_elsewhere_is_not) {
         RUN(s, &o, "--", "sh", "-c", many);
         expect_status(&o, 0);
         expect_not_in(o.err, "doesn't write");
+        /* Without an entry of its own: it could be taken for one with the other hash. */
+        with_git(s, begin, &o);
+        RUN(s, &o, "--", "sh", "-c",
+            "touch -d yesterday a; git update-index --refresh; git update-index --add --cacheinfo "
+            "100644,$(git hash-object a),b; git update-index --split-index");
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
         for (size_t i = 0; i < ARRAY_SIZE(turns); i++) {
                 on_host(s, begin, &o);
                 RUN(s, &o, "--", "sh", "-c", threads, "sh", turns[i]);

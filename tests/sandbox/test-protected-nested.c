@@ -287,6 +287,7 @@ TEST(repositories_that_a_command_makes_are_told) {
 }
 
 /* Ways of having the host's git take something for a repository, each with a program that it names. */
+#define LINKED "symlinks or pipes in its git dir, which is moved aside there: "
 static const struct {
         const char *name, *before;
         const char *noted; /* NULL: that it names a program */
@@ -333,9 +334,9 @@ static const struct {
         {"a tool that is a path", "true", NULL, "git init -q n; git -C n config diff.tool ../../../prog"},
         {"a rebase", "true", "a rebase to be continued, which is moved aside there: ",
          "git init -q n; mkdir n/.git/rebase-merge; echo 'exec x' >n/.git/rebase-merge/git-rebase-todo"},
-        {"a symlink in its git dir", "true", "symlinks or pipes in its git dir, which ",
+        {"a symlink in its git dir", "true", LINKED,
          "git init -q n; ln -s ../../../precious n/.git/COMMIT_EDITMSG"},
-        {"a symlink for its objects", "true", "symlinks or pipes in its git dir, which ",
+        {"a symlink for its objects", "true", LINKED,
          "git init -q n; ln -s /precious n/.git/objects/info/alternates"},
         {"one that leads to what isn't there yet", "true",
          "a git dir elsewhere, which is moved aside there: ", "mkdir n; ln -s later/HEAD n/.git"},
@@ -354,13 +355,12 @@ TEST(whatever_git_takes_for_a_repository_is_told) {
         _cleanup_outcome_ struct outcome o = {0};
 
         for (size_t i = 0; i < ARRAY_SIZE(planted); i++) {
-                _cleanup_free_ char *before = text_of("rm -rf ..?* .[!.]* *; git init -q .; %s",
-                                                      planted[i].before),
-                                    *script = text_of("%s", planted[i].script), *told = NULL, *line = NULL;
-                char *cut;
+                _cleanup_free_ char *told = NULL, *line = NULL;
+                const char *cut;
 
-                with_git(s, before, &o);
-                RUN(s, &o, "--", "sh", "-c", script);
+                with_git(s, "rm -rf ..?* .[!.]* *; git init -q .", &o);
+                with_git(s, planted[i].before, &o);
+                RUN(s, &o, "--", "sh", "-c", planted[i].script);
                 expect_status(&o, 0);
                 told = text_of("%s%s",
                                planted[i].noted
