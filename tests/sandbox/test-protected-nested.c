@@ -321,7 +321,7 @@ static const struct {
          "git -C a/b config core.fsmonitor /prog"},
         {"one in an index with an empty extension", "true", NULL,
          "git init -q d/r; git -C d/r commit -q --allow-empty -m x; git -C d/r config core.fsmonitor /prog; "
-         "git add d/r 2>/dev/null; head -c -20 .git/index >i; printf 'REUC\\0\\0\\0\\0abc' >>i; "
+         "git add d/r 2>/dev/null; head -c -20 .git/index >i; printf 'REUC\\0\\0\\0\\0' >>i; "
          "python3 -c 'import hashlib; i = open(\"i\", \"rb\").read(); "
          "open(\".git/index\", \"wb\").write(i + hashlib.sha1(i).digest())'"},
         {"a .git file with a NUL", "true", "a git dir elsewhere, which is moved aside there: ",
