@@ -171,10 +171,11 @@ static bool shows_secret(const struct plan_op *op, const struct plan_op *ground,
 
 /* Whether the host has the source at the target's path, or has nothing there. */
 static bool is_what_lies_there(const struct plan_op *op) {
-        _cleanup_free_ char *there = NULL;
+        struct stat there, shown;
 
-        return streq(op->source, op->target) || path_canonical(op->target, &there, NULL) < 0 ||
-               streq(there, op->source);
+        return streq(op->source, op->target) || stat(op->target, &there) < 0 ||
+               (lstat(op->source, &shown) == 0 && there.st_ino == shown.st_ino &&
+                there.st_dev == shown.st_dev);
 }
 
 /* Whether an agent's overlay has the one layer that earlier runs in the project have left of it. */

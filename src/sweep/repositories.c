@@ -523,13 +523,17 @@ static struct index_parts find_index(const struct repositories *r, int git_dir) 
 static int judge_index(struct looking *l, int git_dir, const char *path, int unread) {
         struct nsrun_error note = {0};
 
-        if (unread != -EBADMSG || disarm_entry(git_dir, "index", git_dir) < 0) {
-                l->is_cut = true;
-                return 0;
-        }
-        (void)error_set(&note, NSRUN_STAGE_SUPERVISE, 0, path,
+        if (unread == -EBADMSG && disarm_entry(git_dir, "index", git_dir) >= 0)
+                (void)error_set(
+                        &note, NSRUN_STAGE_SUPERVISE, 0, path,
                         "the command left an index that git doesn't write, and which is moved aside there",
                         "git reset makes it anew");
+        else
+                (void)error_set(
+                        &note, NSRUN_STAGE_SUPERVISE, 0, path,
+                        "the command left an index that is too large to look through, or can't be "
+                        "read or moved aside, and git may obey what is in repositories that it names",
+                        NULL);
         return l->all->found(l->all->data, &note);
 }
 

@@ -119,6 +119,21 @@ TEST(what_git_writes_is_left_and_what_leads_its_threads_elsewhere_is_not) {
         }
 }
 
+TEST(an_index_that_is_too_large_to_look_through_is_told) {
+        const struct site *s = *state;
+        _cleanup_free_ char *told = text_of(
+                "nsrun: note: the command left an index that is too large to look through, or can't be read or "
+                "moved aside, and git may obey what is in repositories that it names: %s\n",
+                s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        with_git(s, begin, &o);
+        RUN(s, &o, "--", "truncate", "-s", "257M", ".git/index");
+        assert_string_equal(o.err, told);
+        RUN(s, &o, "--", "true");
+        assert_string_equal(o.err, "");
+}
+
 int main(void) {
         return run_all_tests();
 }
