@@ -92,6 +92,10 @@ static int take_kept(void *data, const struct gitconfig_entry *entry) {
         bool is_unset = streq(entry->name, GIT_CONFIG_UNSET);
         const char *key = is_unset ? entry->value : entry->name;
 
+        /* `git init` sets it by what it sees inside, where a symlink stands for the file: new programs would
+         * lose their mode. */
+        if (key && streq(key, "core.filemode"))
+                return 0;
         if (!is_unset)
                 gitconfig_write(&g->text, entry);
         return !key || strv_contains(g->keys, key) ? 0 : strv_add(&g->keys, key);

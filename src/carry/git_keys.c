@@ -153,7 +153,6 @@ static const struct {
         /* how files are written, which a command can write as it likes */
         {"core.autocrlf", takes_word},
         {"core.eol", takes_word},
-        {"core.filemode", takes_bool},
         {"core.ignorecase", takes_bool},
         {"core.logallrefupdates", takes_word},
         /* what git does by itself in its own repository */

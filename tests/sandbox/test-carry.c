@@ -609,6 +609,26 @@ TEST_WITH(what_a_killed_command_has_closed_is_kept, repository_setup, site_teard
         assert_string_equal(o.out, all);
 }
 
+/* Inside, git takes the file system for one without modes. */
+TEST(a_git_init_in_a_repository_leaves_the_hosts_modes_alone) {
+        const struct site *s = *state;
+        _cleanup_free_ char *note = text_of(
+                "nsrun: note: what the command wrote to it is kept aside: core.filemode: %s/.git/config\n"
+                "nsrun: note: 1 kept aside: nsrun review --project %s (--accept N takes one over)\n",
+                s->project, s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        for (unsigned i = 0; i < 2; i++) {
+                RUN(s, &o, "--", "sh", "-c",
+                    "git config core.filemode; git init -q .; echo >f; chmod +x f; git config core.filemode");
+                expect_out(&o, "true\nfalse\n");
+                assert_string_equal(o.err, note);
+                on_host(s, "git config core.filemode", &o);
+                expect_out(&o, "true\n");
+        }
+}
+
 int main(void) {
         return run_all_tests();
 }
