@@ -610,7 +610,7 @@ TEST_WITH(what_a_killed_command_has_closed_is_kept, repository_setup, site_teard
 }
 
 /* Inside, git takes the file system for one without modes. */
-TEST(a_git_init_in_a_repository_leaves_the_hosts_modes_alone) {
+TEST_WITH(a_git_init_in_a_repository_leaves_the_hosts_modes_alone, repository_setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_free_ char *note = text_of(
                 "nsrun: note: what the command wrote to it is kept aside: core.filemode: %s/.git/config\n"
