@@ -156,14 +156,21 @@ static const struct {
         {"core.ignorecase", takes_bool},
         {"core.logallrefupdates", takes_word},
         /* what git does by itself in its own repository */
+        {"core.splitindex", takes_bool},
+        {"core.untrackedcache", takes_word},
         {"fetch.prune", takes_bool},
+        {"fetch.prunetags", takes_bool},
+        {"gc.auto", takes_word},
+        {"index.threads", takes_word},
         {"lfs.repositoryformatversion", is_version},
+        {"maintenance.auto", takes_bool},
         {"merge.conflictstyle", takes_word},
         {"merge.ff", takes_word},
         {"pull.ff", takes_word},
         {"pull.rebase", takes_word},
         {"push.autosetupremote", takes_bool},
         {"push.default", takes_word},
+        {"push.followtags", takes_bool},
         {"rerere.enabled", takes_bool},
 };
 
