@@ -152,12 +152,10 @@ static int protect_error(const struct protecting *p, int r, const char *glob) {
 
 static int protect_nested(const struct protecting *p, unsigned depth);
 
-/* With objects and refs beside it a HEAD makes a folder a repository, to git, where its .git is none: a new
- * one is looked for in the end.  A bare repository's own is the command's to write. */
+/* With objects and refs beside it a HEAD makes a folder a repository, to git, where its .git is none: that
+ * is looked for in the end, whoever made the HEAD.  A bare repository's own is the command's to write. */
 static int note_head(const struct protecting *p) {
-        struct stat st;
-
-        if (fstatat(p->fd, "HEAD", &st, AT_SYMLINK_NOFOLLOW) < 0)
+        if (!nested_is_bare(p->fd))
                 return 0;
         return strv_consume(&p->resolved->protection.present, str_concat(p->path, "//", "HEAD"));
 }

@@ -399,6 +399,36 @@ TEST(a_pipe_in_a_git_dir_is_removed) {
         }
 }
 
+/* Whichever run made which part. */
+TEST(a_folder_that_became_a_bare_repository_in_parts_loses_its_head) {
+        static const char *const parts[][2] = {
+                {"echo 'ref: refs/heads/main' >HEAD", "mkdir objects refs"},
+                {"mkdir objects refs", "echo 'ref: refs/heads/main' >HEAD"},
+                {"echo 'ref: refs/heads/main' >HEAD; mkdir objects", "mkdir refs"},
+        };
+        const struct site *s = *state;
+        _cleanup_free_ char *told =
+                text_of(" puts it back): %s/HEAD; --no-protect HEAD lets it stay\n", s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        NEED_GIT();
+        for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+                on_host(s, "rm -rf *", &o);
+                RUN(s, &o, "--", "sh", "-c", parts[i][0]);
+                assert_string_equal(o.err, "");
+                RUN(s, &o, "--", "sh", "-c", parts[i][1]);
+                expect_in(o.err, told);
+                on_host(s, "git rev-parse --git-dir || ls", &o);
+                expect_out(&o, "objects\nrefs\n");
+        }
+        /* One that is there is the command's to write. */
+        on_host(s, "rm -rf *; git init -q --bare .", &o);
+        RUN(s, &o, "--", "git", "symbolic-ref", "HEAD", "refs/heads/x");
+        assert_string_equal(o.err, "");
+        on_host(s, "cat HEAD", &o);
+        expect_out(&o, "ref: refs/heads/x\n");
+}
+
 int main(void) {
         return run_all_tests();
 }
