@@ -321,9 +321,8 @@ static const struct {
          "git -C a/b config core.fsmonitor /prog"},
         {"one in an index with an empty extension", "true", NULL,
          "git init -q d/r; git -C d/r commit -q --allow-empty -m x; git -C d/r config core.fsmonitor /prog; "
-         "git add d/r 2>/dev/null; head -c -20 .git/index >i; printf 'REUC\\0\\0\\0\\0' >>i; "
-         "python3 -c 'import hashlib; i = open(\"i\", \"rb\").read(); "
-         "open(\".git/index\", \"wb\").write(i + hashlib.sha1(i).digest())'"},
+         "git add d/r 2>/dev/null; { head -c -20 .git/index; printf 'REUC\\0\\0\\0\\0'; "
+         "head -c 20 /dev/zero; } >i; mv i .git/index"},
         {"a .git file with a NUL", "true", "a git dir elsewhere, which is moved aside there: ",
          "git init -q .e; mkdir n; printf 'gitdir: ../.e/.git\\0x\\n' >n/.git"},
         {"another work tree than its own, by a .git file", "true",
@@ -332,6 +331,7 @@ static const struct {
         {"an alias that sets what it likes", "true", NULL,
          "git init -q n; git -C n config alias.st '-c a.b=/prog status'"},
         {"a tool that is a path", "true", NULL, "git init -q n; git -C n config diff.tool ../../../prog"},
+        {"cookies", "true", NULL, "git init -q n; git -C n config http.https://a/.cookieFile /prog"},
         {"a rebase", "true", "a rebase to be continued, which is moved aside there: ",
          "git init -q n; mkdir n/.git/rebase-merge; echo 'exec x' >n/.git/rebase-merge/git-rebase-todo"},
         {"a symlink in its git dir", "true", LINKED,
