@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "beneath.h"
 #include "causes.h"
 #include "file.h"
 #include "path.h"
@@ -190,13 +191,20 @@ int responds_elsewhere(int dir, const char *path) {
         return -ETIMEDOUT;
 }
 
+/* Where openat2(2) is missing, or refused by a filter. */
+static int open_otherwise(int dir, const char *path, int flags, uint64_t resolve) {
+        if (resolve == 0)
+                return sys_open(dir, path, flags, 0);
+        return dir == AT_FDCWD ? beneath_open_canonical(path, flags) : beneath_walk(dir, path, flags, 0);
+}
+
 int responds_open(int dir, const char *path, int flags, uint64_t resolve) {
         int fd = sys_openat2(dir, path, flags, 0, resolve | RESOLVE_NO_XDEV);
 
         if (fd == -EXDEV)
                 fd = responds_elsewhere(dir, path) < 0 ? -ETIMEDOUT
                                                        : sys_openat2(dir, path, flags, 0, resolve);
-        return (fd == -ENOSYS || fd == -EPERM) && resolve == 0 ? sys_open(dir, path, flags, 0) : fd;
+        return fd == -ENOSYS || fd == -EPERM ? open_otherwise(dir, path, flags, resolve) : fd;
 }
 
 int responds_read(const char *path, size_t limit, char **ret) {

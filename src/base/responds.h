@@ -14,8 +14,9 @@ int responds_in_time(int dir, const char *path, const char *shown, struct nsrun_
  * Before Linux 6.18 that open may itself wait, for what is mounted by it. */
 int responds_elsewhere(int dir, const char *path);
 
-/* Opens `path`, with openat2(2)'s RESOLVE_* in `resolve`; what lies on another mount if that answers:
- * -ETIMEDOUT. */
+/* Opens `path`, with `resolve`: 0, RESOLVE_NO_SYMLINKS (an absolute path), or that and RESOLVE_BENEATH (a
+ * relative one); what lies on another mount if that answers: -ETIMEDOUT.  Without openat2(2) as beneath.h
+ * has it. */
 int responds_open(int dir, const char *path, int flags, uint64_t resolve);
 
 /* The whole of a small plain file, as read_small_file() has it; -ETIMEDOUT. */

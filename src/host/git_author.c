@@ -486,8 +486,6 @@ static int open_without_links(const struct reading *c, const char *path) {
         /* As a rule there is none in the home's own path, either. */
         int fd = strstr(path, "..") ? -ELOOP : responds_open(AT_FDCWD, path, flags, RESOLVE_NO_SYMLINKS);
 
-        if (fd == -ENOSYS || fd == -EPERM)
-                fd = beneath_open_canonical(path, flags);
         if (fd != -ELOOP)
                 return fd;
         top = open(below ? c->home : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);

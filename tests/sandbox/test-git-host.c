@@ -3,6 +3,7 @@
  * opens nothing that the repository names, and waits for nobody; and what it tells of HEAD afterwards. */
 #include <sys/inotify.h>
 
+#include "faults.h"
 #include "repository.h"
 #include "session.h"
 
@@ -226,6 +227,44 @@ TEST_WITH(the_users_harmless_settings_are_gits_inside, setup, site_teardown) {
         expect_not_in(o.out, "ignore");
         RUN(s, &o, "--clean-env", "--", "ls", "/etc/gitconfig");
         expect_status(&o, 2);
+}
+
+/* What core.excludesFile names is opened without openat2(2), too, and then through no link either. */
+TEST_WITH(without_openat2_what_git_ignores_is_read_through_no_link, setup, site_teardown) {
+        static const char *const errors[] = {"38" /* ENOSYS */, "1" /* EPERM */};
+        const struct site *s = *state;
+        _cleanup_free_ char *deny = helper_path("deny");
+
+        make_file(s->home, "ign", "*.swp\n");
+        make_link(s->home, "link", "ign");
+        make_folder(s->home, "folder");
+        make_file(s->home, "folder/ign", "*.swp\n");
+        make_link(s->home, "way", "folder");
+        for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+                static const char *const names[] = {"ign", "link", "way/ign"};
+
+                for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
+                        _cleanup_outcome_ struct outcome o = {0};
+                        _cleanup_free_ char *config = text_of("[core]\nexcludesFile=~/%s\n", names[k]);
+                        const char *argv[] = {deny,
+                                              errors[i],
+                                              "openat2",
+                                              program(),
+                                              "run",
+                                              "--project",
+                                              s->project,
+                                              "--",
+                                              "sh",
+                                              "-c",
+                                              "cat /etc/gitignore 2>/dev/null || echo none",
+                                              NULL};
+
+                        make_file(s->home, ".gitconfig", config);
+                        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+                        expect_status(&o, 0);
+                        expect_out(&o, k == 0 ? "*.swp\n" : "none\n");
+                }
+        }
 }
 
 /* Addresses for others, and that the project's owner may be another: for no other folder. */
