@@ -43,7 +43,8 @@ char *killed_rundir(const struct killed *k);
 /* Makes a placeholder of that run directory's.  -EXDEV: the file system can't have one. */
 int killed_make_placeholder(const char *rundir, int folder, const char *name, mode_t mode);
 /* Whether the entry is a placeholder with nothing in it, which is removed if it is that run directory's (may
- * be NULL) or one's without an owner. */
+ * be NULL) or one's without an owner.  With a run directory a folder that the command has closed is opened
+ * to its owner for it, and stays so. */
 bool killed_end_placeholder(const char *rundir, int parent, const char *name);
 /* Whether it is a placeholder of a sandbox that lives, or may, and is not this one's (k may be NULL),
  * whatever is in it. */

@@ -101,7 +101,7 @@ static int keep_aside(const struct look *l, const char *name, const char *aside,
         if (parent >= 0 && !kept_by->session)
                 (void)end_placeholder(l, parent, path_basename(name));
         for (unsigned i = 0; i < 2 && !is_too_much && (i == 0 ? r >= 0 : r == -EACCES); i++) {
-                /* The command has closed the folder since. */
+                /* The command has closed the folder since: it is opened, and stays so. */
                 r = i > 0 ? folder_open_to_owner(from) : 0;
                 r = r < 0 ? r
                           : kept_by_put(kept_by,
