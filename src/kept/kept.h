@@ -17,7 +17,7 @@
 #define KEPT_BYTES     (16U << 20) /* what they hold, */
 #define KEPT_DEPTH     32          /* and levels of folders */
 #define KEPT_MOST      256         /* entries of one project, */
-#define KEPT_MOST_NEW  128         /* and of them those that one run may add for protected names */
+#define KEPT_MOST_NEW  160         /* and of them those that one run may add for protected names */
 
 struct kept {
         unsigned number;

@@ -14,10 +14,11 @@
 #define FORMATS(name)    name ".json", name ".jsonc", name ".toml", name ".yaml", name ".yml"
 #define LEFTHOOK(before) FORMATS(before "lefthook-local"), FORMATS(before "lefthook")
 
-/* Sorted as nsrun-protect(7) has them: those of git and its like, editors' and agents', shells', package
- * managers'.  In is what the host executes or obeys without a question (lefthook and mise by their hooks,
- * rustup by the path of a toolchain, bun and all that it compiled by "preload", yarn by releases and
- * plugins), and no command writes day by day. Out is what agents are asked to edit and others only read
+/* Sorted as nsrun-protect(7) has them: those of git and its like, editors' and agents', shells',
+ * interpreters', package managers'.  In is what the host executes or obeys without a question (lefthook and
+ * mise by their hooks, nix-direnv by what it has cached, R by a workspace's .First, rustup by the path of a
+ * toolchain, bun and all that it compiled by "preload", yarn by releases and plugins), and no command writes
+ * day by day. Out is what agents are asked to edit and others only read
  * (AGENTS.md, CLAUDE.md, package.json, Makefile, .kiro/specs), what is obeyed after a look at its contents
  * (.tool-versions), and .gitmodules, of which git executes nothing and takes addresses when it is asked to:
  * a checkout must be able to replace it.
@@ -48,6 +49,7 @@ const char *const protect_names[] = {
         LEFTHOOK(""),
         ".agents",
         ".aider.conf.yml",
+        ".amazonq",
         ".amp",
         ".augment",
         ".claude",
@@ -69,6 +71,9 @@ const char *const protect_names[] = {
         ".github/mcp.json",
         ".helix",
         ".idea",
+        ".junie",
+        ".kilo",
+        ".kilocode",
         ".kiro/agents",
         ".kiro/hooks",
         ".kiro/settings",
@@ -79,18 +84,23 @@ const char *const protect_names[] = {
         ".pi",
         ".qoder",
         ".qwen",
+        ".roo",
+        ".trae",
         ".vim/coc-settings.json",
         ".vimrc",
         ".vscode",
         ".windsurf",
         ".zed",
         "crush.json",
+        "kilo.json",
+        "kilo.jsonc",
         "opencode.json",
         "opencode.jsonc",
         ".bash_login",
         ".bash_logout",
         ".bash_profile",
         ".bashrc",
+        ".direnv/*.rc",
         ".envrc",
         ".mise.local.toml",
         ".mise.toml",
@@ -102,6 +112,19 @@ const char *const protect_names[] = {
         ".zshrc",
         "mise.local.toml",
         "mise.toml",
+        "$irbrc",
+        ".RData",
+        ".Renviron",
+        ".Rprofile",
+        ".ghci",
+        ".iex.exs",
+        ".irbrc",
+        ".ocamlinit",
+        ".octaverc",
+        ".pdbrc",
+        ".pryrc",
+        "_irbrc",
+        "irb.rc",
         ".npmrc",
         ".pnpmfile.cjs",
         ".pnpmfile.mjs",
@@ -119,13 +142,15 @@ const char *const protect_names[] = {
 /* Whether a path, relative to a folder, is or lies below a name of the list, in any case. */
 static bool begins_with_name(const char *path) {
         /* What all of them begin with (tests/unit/test-glob.c): an index has thousands of paths. */
-        if (!strchr("._bclmorBCLMOR", *path))
+        if (!strchr("$._bciklmorBCIKLMOR", *path))
                 return false;
         for (const char *const *name = protect_names; *name; name++) {
                 /* Nearly always they differ right here. */
-                size_t n = (**name | 0x20) == (*path | 0x20) ? strlen(*name) : 0;
+                size_t n = (**name | 0x20) == (*path | 0x20) ? strcspn(*name, "*") : 0;
 
-                if (n > 0 && strncasecmp(path, *name, n) == 0 && (!path[n] || path[n] == '/'))
+                if (n > 0 && strncasecmp(path, *name, n) == 0 &&
+                    ((*name)[n] ? fnmatch(*name, path, FNM_PATHNAME | FNM_LEADING_DIR | FNM_CASEFOLD) == 0
+                                : !path[n] || path[n] == '/'))
                         return true;
         }
         return false;
@@ -187,6 +212,7 @@ bool protect_is_folder(const char *name) {
         static const char *const folders[] = {".git/hooks",
                                               ".husky",
                                               ".agents",
+                                              ".amazonq",
                                               ".amp",
                                               ".augment",
                                               ".claude",
@@ -202,6 +228,9 @@ bool protect_is_folder(const char *name) {
                                               ".github/hooks",
                                               ".helix",
                                               ".idea",
+                                              ".junie",
+                                              ".kilo",
+                                              ".kilocode",
                                               ".kiro/agents",
                                               ".kiro/hooks",
                                               ".kiro/settings",
@@ -209,6 +238,8 @@ bool protect_is_folder(const char *name) {
                                               ".pi",
                                               ".qoder",
                                               ".qwen",
+                                              ".roo",
+                                              ".trae",
                                               ".vscode",
                                               ".windsurf",
                                               ".zed",

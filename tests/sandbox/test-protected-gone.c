@@ -133,6 +133,28 @@ TEST(a_repository_in_a_closed_folder_is_found) {
         }
 }
 
+/* What direnv has an environment from is told from a virtual environment's folder beside it by a wildcard.
+ */
+TEST(a_cached_environment_is_protected_and_not_the_folder_around) {
+        static const char *const modes[] = {"--protect=.envrc", "--protect=strict"};
+        static const char script[] =
+                "mkdir -p .direnv/python; echo mine >.direnv/python/x; echo evil >.direnv/a.rc;"
+                "echo evil >.Rprofile";
+        const struct site *s = *state;
+
+        for (size_t i = 0; i < 2 * ARRAY_SIZE(modes); i++) {
+                const char *mode = modes[i / 2];
+                _cleanup_outcome_ struct outcome o = {0};
+
+                on_host(s, i % 2 == 0 ? "rm -rf .direnv" : "echo real >.direnv/a.rc", &o);
+                RUN(s, &o, mode, "--", "sh", "-c", script);
+                expect_in(o.err, i % 2 == 0 ? "/.direnv/a.rc; --no-protect .direnv/a.rc lets it stay\n"
+                                            : "cannot create .direnv/a.rc: Read-only file system\n");
+                on_host(s, "cat .direnv/*.rc .direnv/python/x 2>/dev/null; ls -A | grep R || true", &o);
+                expect_out(&o, i % 2 == 0 ? "mine\n" : "real\nmine\n");
+        }
+}
+
 int main(void) {
         return run_all_tests();
 }

@@ -146,18 +146,18 @@ TEST(what_is_taken_away_no_command_can_change) {
 TEST(a_flood_of_names_is_counted_and_fills_no_store) {
         const struct site *s = *state;
         _cleanup_free_ char *script =
-                text_of("%s run $(for i in $(seq 132); do echo --protect n$i; done) -- sh -c "
-                        "'for i in $(seq 132); do echo $i >n$i; while [ -e n$i ]; do :; done; done'",
+                text_of("%s run $(for i in $(seq 164); do echo --protect n$i; done) -- sh -c "
+                        "'for i in $(seq 164); do echo $i >n$i; while [ -e n$i ]; do :; done; done'",
                         program());
         _cleanup_outcome_ struct outcome o = {0};
 
         on_host(s, script, &o);
         expect_in(o.err,
                   "nsrun: note: 4 more protected names that the command made are renamed: more than is kept "
-                  "aside\nnsrun: note: 128 kept aside: ");
+                  "aside\nnsrun: note: 160 kept aside: ");
         on_host(s, "ls -A | wc -l; cat \"$XDG_STATE_HOME\"/nsrun/kept/*/*/entry | sort -n | sed -n '1p;$p'",
                 &o);
-        expect_out(&o, "4\n1\n128\n");
+        expect_out(&o, "4\n1\n160\n");
 }
 
 /* The user's inotify instances are used up: who waits looks by itself. */

@@ -31,7 +31,7 @@ static const char prepare[] =
         "cp .git/HEAD .git/config .git/modules/sub; cp .git/HEAD .git/worktrees/wt\n"
         "echo ../.. >.git/worktrees/wt/commondir; echo \"$PWD/wt/.git\" >.git/worktrees/wt/gitdir\n"
         "\"$NSRUN\" plan --format=json --project . -- true | jq -r --arg pwd \"$PWD\" '.protected[] | "
-        "select(.folder == $pwd and .name != \".git\") | .name' >../names\n"
+        "select(.folder == $pwd and .name != \".git\") | .name' | grep -v '[*]' >../names\n"
         "grep -v -e wt/commondir -e wt/gitdir ../names >../absent\n"
         "xargs rm -rf <../absent; cp -a . ../none; cp -a . ../full; cd ../full\n"
         "while read -r n; do\n"

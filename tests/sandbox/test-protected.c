@@ -8,7 +8,7 @@
 /* On the host: one line for each of nsrun's own names, "NAME" alone. */
 static const char list_names[] =
         "\"$NSRUN\" plan --format=json --project . -- true | jq -r '.protected[] | select(.folder == $pwd and .name != \".git\") | .name' "
-        "--arg pwd \"$PWD\"";
+        "--arg pwd \"$PWD\" | grep -v '[*]'";
 
 /* A repository with all names, as a folder where git and editors have one. */
 static const char make_all[] =
