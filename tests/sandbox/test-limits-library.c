@@ -2,6 +2,7 @@
 /* "limit" through the public functions, where pid 1 is nsrun-init: the limits go by its
  * arguments. */
 #include "library.h"
+#include "session.h"
 
 static struct nsrun_sandbox *start_limited(const struct site *s, const char *const *limits,
                                            const char *script, int *ret, struct nsrun_error *err) {
@@ -95,6 +96,83 @@ TEST(what_is_not_to_be_had_starts_nothing) {
         text = file_text(ran);
         assert_int_equal(text != NULL, r == 0);
         assert_null(nsrun_sandbox_free(sandbox));
+}
+
+/* ---------------------------------------------------------------- in a session */
+
+/* Gives a session a cgroup, as its monitor writes one down where the machine has any: in the record a NULL
+ * stands before the number of processes, which is 0. */
+static void give_cgroup(const struct site *s, const char *id, const char *cgroup) {
+        _cleanup_free_ char *name = text_of("nsrun/sessions/%s/record", id),
+                            *path = path_of(s->runtime, name);
+        _cleanup_close_ int fd = open(path, O_RDWR | O_CLOEXEC);
+        uint64_t none[] = {UINT64_MAX, 0}, length = strlen(cgroup);
+        static char text[1 << 20];
+        ssize_t n = read(fd, text, sizeof(text));
+        char *found = n < 0 ? NULL : memmem(text, (size_t)n, none, sizeof(none)), *rest;
+
+        assert_non_null(found);
+        rest = found + sizeof(length);
+        assert_int_equal(lseek(fd, found - text, SEEK_SET), found - text);
+        assert_int_equal(write(fd, &length, sizeof(length)), sizeof(length));
+        assert_int_equal(write(fd, cgroup, length), length);
+        assert_int_equal(write(fd, rest, (size_t)(text + n - rest)), text + n - rest);
+}
+
+static struct nsrun_policy *joining_policy(const char *id) {
+        struct nsrun_policy *policy = NULL;
+        struct nsrun_error err = {0};
+
+        assert_int_equal(nsrun_policy_new(&policy), 0);
+        expect_good(nsrun_policy_set(policy, "session", id, &err), &err);
+        expect_good(nsrun_policy_set_command(policy, OPTIONS("touch", "ran"), &err), &err);
+        return policy;
+}
+
+/* What a process writes to enter a cgroup: "0" is whoever writes it. */
+static void expect_entered(int procs) {
+        char text[16] = "";
+
+        assert_int_equal(read(procs, text, sizeof(text) - 1), 1);
+        assert_string_equal(text, "0");
+}
+
+TEST_IN_BOTH_MODES(a_joining_command_enters_the_sessions_cgroup_or_does_not_run) {
+        const struct site *s = *state;
+        _cleanup_free_ char *id = START_PLAIN(s), *procs = path_of(s->outside, "cgroup.procs"),
+                            *ran = path_of(s->project, "ran");
+        struct nsrun_policy *policy = joining_policy(id);
+        struct nsrun_sandbox *sandbox = NULL;
+        struct nsrun_plan *plan = NULL;
+        struct nsrun_error err = {0};
+        _cleanup_outcome_ struct outcome o = {0};
+        _cleanup_close_ int fd = -EBADF;
+
+        give_cgroup(s, id, s->outside);
+        assert_int_equal(mkfifo(procs, 0600), 0);
+        fd = open(procs, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        assert_true(fd >= 0);
+        expect_good(nsrun_plan_new(policy, &plan, &err), &err);
+        expect_good(nsrun_start(plan, NULL, &sandbox, &err), &err);
+        expect_end(sandbox, 0, 0);
+        sandbox = nsrun_sandbox_free(sandbox);
+        expect_entered(fd);
+        assert_int_equal(unlink(ran), 0);
+        JOIN(s, id, &o, "--", "touch", "ran");
+        expect_status(&o, 0);
+        expect_entered(fd);
+        assert_int_equal(unlink(ran), 0);
+        /* One that can't be entered. */
+        assert_int_equal(unlink(procs) + symlink("/dev/full", procs), 0);
+        expect_error(nsrun_start(plan, NULL, &sandbox, &err), -ENOSPC, NSRUN_STAGE_NAMESPACE, &err,
+                     "the sandbox can't enter its cgroup: cgroup.procs: No space left on device");
+        JOIN(s, id, &o, "--", "touch", "ran");
+        expect_refusal(&o, 125,
+                       "nsrun: the sandbox can't enter its cgroup: cgroup.procs: No space left on device");
+        assert_int_equal(access(ran, F_OK), -1);
+        (void)nsrun_plan_free(plan);
+        (void)nsrun_policy_free(policy);
+        end_session(s, id, "stop");
 }
 
 int main(void) {
