@@ -177,6 +177,20 @@ TEST(signals_and_ends_reach_all_that_it_started_and_nobody_else) {
         assert_int_equal(waitid(P_PID, (id_t)bystander, &info, WEXITED), 0);
 }
 
+/* One of the command's own children has ended before it, and is reaped after it. */
+TEST(the_end_that_is_told_is_the_commands) {
+        const struct site *s = *state;
+        int fd = open_fifo(s);
+        struct nsrun_sandbox *sandbox = start_plain(s, "(echo ready; exit 5) >fifo & exec sleep 1000");
+
+        expect_ready(fd);
+        expect_all_gone(fd);
+        assert_int_equal(nsrun_sandbox_kill(sandbox, SIGKILL), 0);
+        expect_end(sandbox, -1, SIGKILL);
+        assert_null(nsrun_sandbox_free(sandbox));
+        (void)close(fd);
+}
+
 TEST(it_ends_with_its_host) {
         const struct site *s = *state;
         int fd = open_fifo(s);
