@@ -260,6 +260,23 @@ TEST(without_openat2_a_planted_symlink_still_stops_a_bind) {
         }
 }
 
+/* Nor does the look at a command's file wait for who writes to it. */
+TEST(without_openat2_a_fifo_as_a_command_holds_up_nobody) {
+        const struct site *s = *state;
+        _cleanup_free_ char *deny = helper_path("deny"), *number = text_of("%d", ENOSYS),
+                            *fifo = path_of(s->project, "fifo");
+        const char *const argv[] = {deny,        number,     "openat2", program(), "run",
+                                    "--project", s->project, "--",      "./fifo",  NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        assert_int_equal(mkfifo(fifo, 0755), 0);
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_refusal(
+                &o, 126,
+                "nsrun: command not executable: ./fifo: Permission denied; it needs the x permission, "
+                "and must not be a folder");
+}
+
 /* pidfd_send_signal gone, the signal still has to come through. */
 TEST(without_pidfd_signals_the_command_gets_its_signals) {
         const struct site *s = *state;
