@@ -302,7 +302,8 @@ static void take_octal(char *text) {
 
 struct submount {
         const char *folder;
-        char *found; /* what is mounted below it, the first of it; NULL: nothing, or it can't be read */
+        char *found; /* what is mounted below it, the first of it, for a shell; NULL: nothing, or it can't be
+                        read */
 };
 
 static bool is_submount(const char *line, void *data) {
@@ -315,7 +316,7 @@ static bool is_submount(const char *line, void *data) {
         take_octal(point);
         rest = startswith(point, s->folder);
         if (rest && rest[0] == '/' && rest[1])
-                s->found = str_visible(point);
+                s->found = str_shell_quote(point);
         return s->found;
 }
 
@@ -331,7 +332,7 @@ void launch_explain_submounts(struct nsrun_error *err) {
                 return;
         (void)any_mount("/proc/self/mountinfo", is_submount, &s);
         found = s.found;
-        folder = found ? str_visible(err->path) : NULL;
+        folder = found ? str_shell_quote(err->path) : NULL;
         if (folder &&
             (size_t)snprintf(hint, room,
                              "sudo umount %s, or use --ro or --rw for %s, which takes the overlay's place",

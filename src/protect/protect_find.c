@@ -160,10 +160,11 @@ static int follow_found(void *data, const char *name, const struct stat *st) {
  * files to which symlinks in it lead aren't, and files that have other names, is said. */
 static int end_folder(const struct protecting *p, const char *name) {
         _cleanup_free_ char *path = path_join(p->path, name),
-                            *below = str_concat(p->below, *p->below ? "/" : "", name), *hint = NULL;
+                            *below = str_concat(p->below, *p->below ? "/" : "", name),
+                            *word = below ? str_shell_quote(below) : NULL, *hint = NULL;
 
-        if (!path || !below ||
-            !(hint = str_format("look who made them; --no-protect %s leaves it open", below)))
+        if (!path || !word ||
+            !(hint = str_format("look who made them; --no-protect %s leaves it open", word)))
                 return -ENOMEM;
         if (*p->n_repositories <= PROTECT_REPOSITORIES_MAX && !p->resolved->policy->protects_strictly)
                 return strv_consume(

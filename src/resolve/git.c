@@ -135,9 +135,10 @@ static bool is_exposed(const struct resolved *s, const char *git_dir) {
 
 static int refuse_git_dir(const struct gitdir *dirs, const char *why, const char *hint,
                           struct nsrun_error *err) {
-        _cleanup_free_ char *expose = NULL;
+        _cleanup_free_ char *word = hint ? NULL : str_shell_quote(dirs->git_dir), *expose = NULL;
 
-        if (!hint && !(expose = str_format("if it is the project's own, expose it: --rw %s", dirs->git_dir)))
+        if (!hint &&
+            (!word || !(expose = str_format("if it is the project's own, expose it: --rw %s", word))))
                 return error_oom(err);
         return policy_refuse(err, dirs->dot_git, hint ? hint : expose,
                              "the project's .git can't be believed: %s", why);

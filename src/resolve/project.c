@@ -72,7 +72,7 @@ int project_find_former(const struct resolved *s, char **ret) {
 /* Refuses a project that was found by looking upwards, and is wider than the one before: a command that
  * removes the .git of its project would have the next one write to the repository around it. */
 static int refuse_wider_project(const struct resolved *s, struct nsrun_error *err) {
-        _cleanup_free_ char *former = NULL, *wide = str_visible(s->project), *narrow = NULL;
+        _cleanup_free_ char *former = NULL, *wide = str_shell_quote(s->project), *narrow = NULL;
         char hint[sizeof(err->hint)];
         int r;
 
@@ -84,7 +84,7 @@ static int refuse_wider_project(const struct resolved *s, struct nsrun_error *er
         r = project_find_former(s, &former);
         if (r == 0)
                 return 0;
-        narrow = r < 0 ? NULL : str_visible(former);
+        narrow = r < 0 ? NULL : str_shell_quote(former);
         if (!narrow || !wide)
                 return error_oom(err);
         (void)snprintf(hint, sizeof(hint),

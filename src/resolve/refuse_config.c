@@ -42,7 +42,7 @@ static int refuse_config_root(const struct resolved *s, const struct resolved_ru
                         hint, sizeof(hint),
                         "make the folder and keep it as it is: mkdir -p %s, and --ro for it; a config.json in "
                         "it also takes --no-config, or a --config elsewhere",
-                        visible);
+                        word);
         else
                 (void)snprintf(hint, sizeof(hint), "name a folder that neither holds nor lies in %s",
                                visible);

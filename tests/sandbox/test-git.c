@@ -483,6 +483,7 @@ TEST_WITH(a_git_file_that_lies_is_refused, setup, site_teardown) {
                 bool is_exposable;
         } lies[] = {
                 {"main/.git", "it leads to a repository that names no work tree", true},
+                {"$(x) y/.git", "it leads to a repository that names no work tree", true},
                 {"main/.git/worktrees/other", "it leads to the git dir of another worktree", false},
                 {"super/.git/modules/sub", "it leads to the repository of another work tree", true},
                 {"outside", "it leads to no repository", false},
@@ -492,10 +493,13 @@ TEST_WITH(a_git_file_that_lies_is_refused, setup, site_teardown) {
         _cleanup_outcome_ struct outcome o = {0};
 
         NEED_GIT();
+        expect_host(s, ".", "cp -a main '$(x) y'", "");
         for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
                 _cleanup_free_ char *text = text_of("gitdir: %s/%s\n", s->root, lies[i].leads_to);
-                _cleanup_free_ char *expose = text_of("if it is the project's own, expose it: --rw %s/%s",
-                                                      s->root, lies[i].leads_to);
+                const char *quote = strchr(lies[i].leads_to, ' ') ? "'" : "";
+                _cleanup_free_ char *expose =
+                        text_of("if it is the project's own, expose it: --rw %s%s/%s%s", quote, s->root,
+                                lies[i].leads_to, quote);
                 _cleanup_free_ char *line = text_of(DOUBT "%s: %s/.git; %s", lies[i].why, s->project,
                                                     lies[i].is_exposable ? expose : REPAIR);
                 char *before;
