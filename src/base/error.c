@@ -210,16 +210,16 @@ nsrun_public const char *nsrun_stage_name(enum nsrun_stage stage) {
 /* One line, without a newline: what, where, why, and what to do about it.  The
  * program's name is the caller's to print. */
 nsrun_public char *nsrun_error_format(const struct nsrun_error *err) {
-        _cleanup_free_ char *path = NULL, *hint = str_visible(err->hint);
+        _cleanup_free_ char *path = NULL, *hint = str_visible(err->hint), *what = str_visible(err->what);
 
-        if (!hint)
+        if (!hint || !what)
                 return NULL;
         if (err->path[0]) {
                 path = str_visible(err->path);
                 if (!path)
                         return NULL;
         }
-        return str_format("%s%s%s%s%s%s%s", err->what, path ? ": " : "", path ? path : "",
+        return str_format("%s%s%s%s%s%s%s", what, path ? ": " : "", path ? path : "",
                           err->error > 0 ? ": " : "", err->error > 0 ? error_words(err->error) : "",
                           *hint ? "; " : "", hint);
 }

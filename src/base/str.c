@@ -255,11 +255,12 @@ static size_t visible_length(const unsigned char *s) {
         return c >= least[n] && is_visible(c) ? n : 0;
 }
 
-static char *make_visible(const char *s, const char *as_they_are) {
+/* A NUL stands behind the bytes. */
+static char *make_visible(const char *s, size_t size, const char *as_they_are) {
         _cleanup_strbuf_ struct strbuf b = {0};
 
-        while (*s) {
-                size_t n = strchr(as_they_are, *s) ? 1 : visible_length((const unsigned char *)s);
+        for (const char *end = s + size; s < end;) {
+                size_t n = *s && strchr(as_they_are, *s) ? 1 : visible_length((const unsigned char *)s);
 
                 if (n == 0) {
                         strbuf_addf(&b, "\\x%02x", (unsigned)(unsigned char)*s);
@@ -273,11 +274,15 @@ static char *make_visible(const char *s, const char *as_they_are) {
 }
 
 char *str_visible(const char *s) {
-        return make_visible(s, "");
+        return make_visible(s, strlen(s), "");
 }
 
 char *str_visible_text(const char *s) {
-        return make_visible(s, "\n\t");
+        return str_visible_bytes(s, strlen(s));
+}
+
+char *str_visible_bytes(const char *bytes, size_t n) {
+        return make_visible(bytes, n, "\n\t");
 }
 
 bool str_is_pattern(const char *s) {

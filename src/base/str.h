@@ -77,6 +77,8 @@ int str_parse_number(const char *s, bool has_suffix, uint64_t *ret);
 
 /* The same for a text of several lines: newlines and tabs stay. */
 char *str_visible_text(const char *s);
+/* The same of bytes[n], behind which a NUL stands: each NUL among them is spelled, too. */
+char *str_visible_bytes(const char *bytes, size_t n);
 
 /* Whether it has what fnmatch(3) takes for more than itself. */
 bool str_is_pattern(const char *s);

@@ -28,33 +28,19 @@ static size_t stream_unfinished(const char *s, size_t n) {
         return 0;
 }
 
-static int stream_write_text(int fd, const char *bytes, size_t n) {
-        _cleanup_free_ char *text = strndup(bytes, n), *visible = text ? str_visible_text(text) : NULL;
+static int write_all_visible(int fd, char *bytes, size_t n) {
+        const char next = bytes[n];
+        _cleanup_free_ char *visible = NULL;
 
+        bytes[n] = '\0';
+        visible = str_visible_bytes(bytes, n);
+        bytes[n] = next;
         return visible ? write_full(fd, visible, strlen(visible)) : -ENOMEM;
-}
-
-/* Cuts the bytes at NULs, which no text has: each is shown as one more invisible byte. */
-static int write_all_visible(int fd, const char *bytes, size_t n) {
-        int r = 0;
-
-        while (n > 0 && r >= 0) {
-                size_t length = strnlen(bytes, n);
-
-                r = stream_write_text(fd, bytes, length);
-                if (r >= 0 && length < n) {
-                        r = write_full(fd, "\\x00", 4);
-                        length++;
-                }
-                bytes += length;
-                n -= length;
-        }
-        return r;
 }
 
 static ssize_t visible_stream_write(void *cookie, const char *bytes, size_t n) {
         struct visible_stream *v = cookie;
-        _cleanup_free_ char *all = malloc(v->n_part + n);
+        _cleanup_free_ char *all = malloc(v->n_part + n + 1);
         size_t length = v->n_part + n, rest;
         int r;
 

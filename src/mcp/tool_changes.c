@@ -82,7 +82,8 @@ int tool_diff(struct call *c, struct tool_answer *ret, struct nsrun_error *err) 
  * beneath it the patch, unless that is too long. */
 static int diff_to_show(const struct call *c, const char **paths, char **ret, char **ret_digest,
                         struct nsrun_error *err) {
-        _cleanup_free_ char *list = NULL, *patch = NULL, *digest = NULL, *patch_digest = NULL;
+        _cleanup_free_ char *list = NULL, *patch = NULL, *digest = NULL, *patch_digest = NULL, *all = NULL;
+        _cleanup_strbuf_ struct strbuf b = {0};
         size_t n = 0, n_patch = 0;
         int r = diff_text(c, NSRUN_DIFF_LIST, paths, &list, &n, &digest, err);
 
@@ -96,7 +97,12 @@ static int diff_to_show(const struct call *c, const char **paths, char **ret, ch
         /* A command may have changed something in between. */
         if (n_patch > CHANGES_SHOWN_MOST || !streq(digest, patch_digest))
                 n_patch = 0;
-        *ret = str_format("%.*s%s%.*s", (int)n, list, n_patch > 0 ? "\n" : "", (int)n_patch, patch);
+        strbuf_add_bytes(&b, list, n);
+        strbuf_add(&b, n_patch > 0 ? "\n" : "");
+        strbuf_add_bytes(&b, patch, n_patch);
+        n = b.length;
+        all = strbuf_finish(&b);
+        *ret = all ? str_visible_bytes(all, n) : NULL;
         if (!*ret)
                 return error_oom(err);
         *ret_digest = TAKE_PTR(digest);
@@ -104,11 +110,9 @@ static int diff_to_show(const struct call *c, const char **paths, char **ret, ch
 }
 
 static char *question_of(const char *verb, const char *diff) {
-        _cleanup_free_ char *visible = str_visible_text(diff), *message = NULL;
+        _cleanup_free_ char *message = str_format("%s these changes?\n\n%s", verb, diff);
 
-        if (!visible || !(message = str_format("%s these changes?\n\n%s", verb, visible)))
-                return NULL;
-        return tool_spell_elicitation(message, verb, NULL, NULL);
+        return message ? tool_spell_elicitation(message, verb, NULL, NULL) : NULL;
 }
 
 static int judge_answer(const struct json_value *answer, struct nsrun_error *err) {

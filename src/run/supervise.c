@@ -156,17 +156,18 @@ static void tell_started(const struct supervised *s, const struct launch_report 
 }
 
 static void print_note(const char *kind, const struct nsrun_error *note) {
-        _cleanup_free_ char *path = str_visible(note->path), *hint = str_visible(note->hint), *line = NULL;
+        _cleanup_free_ char *path = str_visible(note->path), *hint = str_visible(note->hint),
+                            *what = str_visible(note->what), *line = NULL;
         bool is_remedy = note->stage == NSRUN_STAGE_NETWORK || note->stage == NSRUN_STAGE_SUPERVISE;
         _cleanup_strbuf_ struct strbuf b = {0};
 
-        strbuf_addf(&b, "nsrun: %s: %s", kind, note->what);
+        strbuf_addf(&b, "nsrun: %s: %s", kind, what ? what : "?");
         if (*note->path)
                 strbuf_addf(&b, ": %s", path ? path : "?");
         if (is_remedy && *note->hint)
                 strbuf_addf(&b, "; %s", hint ? hint : "?");
         line = strbuf_finish(&b);
-        (void)fprintf(stderr, "%s\n", line ? line : note->what);
+        (void)fprintf(stderr, "%s\n", line ? line : "nsrun: out of memory");
 }
 
 /* Prints a note.  What the environment points at in vain is left out, which --verbose prints with the plan,

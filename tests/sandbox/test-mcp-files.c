@@ -396,6 +396,11 @@ TEST(the_clients_user_is_shown_all_that_is_committed) {
         expect_same(&c, "seq 5000 >big", "");
         commit_asked(&c, "?\n\nA  big\n", YES, "committed 1 path\n", false);
         assert_int_equal(access(big, F_OK), 0);
+        /* To git it is a text, since the NUL is far behind. */
+        expect_same(&c, "printf 'a\\000b\\n' >>big; echo evil >last", "");
+        commit_asked(&c, "+a\\x00b\n", "\"result\":{\"action\":\"decline\"}", "Error: the user declined",
+                     true);
+        commit_asked(&c, "+evil\n", YES, "committed 2 paths\n", false);
         expect_same(&c, "mkdir many; for i in $(seq 1000); do : >many/$i-and-more; done", "");
         expect_call(
                 &c, "commit", "{}",
