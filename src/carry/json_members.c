@@ -5,6 +5,10 @@
 
 enum {
         PARTS_MOST = 4,
+        WORD_MOST = 256,      /* bytes of a text, */
+        TREE_MOST = 1 << 16,  /* and of an object or array on one line */
+        TEXT_MOST = 8 << 20,  /* and of what the host gets, which is read again */
+        VALUES_MOST = 500000, /* of one text: each has some hundred bytes of memory */
 };
 
 struct taking {
@@ -12,8 +16,18 @@ struct taking {
         bool has_taken;
 };
 
+static bool has_few_values(const char *text) {
+        size_t n = 0;
+
+        while (n < VALUES_MOST && (text = strchr(text, ','))) {
+                text++;
+                n++;
+        }
+        return n < VALUES_MOST;
+}
+
 static int read_object(struct json_document *d, const char *text) {
-        int r = text ? json_parse(d, text, strlen(text), NULL, NULL) : 0;
+        int r = !text ? 0 : !has_few_values(text) ? -EINVAL : json_parse(d, text, strlen(text), NULL, NULL);
 
         if (!text)
                 *d = json_begin();
@@ -27,8 +41,24 @@ static int is_same_value(const struct json_value *a, const struct json_value *b)
         return x && y ? streq(x, y) : -ENOMEM;
 }
 
+/* Whether the host may get a value: what is one word, since an agent may take a text for a folder's name;
+ * and of a member that is_tree also an object or array. */
+static bool may_be_taken(const struct json_value *value, bool is_tree) {
+        static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._:+@";
+        enum json_kind kind = json_kind(value);
+        _cleanup_free_ char *line = NULL;
+        const char *text = json_text(value);
+
+        if (kind == JSON_STRING)
+                return text && *text != '.' && strlen(text) <= WORD_MOST && !text[strspn(text, letters)];
+        if (kind != JSON_OBJECT && kind != JSON_ARRAY)
+                return true;
+        line = is_tree ? json_spell(value) : NULL;
+        return line && strlen(line) <= TREE_MOST;
+}
+
 /* One member, by the keys on its way. */
-static int take_member(struct taking *t, const char *const *keys, size_t n) {
+static int take_member(struct taking *t, const char *const *keys, size_t n, bool is_tree) {
         const struct json_value *base = t->base.root, *seed = t->seed.root, *inside = t->inside.root,
                                 *host = t->host.root;
         struct json_value *to = t->host.root;
@@ -42,7 +72,7 @@ static int take_member(struct taking *t, const char *const *keys, size_t n) {
                 host = json_get(host, keys[i]);
         }
         r = inside ? is_same_value(inside, seed) : 1;
-        if (r != 0)
+        if (r != 0 || !may_be_taken(inside, is_tree))
                 return r < 0 ? r : 0;
         r = is_same_value(host, base);
         if (r <= 0)
@@ -69,14 +99,17 @@ static int take_all(struct taking *t, const char *members, const char *project) 
 
         while (r >= 0 && (member = strsep(&rest, ","))) {
                 const char *keys[PARTS_MOST];
-                size_t n = 0;
+                size_t n = 0, end = strcspn(member, "+");
+                bool is_tree = member[end];
                 char *key;
+
+                member[end] = '\0';
 
                 if (!project && strchr(member, '@'))
                         continue;
                 while (n < PARTS_MOST && (key = strsep(&member, "/")))
                         keys[n++] = streq(key, "@") ? project : key;
-                r = take_member(t, keys, n);
+                r = take_member(t, keys, n, is_tree);
         }
         return r;
 }
@@ -96,6 +129,10 @@ int members_take(const char *members, const char *project, const char *base, con
                 r = take_all(&t, members, project);
         if (r >= 0 && t.has_taken)
                 r = json_finish(&t.host, true, ret, NULL) < 0 ? -ENOMEM : 1;
+        if (r > 0 && strlen(*ret) > TEXT_MOST) {
+                free(TAKE_PTR(*ret));
+                r = -EINVAL;
+        }
         json_close(&t.base);
         json_close(&t.seed);
         json_close(&t.inside);
@@ -105,14 +142,15 @@ int members_take(const char *members, const char *project, const char *base, con
 
 static const char of_project[] = "projects/@/";
 
-/* Whether PREFIX KEY is among the members. */
-static bool is_member_taken(const char *members, const char *prefix, const char *key) {
+/* Whether PREFIX KEY is among the members, and may have that value; NULL: any. */
+static bool is_member_taken(const char *members, const char *prefix, const char *key,
+                            const struct json_value *value) {
         size_t n = strlen(prefix), length = strlen(key);
 
         for (const char *at = members; *at; at += strcspn(at, ","), at += *at == ',')
                 if (startswith(at, prefix) && strncmp(at + n, key, length) == 0 &&
-                    strcspn(at, ",") == n + length)
-                        return true;
+                    strcspn(at, ",+") == n + length)
+                        return !value || may_be_taken(value, at[n + length] == '+');
         return false;
 }
 
@@ -127,7 +165,7 @@ static bool add_members(struct json_document *d, struct json_value *to, const st
                 const char *key = kept->nodes[k].key;
                 _cleanup_free_ char *text = NULL;
 
-                if (json_has(to, key) && (!except || is_member_taken(except, of_project, key) ||
+                if (json_has(to, key) && (!except || is_member_taken(except, of_project, key, NULL) ||
                                           is_same_value(json_get(to, key), value) > 0))
                         continue;
                 text = json_spell(value);
@@ -169,7 +207,7 @@ int members_add(const char *members, const char *project, const char *kept, cons
         struct json_value *to;
         bool has_added = false;
         size_t all, own;
-        int r = json_map_read(&map, kept, strlen(kept), &trouble);
+        int r = has_few_values(kept) ? json_map_read(&map, kept, strlen(kept), &trouble) : -EINVAL;
 
         if (r >= 0)
                 r = json_kind(map.nodes[0].value) == JSON_OBJECT ? read_object(&d, host) : -EINVAL;
@@ -214,7 +252,8 @@ static int add_news(const struct json_map *m, size_t i, const char *members, con
         for (size_t k = i + 1; k < m->nodes[i].end && r >= 0; k = m->nodes[k].end) {
                 const char *key = m->nodes[k].key;
 
-                if (is_member_taken(members, prefix, key) || (!*prefix && streq(key, projects)))
+                if (is_member_taken(members, prefix, key, m->nodes[k].value) ||
+                    (!*prefix && streq(key, projects)))
                         continue;
                 r = has_news(m, k, json_get(base, key), json_get(kept, key));
                 if (r > 0) {
@@ -233,7 +272,7 @@ int members_left(const char *members, const char *project, const char *base, con
         struct json_map map = {0};
         struct json_trouble trouble;
         size_t all, own;
-        int r = json_map_read(&map, inside, strlen(inside), &trouble);
+        int r = has_few_values(inside) ? json_map_read(&map, inside, strlen(inside), &trouble) : -EINVAL;
 
         if (r >= 0)
                 r = json_kind(map.nodes[0].value) == JSON_OBJECT ? read_object(&b, base) : -EINVAL;

@@ -5,8 +5,10 @@
 #include "base/json.h"
 
 /* Takes of `inside` those of `members` ("a/b", separated by commas; a part "@" is `project`) that differ
- * from `seed`'s and that `host` has as `base` has them.  The texts may be NULL: there is no file.  1: *ret
- * is the host's text with them; 0: there are none; -EINVAL: one of the texts is no JSON object; -ENOMEM. */
+ * from `seed`'s and that `host` has as `base` has them.  A value is a word, a number or a truth, of what has
+ * a "+" behind it also an object or array.  The texts may be NULL: there is no file.  1: *ret is the host's
+ * text with them; 0: there are none; -EINVAL: one of the texts is no JSON object, or *ret would be too long;
+ * -ENOMEM. */
 int members_take(const char *members, const char *project, const char *base, const char *seed,
                  const char *inside, const char *host, char **ret);
 /* The host's text with what it lacks of `kept`'s, an earlier `inside`, at its top and one level below; in

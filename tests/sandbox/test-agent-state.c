@@ -228,6 +228,49 @@ TEST(of_claudes_own_file_the_host_gets_members_that_name_no_program) {
         expect_not_in(again.out, "Bash");
 }
 
+/* An agent may take a text for a folder's name, and what is a list to one is refused by another. */
+TEST(of_members_the_host_gets_words_numbers_and_short_lists) {
+        static const struct {
+                const char *inside, *has, *left;
+        } cases[] = {
+                {"\"theme\": \"light\", \"tipsHistory\": {\"a\": 1}, \"numStartups\": 2", "light", NULL},
+                {"\"theme\": [\"x\"]", "\"dark\"", "theme"},
+                {"\"theme\": {\"x\": 1}", "\"dark\"", "theme"},
+                {"\"userID\": \"../x\"", "\"dark\"", "userID"},
+                {"\"userID\": \"..\"", "\"dark\"", "userID"},
+                {"\"userID\": \"a b\"", "\"dark\"", "userID"},
+                {"\"tipsHistory\": [\"'$(printf %70000d 1)'\"]", "\"dark\"", "tipsHistory"},
+        };
+        const struct site *s = *state;
+        _cleanup_free_ char *file = path_of(s->home, ".claude.json");
+
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                _cleanup_free_ char *script = text_of("echo '{%s}' >~/.claude.json", cases[i].inside),
+                                    *text = NULL;
+                _cleanup_outcome_ struct outcome o = {0};
+
+                lay_file(s->home, ".claude.json", "{\"theme\": \"dark\"}");
+                RUN(s, &o, "--agent", "claude", "--", "sh", "-c", script);
+                expect_status(&o, 0);
+                text = file_text(file);
+                expect_in(text, cases[i].has);
+                expect_not_in(text, "x");
+                if (cases[i].left)
+                        expect_in(o.err, cases[i].left);
+                else
+                        assert_string_equal(o.err, "");
+        }
+}
+
+TEST(a_note_of_what_the_host_does_not_get_draws_nothing) {
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--agent", "claude", "--", "sh", "-c",
+            ">~/.claude/\"$(printf 'a\\033[2K\\nnsrun: note: b')\"");
+        expect_in(o.err, "nsrun: note: the host gets nothing of a\\x1b[2K\\x0ansrun: note: b (");
+}
+
 /* Also where the project's runs have it still. */
 TEST(what_the_user_has_removed_from_claudes_file_stays_removed) {
         static const char edit[] =
