@@ -244,6 +244,16 @@ static int has_news(const struct json_map *m, size_t i, const struct json_value 
         return 0;
 }
 
+/* The same of a value that the host can't have. */
+static int is_other(const struct json_value *value, const struct json_value *base,
+                    const struct json_value *kept) {
+        int r = is_same_value(value, base);
+
+        if (r == 0)
+                r = is_same_value(value, kept);
+        return r < 0 ? r : !r;
+}
+
 static int add_news(const struct json_map *m, size_t i, const char *members, const char *prefix,
                     const struct json_value *base, const struct json_value *kept,
                     int (*left)(void *data, const char *key), void *data) {
@@ -252,10 +262,14 @@ static int add_news(const struct json_map *m, size_t i, const char *members, con
         for (size_t k = i + 1; k < m->nodes[i].end && r >= 0; k = m->nodes[k].end) {
                 const char *key = m->nodes[k].key;
 
-                if (is_member_taken(members, prefix, key, m->nodes[k].value) ||
+                const struct json_value *value = m->nodes[k].value;
+                bool is_one = is_member_taken(members, prefix, key, NULL);
+
+                if ((is_one && is_member_taken(members, prefix, key, value)) ||
                     (!*prefix && streq(key, projects)))
                         continue;
-                r = has_news(m, k, json_get(base, key), json_get(kept, key));
+                r = is_one ? is_other(value, json_get(base, key), json_get(kept, key))
+                           : has_news(m, k, json_get(base, key), json_get(kept, key));
                 if (r > 0) {
                         _cleanup_free_ char *path =
                                 str_concat(*prefix ? projects : "", *prefix ? "/" : "", key);

@@ -196,6 +196,7 @@ int kept_copy(enum kept_copied how, int from, const char *name, int to, const ch
 struct comparing {
         int with; /* the folder that is compared */
         unsigned left, depth;
+        bool is_plain; /* no symlinks */
 };
 
 static bool is_same_bytes(int a, int b) {
@@ -211,7 +212,7 @@ static bool is_same_bytes(int a, int b) {
 }
 
 /* Whether two entries are the same plain file or symlink, by contents and by what their owner may do. */
-static bool is_same_leaf(int a, const char *name, int b, const char *as) {
+static bool is_same_leaf(int a, const char *name, int b, const char *as, bool is_plain) {
         char x[PATH_MAX], y[PATH_MAX];
         _cleanup_close_ int from = -EBADF, with = -EBADF;
         struct stat s, t;
@@ -220,7 +221,7 @@ static bool is_same_leaf(int a, const char *name, int b, const char *as) {
         if (fstatat(a, name, &s, AT_SYMLINK_NOFOLLOW) < 0 || fstatat(b, as, &t, AT_SYMLINK_NOFOLLOW) < 0 ||
             (s.st_mode & (S_IFMT | 0100)) != (t.st_mode & (S_IFMT | 0100)) || s.st_size != t.st_size)
                 return false;
-        if (S_ISLNK(s.st_mode)) {
+        if (S_ISLNK(s.st_mode) && !is_plain) {
                 n = readlinkat(a, name, x, sizeof(x));
                 return n >= 0 && readlinkat(b, as, y, sizeof(y)) == n && memcmp(x, y, (size_t)n) == 0;
         }
@@ -248,7 +249,7 @@ static int compare_kept_entry(void *data, int folder, const struct dirent *entry
         if (folder_type(folder, entry) == DT_CHR)
                 return 0;
         if (folder_type(folder, entry) != DT_DIR)
-                return is_same_leaf(folder, name, c->with, name) ? 0 : 1;
+                return is_same_leaf(folder, name, c->with, name, c->is_plain) ? 0 : 1;
         fd = open_copied(folder, name);
         with = open_copied(c->with, name);
         if (fd < 0 || with < 0)
@@ -261,16 +262,25 @@ static int compare_kept_entry(void *data, int folder, const struct dirent *entry
         return r;
 }
 
-static bool is_in_folder(int folder, int with) {
-        struct comparing c = {.with = with, .left = KEPT_FILES, .depth = KEPT_DEPTH};
+static bool is_in_folder(int folder, int with, bool is_plain) {
+        struct comparing c = {.with = with, .left = KEPT_FILES, .depth = KEPT_DEPTH, .is_plain = is_plain};
 
         return folder_each(folder, compare_kept_entry, &c) == 0;
 }
 
-bool kept_is_within(int from, const char *name, int with, const char *as) {
+static bool is_within(int from, const char *name, int with, const char *as, bool is_plain) {
         _cleanup_close_ int folder = open_copied(from, name), other = open_copied(with, as);
 
-        return folder < 0 ? is_same_leaf(from, name, with, as) : other >= 0 && is_in_folder(folder, other);
+        return folder < 0 ? is_same_leaf(from, name, with, as, is_plain)
+                          : other >= 0 && is_in_folder(folder, other, is_plain);
+}
+
+bool kept_is_within(int from, const char *name, int with, const char *as) {
+        return is_within(from, name, with, as, false);
+}
+
+bool kept_is_within_plain(int from, const char *name, int with, const char *as) {
+        return is_within(from, name, with, as, true);
 }
 
 bool kept_is_opaque(int folder) {

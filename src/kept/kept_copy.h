@@ -22,6 +22,8 @@ int kept_copy(enum kept_copied how, int from, const char *name, int to, const ch
 /* Whether an entry of the folder `from`, with all in it, is in the entry `as` of `with` too, within the
  * bounds: by contents and by what the owner may.  Devices are nothing. */
 bool kept_is_within(int from, const char *name, int with, const char *as);
+/* The same where a symlink, wherever it leads from there, is never the same. */
+bool kept_is_within_plain(int from, const char *name, int with, const char *as);
 
 /* Whether an overlay's mark on an upper folder says that nothing of the one beneath shows. */
 bool kept_is_opaque(int folder);

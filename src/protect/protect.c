@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/responds.h"
+#include "host/glob.h"
 #include "host/subrepositories.h"
 #include "host/walk.h"
 #include "kept/kept.h"
@@ -160,6 +161,30 @@ static int note_head(const struct protecting *p) {
         return strv_consume(&p->resolved->protection.present, str_concat(p->path, "//", "HEAD"));
 }
 
+/* An agent that trusts a project obeys what it finds in its own worktrees there, as they are made. */
+static int protect_agents_worktrees(struct protecting *p) {
+        const struct resolved *s = p->resolved;
+        int r = 0;
+
+        for (size_t i = 0; i < s->files.n_rules && r >= 0; i++) {
+                const struct resolved_rule *rule = &s->files.rules[i];
+                const char *below = rule->giver == PLAN_BY_STATE && rule->access == POLICY_RW
+                                            ? path_below(rule->source, p->path)
+                                            : NULL;
+                _cleanup_free_ char *place = below && *below ? glob_escape(below) : NULL;
+
+                if (below && *below && !place)
+                        return -ENOMEM;
+                for (const char *const *name = protect_names; place && *name && r >= 0; name++) {
+                        _cleanup_free_ char *glob = str_concat(place, "/*/", *name);
+
+                        if (!startswith(*name, ".git/"))
+                                r = glob ? protect_name(p, glob) : -ENOMEM;
+                }
+        }
+        return r;
+}
+
 /* A repository, or a writable folder that is none. */
 static int protect_repository(struct protecting *p, unsigned depth) {
         int r = protect_git(p);
@@ -167,6 +192,8 @@ static int protect_repository(struct protecting *p, unsigned depth) {
         for (const char *const *name = protect_names; *name && r >= 0; name++)
                 if (!startswith(*name, ".git/"))
                         r = protect_name(p, *name);
+        if (r >= 0)
+                r = protect_agents_worktrees(p);
         if (r >= 0)
                 r = note_head(p);
         if (r >= 0)

@@ -285,7 +285,7 @@ static int judge_name(void *data, const char *name, const struct stat *st) {
         }
         if (l->is_early && S_ISLNK(st->st_mode) && startswith(name, ".git/"))
                 return remove_link(l, name);
-        if (!was && !l->is_early && look_end_placeholder(l, name))
+        if (!was && !l->is_early && (look_end_placeholder(l, name) || look_is_checked_out(l, name)))
                 return 0;
         if (!was && l->is_early &&
             appearing_while_empty(l->all->appearing, (size_t)(l->folder - l->all->folders), l->folder->fd,

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "disk/remove_tree.h"
+#include "kept/kept_copy.h"
 #include "placeholder.h"
 #include "protect/protect_names.h"
 
@@ -42,14 +43,20 @@ static int hint_of_name(const struct look *l, const char *name, char **ret) {
         const struct protected_names *all = l->all;
         const char *below = all->project ? path_below(l->folder->path, all->project) : NULL;
         _cleanup_free_ char *named = NULL, *quoted = NULL;
+        const char *wildcard = NULL;
 
         if (all->git_dir && streq(l->folder->path, all->git_dir))
                 below = ".git";
+        /* An option leaves the wildcard open, and not one name that it stands for. */
+        STRV_FOREACH (glob, l->folder->globs)
+                if (strpbrk(*glob, "*?[") && !strchr(*glob, '\\') && fnmatch(*glob, name, FNM_PATHNAME) == 0)
+                        wildcard = name = *glob;
         named = below && *below ? str_concat(below, "/", name) : strdup(name);
         quoted = named ? str_shell_quote(named) : NULL;
         if (!quoted)
                 return -ENOMEM;
-        if (!str_is_pattern(named) && asprintf(ret, "--no-protect %s lets it stay", quoted) < 0) {
+        if (!str_is_pattern(wildcard ? below ? below : "" : named) &&
+            asprintf(ret, "--no-protect %s lets it stay", quoted) < 0) {
                 *ret = NULL;
                 return -ENOMEM;
         }
@@ -231,6 +238,17 @@ static int take_aside(const struct look *l, int parent, const char *name, const 
                     : placeholder_take(names->killed, &names->inside, parent, base, path, ret_away);
 
         return r >= 0 || r == -ENOENT ? r : killed_take(names->killed, parent, base, path, ret_away);
+}
+
+bool look_is_checked_out(const struct look *l, const char *name) {
+        STRV_FOREACH (glob, l->folder->globs) {
+                const char *star = strstr(*glob, "/*/"), *own = star ? star + strlen("/*/") : NULL;
+
+                if (own && fnmatch(*glob, name, FNM_PATHNAME) == 0 && strv_contains(l->folder->globs, own) &&
+                    kept_is_within_plain(l->folder->fd, name, l->folder->fd, own))
+                        return true;
+        }
+        return false;
 }
 
 int look_put_aside(const struct look *l, const char *name, const struct protected_name *was) {

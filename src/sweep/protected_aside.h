@@ -62,6 +62,8 @@ int look_say(const struct look *l, const char *name, const char *what, const cha
 int open_folder_of(const struct look *l, const char *name, char **ret_path);
 /* `was` is the symlink that stood there, or NULL: nothing did. */
 int look_put_aside(const struct look *l, const char *name, const struct protected_name *was);
+/* Whether a name in an agent's worktree, which a wildcard stands for, is as the project's own. */
+bool look_is_checked_out(const struct look *l, const char *name);
 /* Whether it is a placeholder: another run's, or the session's; of a killed one it is removed. */
 bool look_end_placeholder(const struct look *l, const char *name);
 /* At the end: what was done while the command ran; and how much isn't kept. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What an agent (--agent NAME) leaves: what of it the host gets, when, and what is there in the next run. */
 #include "agents.h"
+#include "repository.h"
 
 /* What is to be carried at the end is the command's making until then. */
 TEST(what_is_carried_is_a_plain_file_and_no_newer_one_is_lost) {
@@ -239,7 +240,7 @@ TEST(of_members_the_host_gets_words_numbers_and_short_lists) {
                 {"\"userID\": \"../x\"", "\"dark\"", "userID"},
                 {"\"userID\": \"..\"", "\"dark\"", "userID"},
                 {"\"userID\": \"a b\"", "\"dark\"", "userID"},
-                {"\"tipsHistory\": [\"'$(printf %70000d 1)'\"]", "\"dark\"", "tipsHistory"},
+                {"\"tipsHistory\": [\"'$(printf %070000d 1)'\"]", "\"dark\"", "tipsHistory"},
         };
         const struct site *s = *state;
         _cleanup_free_ char *file = path_of(s->home, ".claude.json");
@@ -304,6 +305,34 @@ TEST(as_many_members_as_a_file_holds_are_no_work) {
         expect_home_file(s, ".claude.json", "{\n  \"theme\": \"x\"\n}");
         RUN(s, &again, "--agent", "claude", "--", "sh", "-c", "grep -c k ~/.claude.json");
         expect_out(&again, "150000\n");
+}
+
+/* The agent has the project's trust there, too: what git checked out as the project has it stays. */
+TEST(an_agents_worktree_brings_nothing_else_that_the_agent_obeys) {
+        static const char evil[] = "git worktree add -q .claude/worktrees/y && cd .claude/worktrees/y && "
+                                   "echo evil >.claude/settings.local.json; echo evil >.envrc; echo own >f";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        with_git(s,
+                 "git init -q -b main .; mkdir .claude; echo 1 >.claude/settings.json; echo 1 >.mcp.json\n"
+                 "git add -A; git commit -qm 1",
+                 &o);
+        RUN(s, &o, "--agent", "claude", "--", "sh", "-c", "git worktree add -q .claude/worktrees/x");
+        expect_status(&o, 0);
+        assert_string_equal(o.err, "");
+        on_host(s, "cd .claude/worktrees/x; cat .claude/settings.json .mcp.json", &o);
+        expect_out(&o, "1\n1\n");
+        RUN(s, &o, "--agent", "claude", "--", "sh", "-c", evil);
+        expect_in(o.err, "/y/.claude; --no-protect '.claude/worktrees/*/.claude' lets it stay\n");
+        expect_in(o.err, "/y/.envrc; --no-protect '.claude/worktrees/*/.envrc' lets it stay\n");
+        on_host(s, "cd .claude/worktrees/y; ls -A", &o);
+        expect_out(&o, ".git\n.mcp.json\nf\n");
+        RUN(s, &o, "--agent", "claude", "--no-protect", ".claude/worktrees/*/.envrc", "--", "sh", "-c",
+            "git worktree add -q .claude/worktrees/z && echo mine >.claude/worktrees/z/.envrc");
+        assert_string_equal(o.err, "");
+        on_host(s, "cat .claude/worktrees/z/.envrc", &o);
+        expect_out(&o, "mine\n");
 }
 
 int main(void) {

@@ -397,7 +397,7 @@ TEST(the_clients_user_is_shown_all_that_is_committed) {
         commit_asked(&c, "?\n\nA  big\n", YES, "committed 1 path\n", false);
         assert_int_equal(access(big, F_OK), 0);
         /* To git it is a text, since the NUL is far behind. */
-        expect_same(&c, "printf 'a\\000b\\n' >>big; echo evil >last", "");
+        expect_same(&c, "printf 'a\\\\000b\\\\n' >>big; echo evil >last", "");
         commit_asked(&c, "+a\\x00b\n", "\"result\":{\"action\":\"decline\"}", "Error: the user declined",
                      true);
         commit_asked(&c, "+evil\n", YES, "committed 2 paths\n", false);
