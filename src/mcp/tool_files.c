@@ -94,9 +94,11 @@ static bool take_bytes(struct reading *k, const char *bytes, size_t n, struct st
         return true;
 }
 
+/* Other calls wait meanwhile, and a file may have no end. */
 static int read_wanted(const struct call *c, int fd, struct reading *k, struct strbuf *to,
                        bool *ret_has_more, struct nsrun_error *err) {
         _cleanup_free_ char *chunk = malloc(CHUNK);
+        uint64_t n_read = 0;
 
         if (!chunk)
                 return error_oom(err);
@@ -113,6 +115,11 @@ static int read_wanted(const struct call *c, int fd, struct reading *k, struct s
                 *ret_has_more = n > 0 && !take_bytes(k, chunk, (size_t)n, to);
                 if (n == 0 || *ret_has_more)
                         return 0;
+                n_read += (uint64_t)n;
+                if (n_read > FILE_READ_MOST)
+                        return tool_refuse(err, argument_text(c, "file_path"),
+                                           "more than 1 GiB lies before the end of what is asked for",
+                                           "the tool bash has sed and tail");
         }
 }
 

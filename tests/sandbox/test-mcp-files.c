@@ -101,6 +101,13 @@ TEST(files_are_written_edited_and_read) {
                 expect_call(&c, "list", project, "-\na/\nlink@\nq/\ntop\n", false);
                 expect_call(&c, "read", file, "onE\n2\n... [more follows: go on with offset 3] ...", false);
         }
+        /* A line that doesn't end. */
+        expect_same(&c, "truncate -s 2G hole", "");
+        expect_call(
+                &c, "read", "{\"path\":\"hole\",\"offset\":2}",
+                "Error: more than 1 GiB lies before the end of what is asked for: hole; the tool bash has sed and tail",
+                true);
+        expect_same(&c, "rm hole", "");
         /* A regular expression that takes other machines for ever. */
         expect_call(&c, "write",
                     "{\"path\":\"long\",\"content\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}",
