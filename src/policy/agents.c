@@ -38,6 +38,10 @@ const struct agent_entry *agent_chosen(const struct nsrun_policy *p) {
         return p->agent ? agent_find(p, p->agent) : NULL;
 }
 
+bool agent_is_of_project(const struct agent_folder *folder) {
+        return strstr(folder->path, "/@/") || strstr(folder->path, "/@-");
+}
+
 /* A key that --env or --unsetenv names is the user's choice, and no other is passed then. */
 const char *agent_key(const struct nsrun_policy *p) {
         const struct agent_entry *agent = agent_chosen(p);

@@ -21,6 +21,9 @@ const struct agent_entry *agent_find(const struct nsrun_policy *p, const char *n
 /* The row that --agent names. */
 const struct agent_entry *agent_chosen(const struct nsrun_policy *p);
 
+/* Whether a part of the path is "@", or begins with "@-": the project's name to the agent. */
+bool agent_is_of_project(const struct agent_folder *folder);
+
 /* The variable that is passed although it holds the agent's key; NULL: none. */
 const char *agent_key(const struct nsrun_policy *p);
 /* The policy's --seccomp, or what an agent with a sandbox of its own needs; NULL: nobody says. */

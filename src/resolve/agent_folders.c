@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include "base/array.h"
+#include "base/json.h"
 #include "base/path.h"
 #include "base/responds.h"
 #include "base/sys.h"
@@ -117,6 +118,10 @@ static int agent_add_overlay(struct resolved *s, const char *path, struct agent_
         return r;
 }
 
+enum {
+        SESSIONS_FOLDER_MOST = 200
+};
+
 /* Has `name` of an overlay carried to the host at the end. */
 static int add_carried(struct resolved *s, const char *folder, const char *name, bool is_folder,
                        struct nsrun_error *err) {
@@ -170,6 +175,34 @@ static const struct agent_place *find_place(const struct agent_place *places, si
         return n > 0 ? places : NULL;
 }
 
+/* What claude calls the folder of a project's sessions: each character that is no letter or digit is a dash,
+ * of UTF-16, and what is longer is cut. */
+static char *sessions_folder(const char *project) {
+        static const char kept[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+        _cleanup_strbuf_ struct strbuf b = {0};
+
+        while (*project && b.length < SESSIONS_FOLDER_MOST) {
+                size_t n = json_utf8_length(project);
+
+                strbuf_add_bytes(&b, strchr(kept, *project) ? project : "-", 1);
+                if (n == 4 && b.length < SESSIONS_FOLDER_MOST)
+                        strbuf_add(&b, "-");
+                project += n > 0 ? n : 1;
+        }
+        return strbuf_finish(&b);
+}
+
+/* Other projects' sessions aren't this one's to write. */
+static int add_carried_of_project(struct resolved *s, const char *folder, const char *name, const char *at,
+                                  struct nsrun_error *err) {
+        _cleanup_free_ char *own = s->project ? sessions_folder(s->project) : NULL, *whole = NULL;
+
+        if (!s->project)
+                return 0;
+        whole = own ? str_format("%.*s/%s%s", (int)(at - name), name, own, at + strlen("/@")) : NULL;
+        return whole ? add_carried(s, folder, whole, false, err) : error_oom(err);
+}
+
 static int add_state(struct resolved *s, const struct agent_folder *folder, const char *path,
                      const struct agent_place *places, size_t n_places, struct nsrun_error *err) {
         bool is_folder = folder->path[strlen(folder->path) - 1] == '/';
@@ -182,6 +215,8 @@ static int add_state(struct resolved *s, const struct agent_folder *folder, cons
                 return add_mixed(s, folder, path, in, err);
         if (below && !in->source)
                 return 0;
+        if (below && agent_is_of_project(folder))
+                return add_carried_of_project(s, in->source, below, strstr(below, "/@"), err);
         if (below && (is_folder || strchr(path, '*')))
                 return add_carried(s, in->source, below, is_folder, err);
         r = is_folder ? agent_add_folder(s, POLICY_RW, path, err)

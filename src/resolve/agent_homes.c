@@ -70,7 +70,8 @@ static int hide_state(struct resolved *s, const struct agent_entry *agent, const
 
         for (const struct agent_folder *f = agent->folders; f->path && r >= 0; f++)
                 if (f->access == POLICY_RW && !f->members && strncmp(f->path, around->path, n) == 0 &&
-                    f->path[n] == '/' && !strchr(f->path, '*') && f->path[strlen(f->path) - 1] != '/')
+                    f->path[n] == '/' && !strchr(f->path, '*') && !agent_is_of_project(f) &&
+                    f->path[strlen(f->path) - 1] != '/')
                         r = hide_state_file(s, path_join(path, f->path + n + 1));
         return r;
 }

@@ -335,6 +335,27 @@ TEST(an_agents_worktree_brings_nothing_else_that_the_agent_obeys) {
         expect_out(&o, "mine\n");
 }
 
+/* By what claude makes of the project's path: other projects' sessions are not to be led by this one's. */
+TEST(a_project_has_its_own_sessions_and_no_others) {
+        static const char script[] =
+                "cd ~/.claude/projects; own=$(echo \"$P\" | sed 's/[^a-zA-Z0-9]/-/g')\n"
+                "mkdir -p -- $own $own-sub \"${own}x\" -other; for d in $own $own-sub ${own}x -other; do echo evil >$d/a.jsonl; done";
+        const struct site *s = *state;
+        _cleanup_free_ char *project = text_of("P=%s", s->project),
+                            *sessions = path_of(s->home, ".claude/projects");
+        _cleanup_free_ char *look = text_of(
+                "cd '%s'; for f in */*; do echo ${f#$(echo '%s' | sed 's/[^a-zA-Z0-9]/-/g')} $(cat ./$f); done",
+                sessions, s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        lay_file(s->home, ".claude/projects/-other/a.jsonl", "theirs\n");
+        RUN(s, &o, "--agent", "claude", "--env", project, "--", "sh", "-c", script);
+        expect_status(&o, 0);
+        expect_in(o.err, "the host gets nothing of projects/");
+        on_host(s, look, &o);
+        expect_out(&o, "-other/a.jsonl theirs\n-sub/a.jsonl evil\n/a.jsonl evil\n");
+}
+
 int main(void) {
         return run_all_tests();
 }

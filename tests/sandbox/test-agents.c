@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* --agent NAME: of each row of the table the folders, what of them comes to the host, the one key, the hosts
  * and the filter; who wins over a row, rows of a configuration, and what is refused. */
+#include <ctype.h>
+
 #include "agents.h"
 
 /* What is known of each agent, a sample of each column. */
@@ -20,8 +22,8 @@ static const struct row {
         {"auggie", ".augment", "", NULL, "AUGMENT_SESSION_AUTH", "AUGMENT_API_TOKEN", "*.augmentcode.com",
          false},
         {"claude", ".claude",
-         ".claude/projects/p/a.jsonl .claude/projects/p/sessions-index.json .claude/projects/p/s/subagents/a.jsonl "
-         ".claude/projects/p/s/subagents/a.meta.json .claude/projects/p/s/tool-results/a.txt .claude/todos/a.json "
+         ".claude/projects/@/a.jsonl .claude/projects/@/sessions-index.json .claude/projects/@/s/subagents/a.jsonl "
+         ".claude/projects/@/s/subagents/a.meta.json .claude/projects/@/s/tool-results/a.txt .claude/todos/a.json "
          ".claude/tasks/t/1.json .claude/tasks/t/.highwatermark .claude/plans/a.md .claude/paste-cache/a.txt "
          ".claude/history.jsonl .claude/.credentials.json",
          ".local/share/claude/versions/1", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN",
@@ -158,8 +160,16 @@ TEST(of_each_rows_folders_its_state_comes_to_the_host_and_nothing_else) {
                 }
                 if (rows[i].readable)
                         lay_file(s->home, rows[i].readable, "mine\n");
-                expect_row(s, &rows[i], true);
-                expect_row(s, &rows[i], false);
+                {
+                        _cleanup_free_ char *own = strdup(s->project), *own_state = NULL;
+                        struct row row = rows[i];
+
+                        for (char *c = own; *c; c++)
+                                *c = isalnum((unsigned char)*c) ? *c : '-';
+                        row.state = own_state = replaced(row.state, "@", own);
+                        expect_row(s, &row, true);
+                        expect_row(s, &row, false);
+                }
         }
 }
 
