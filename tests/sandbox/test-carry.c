@@ -289,6 +289,21 @@ TEST_WITH(a_protected_folder_is_the_commands_own, repository_setup, site_teardow
                    ".husky/l l 777\n.husky/s f 755\n.husky/x f 644\n.husky/z d 700\n");
 }
 
+/* Two overlays can't have one layer. */
+TEST_WITH(of_a_protected_folder_that_is_shown_twice_one_is_the_commands_own, repository_setup,
+          site_teardown) {
+        const struct site *s = *state;
+        _cleanup_free_ char *bind = text_of("%s:/mnt/x", s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        on_host(s, "mkdir .husky; echo 1 >.husky/a", &o);
+        RUN(s, &o, "--bind", bind, "--", "sh", "-c",
+            "for f in . /mnt/x; do (echo 2 >$f/.husky/a) 2>/dev/null || echo no; done; cat .husky/a /mnt/x/.husky/a");
+        expect_out(&o, "no\n1\n2\n");
+        /* Nor is that tried. */
+        expect_not_in(o.err, "can't be the command's own");
+}
+
 /* Who changed nothing drops nothing; what is dropped for its age is told. */
 TEST_WITH(what_another_run_has_kept_stays, repository_setup, site_teardown) {
         const struct site *s = *state;
