@@ -125,6 +125,25 @@ TEST(text_says_what_is_the_hosts) {
         free(text);
 }
 
+TEST(text_says_what_is_gone_at_the_end) {
+        static char private[] = PLAN_PRIVATE;
+        struct plan_op op = {.kind = PLAN_BIND, .target = private, .source = data, .is_in_rundir = true};
+        struct nsrun_plan plan = new_plan();
+        char *text = NULL;
+
+        plan.ops = &op;
+        plan.n_ops = 1;
+        assert_int_equal(plan_print_text(&plan, &text, NULL), 0);
+        assert_non_null(strstr(text, "  bind     " PLAN_PRIVATE
+                                     "  read-write, the command's versions, gone at the end\n"));
+        free(TAKE_PTR(text));
+        op.target = project;
+        assert_int_equal(plan_print_text(&plan, &text, NULL), 0);
+        assert_non_null(
+                strstr(text, "  bind     /srv/a b  read-write, on disk, gone at the end, from /data\n"));
+        free(text);
+}
+
 TEST(text_tells_all_of_the_hardening) {
         struct nsrun_plan plan = new_plan();
         char *text = NULL;
