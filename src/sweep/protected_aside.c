@@ -38,6 +38,16 @@ static bool is_named_aside(const struct look *l, const char *path) {
         return false;
 }
 
+/* The wildcard by which a name is protected: an option leaves that open, and not one name that it stands
+ * for. NULL: the name stands for itself. */
+static const char *wildcard_of(const struct look *l, const char *name) {
+        STRV_FOREACH (glob, l->folder->globs)
+                if (strpbrk(*glob, "*?[") && !strchr(*glob, '\\') &&
+                    fnmatch(*glob, name, FNM_PATHNAME) == 0 && !strv_contains(l->folder->globs, name))
+                        return *glob;
+        return NULL;
+}
+
 /* "--no-protect NAME lets it stay"; none where the name is a pattern, which would let others stay. */
 static int hint_of_name(const struct look *l, const char *name, char **ret) {
         const struct protected_names *all = l->all;
@@ -47,15 +57,15 @@ static int hint_of_name(const struct look *l, const char *name, char **ret) {
 
         if (all->git_dir && streq(l->folder->path, all->git_dir))
                 below = ".git";
-        /* An option leaves the wildcard open, and not one name that it stands for. */
-        STRV_FOREACH (glob, l->folder->globs)
-                if (strpbrk(*glob, "*?[") && !strchr(*glob, '\\') && fnmatch(*glob, name, FNM_PATHNAME) == 0)
-                        wildcard = name = *glob;
-        named = below && *below ? str_concat(below, "/", name) : strdup(name);
+        wildcard = wildcard_of(l, name);
+        named = below && *below ? str_concat(below, "/", wildcard ? wildcard : name)
+                                : strdup(wildcard ? wildcard : name);
         quoted = named ? str_shell_quote(named) : NULL;
         if (!quoted)
                 return -ENOMEM;
-        if (!str_is_pattern(wildcard ? below ? below : "" : named) &&
+        /* The user's own wildcard isn't to be left open. */
+        if ((wildcard ? protect_covers(wildcard) && !(below && str_is_pattern(below))
+                      : !str_is_pattern(named)) &&
             asprintf(ret, "--no-protect %s lets it stay", quoted) < 0) {
                 *ret = NULL;
                 return -ENOMEM;

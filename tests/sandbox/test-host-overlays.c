@@ -80,10 +80,11 @@ TEST(a_folder_with_a_mount_in_it_is_named) {
         _cleanup_free_ char
                 *folder = path_of(s->outside, "folder"),
                 *below = path_of(folder, "be low"), *script = text_of("ls %s", folder),
-                *line = text_of("nsrun: a folder in which something is mounted can't be below an "
-                                "overlay: %s: Invalid argument; sudo umount %s, or use --ro or --rw for %s, "
-                                "which takes the overlay's place",
-                                folder, below, folder);
+                *line = text_of(
+                        "nsrun: a folder in which something is mounted can't be below an "
+                        "overlay: %s: Invalid argument; sudo umount '%s', or use --ro or --rw for %s, "
+                        "which takes the overlay's place",
+                        folder, below, folder);
         struct host host = {.folder = below};
         _cleanup_outcome_ struct outcome o = {0};
 
