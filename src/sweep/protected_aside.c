@@ -250,12 +250,21 @@ static int take_aside(const struct look *l, int parent, const char *name, const 
         return r >= 0 || r == -ENOENT ? r : killed_take(names->killed, parent, base, path, ret_away);
 }
 
+/* Whether the project's own is what was there at the start: the command may make that, too. */
+static bool is_the_projects(const struct look *l, const char *name) {
+        const struct protected_name *was = protected_find_name(l->folder, name);
+        struct stat st;
+
+        return was && !was->is_gone && fstatat(l->folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+               st.st_ino == was->st.st_ino && st.st_dev == was->st.st_dev;
+}
+
 bool look_is_checked_out(const struct look *l, const char *name) {
         STRV_FOREACH (glob, l->folder->globs) {
                 const char *star = strstr(*glob, "/*/"), *own = star ? star + strlen("/*/") : NULL;
 
                 if (own && fnmatch(*glob, name, FNM_PATHNAME) == 0 && strv_contains(l->folder->globs, own) &&
-                    kept_is_within_plain(l->folder->fd, name, l->folder->fd, own))
+                    is_the_projects(l, own) && kept_is_within_plain(l->folder->fd, name, l->folder->fd, own))
                         return true;
         }
         return false;

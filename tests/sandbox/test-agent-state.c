@@ -335,6 +335,26 @@ TEST(an_agents_worktree_brings_nothing_else_that_the_agent_obeys) {
         expect_out(&o, "mine\n");
 }
 
+/* What the command makes of both at the last moment, too: the project's own is what was there before. */
+TEST(what_an_agents_worktree_may_have_the_command_does_not_say) {
+        static const char command[] =
+                "git worktree add -q .claude/worktrees/x && >ready; until [ -e go ]; do :; done\n"
+                "for d in . .claude/worktrees/x; do echo evil >$d/.envrc; done";
+        const struct site *s = *state;
+        _cleanup_free_ char *script = text_of(
+                "%s run --agent claude -- sh -c '%s' 2>err & p=$!; until [ -e ready ]; do :; done\n"
+                "kill -STOP $p; >go; until [ -s .claude/worktrees/x/.envrc ]; do :; done; kill -CONT $p; wait $p\n"
+                "cat err; ls -A . .claude/worktrees/x",
+                program(), command);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        with_git(s, "git init -q -b main .; echo 1 >f; git add -A; git commit -qm 1", &o);
+        on_host(s, script, &o);
+        collect_orphans();
+        expect_in(o.out, "/x/.envrc; --no-protect '.claude/worktrees/*/.envrc' lets it stay\n");
+        expect_in(o.out, ".claude/worktrees/x:\n.git\nf\n");
+}
+
 /* By what claude makes of the project's path: other projects' sessions are not to be led by this one's. */
 TEST(a_project_has_its_own_sessions_and_no_others) {
         static const char script[] =
