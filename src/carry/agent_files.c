@@ -213,7 +213,7 @@ static int carry_entry(void *data, int folder, const struct dirent *entry) {
         const struct carried_files *c = w->c;
         _cleanup_free_ char *path = str_concat(w->path, entry->d_name, "");
         unsigned char type = folder_type(folder, entry);
-        int r = path ? any_glob_has(c, path, type == DT_DIR) : -ENOMEM;
+        int r = !path ? -ENOMEM : strv_contains(c->others, path) ? 0 : any_glob_has(c, path, type == DT_DIR);
 
         if (r >= 0 && ++*w->n_entries > ENTRIES_MAX)
                 return -E2BIG;

@@ -13,6 +13,7 @@ struct carried_files {
         int upper, host;
         char *const
                 *globs; /* by fnmatch(3)'s rules, part by part; with a slash at the end all files below */
+        char *const *others; /* paths of folders that aren't the project's; NULL: none */
         struct timespec
                 since; /* when the run began: a file of the host's that changed later is the host's */
         /* What isn't carried, of a name that a glob has: `r` says why, -ESTALE that the host has changed it.

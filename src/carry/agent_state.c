@@ -423,19 +423,40 @@ static void carry_keep_rest(const struct carrying *c) {
                 say_of(c, "", "what the command wrote here can't be kept for the next run");
 }
 
+/* Which folders the host's files give to other projects.  One that is damaged gives none, to the agent
+ * either.
+ */
+static int find_others(const struct carried_folder *f, const char *project, char ***ret) {
+        int r = 0;
+
+        for (size_t i = 0; i < f->n_mixed && r != -ENOMEM; i++) {
+                const struct carried_mixed *m = &f->mixed[i];
+                _cleanup_free_ char *host = NULL;
+
+                if (!strchr(m->members, '='))
+                        continue;
+                r = read_small_file(AT_FDCWD, m->file, O_NOFOLLOW, JSON_MAX, &host);
+                if (r >= 0)
+                        r = members_of_others(m->members, project, host, ret);
+        }
+        return r == -ENOMEM ? r : 0;
+}
+
 static void carry_folder(struct carrying *c, const struct rundir *u) {
         const struct carried_folder *f = c->folder;
+        _cleanup_strv_ char **others = NULL;
         int r;
 
         c->layer = beneath_open(u->dir_fd, f->layer, O_RDONLY | O_DIRECTORY, 0);
         c->upper = c->layer < 0 ? c->layer : open_for_removal(c->layer, upper_name);
         c->host = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         c->rest = f->has_rest ? open(f->rest, O_PATH | O_DIRECTORY | O_CLOEXEC) : -EBADF;
-        r = c->upper < 0 || c->host < 0 ? -EIO : 0;
+        r = c->upper < 0 || c->host < 0 ? -EIO : find_others(f, c->all->project, &others);
         if (r >= 0)
                 r = carry_files(&(struct carried_files){.upper = c->upper,
                                                         .host = c->host,
                                                         .globs = f->globs,
+                                                        .others = others,
                                                         .since = c->all->since,
                                                         .failed = tell_failed,
                                                         .left = add_left,

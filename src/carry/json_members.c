@@ -99,12 +99,11 @@ static int take_all(struct taking *t, const char *members, const char *project) 
 
         while (r >= 0 && (member = strsep(&rest, ","))) {
                 const char *keys[PARTS_MOST];
-                size_t n = 0, end = strcspn(member, "+");
-                bool is_tree = member[end];
+                size_t n = 0, end = strcspn(member, "+=");
+                bool is_tree = member[end] == '+';
                 char *key;
 
                 member[end] = '\0';
-
                 if (!project && strchr(member, '@'))
                         continue;
                 while (n < PARTS_MOST && (key = strsep(&member, "/")))
@@ -149,7 +148,7 @@ static bool is_member_taken(const char *members, const char *prefix, const char 
 
         for (const char *at = members; *at; at += strcspn(at, ","), at += *at == ',')
                 if (startswith(at, prefix) && strncmp(at + n, key, length) == 0 &&
-                    strcspn(at, ",+") == n + length)
+                    strcspn(at, ",+=") == n + length)
                         return !value || may_be_taken(value, at[n + length] == '+');
         return false;
 }
@@ -228,6 +227,27 @@ int members_add(const char *members, const char *project, const char *kept, cons
         json_close(&d);
         json_map_clear(&map);
         return r;
+}
+
+int members_of_others(const char *members, const char *project, const char *host, char ***ret) {
+        const char *mark = strstr(members, "/@="), *folder = mark ? mark + strlen("/@=") : NULL;
+        _cleanup_free_ char *in = folder ? strndup(folder, strcspn(folder, ",")) : NULL;
+        struct json_map map = {0};
+        struct json_trouble trouble;
+        size_t all;
+        int r = !mark ? 0 : !in ? -ENOMEM : has_few_values(host) ? 1 : -EINVAL;
+
+        if (r > 0)
+                r = json_map_read(&map, host, strlen(host), &trouble);
+        all = r < 0 || !mark ? 0 : find_node(&map, 0, projects);
+        for (size_t k = all + 1; all > 0 && k < map.nodes[all].end && r >= 0; k = map.nodes[k].end) {
+                const char *name = json_text(map.nodes[k].value);
+
+                if (name && !(project && streq(map.nodes[k].key, project)))
+                        r = strv_consume(ret, str_concat(in, "/", name));
+        }
+        json_map_clear(&map);
+        return r < 0 ? r : 0;
 }
 
 /* Whether nodes[i] is other than the host's and has something that it hadn't in an earlier run. */

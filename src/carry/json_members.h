@@ -6,9 +6,9 @@
 
 /* Takes of `inside` those of `members` ("a/b", separated by commas; a part "@" is `project`) that differ
  * from `seed`'s and that `host` has as `base` has them.  A value is a word, a number or a truth, of what has
- * a "+" behind it also an object or array.  The texts may be NULL: there is no file.  1: *ret is the host's
- * text with them; 0: there are none; -EINVAL: one of the texts is no JSON object, or *ret would be too long;
- * -ENOMEM. */
+ * a "+" behind it also an object or array; members_of_others() says what "=" is.  The texts may be NULL:
+ * there is no file.  1: *ret is the host's text with them; 0: there are none; -EINVAL: one of the texts is
+ * no JSON object, or *ret would be too long; -ENOMEM. */
 int members_take(const char *members, const char *project, const char *base, const char *seed,
                  const char *inside, const char *host, char **ret);
 /* The host's text with what it lacks of `kept`'s, an earlier `inside`, at its top and one level below; in
@@ -18,3 +18,6 @@ int members_add(const char *members, const char *project, const char *kept, cons
  * nothing, with what neither `base` nor `kept` has.  0, or as members_take(). */
 int members_left(const char *members, const char *project, const char *base, const char *inside,
                  const char *kept, int (*left)(void *data, const char *key), void *data);
+/* Of a member "projects/@=FOLDER" the "FOLDER/NAME" of each other project that `host` names, added to *ret.
+ * 0, or as members_take(). */
+int members_of_others(const char *members, const char *project, const char *host, char ***ret);

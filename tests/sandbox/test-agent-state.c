@@ -355,25 +355,66 @@ TEST(what_an_agents_worktree_may_have_the_command_does_not_say) {
         expect_in(o.out, ".claude/worktrees/x:\n.git\nf\n");
 }
 
-/* By what claude makes of the project's path: other projects' sessions are not to be led by this one's. */
+/* By what claude and qwen make of the project's path: other projects' sessions are not to be led by this
+ * one's. */
 TEST(a_project_has_its_own_sessions_and_no_others) {
-        static const char script[] =
-                "cd ~/.claude/projects; own=$(echo \"$P\" | sed 's/[^a-zA-Z0-9]/-/g')\n"
-                "mkdir -p -- $own $own-sub \"${own}x\" -other; for d in $own $own-sub ${own}x -other; do echo evil >$d/a.jsonl; done";
+        static const struct {
+                const char *agent, *folder; /* of a session */
+        } agents[] = {{"claude", ""}, {"qwen", "/chats"}};
         const struct site *s = *state;
-        _cleanup_free_ char *project = text_of("P=%s", s->project),
-                            *sessions = path_of(s->home, ".claude/projects");
-        _cleanup_free_ char *look = text_of(
-                "cd '%s'; for f in */*; do echo ${f#$(echo '%s' | sed 's/[^a-zA-Z0-9]/-/g')} $(cat ./$f); done",
-                sessions, s->project);
+
+        for (size_t i = 0; i < ARRAY_SIZE(agents); i++) {
+                const char *agent = agents[i].agent, *in = agents[i].folder;
+                _cleanup_free_ char *other = text_of(".%s/projects/-other%s/a.jsonl", agent, in);
+                _cleanup_free_ char *script = text_of(
+                        "cd ~/.%s/projects; own=$(echo '%s' | sed 's/[^a-zA-Z0-9]/-/g')\n"
+                        "for d in $own $own-sub ${own}x -other; do mkdir -p -- $d%s; echo evil >$d%s/a.jsonl; done",
+                        agent, s->project, in, in);
+                _cleanup_free_ char *look = text_of(
+                        "cd '%s/.%s/projects'; for f in *%s/*.jsonl; do echo ${f#$(echo '%s' | sed 's/[^a-zA-Z0-9]/-/g')} "
+                        "$(cat ./$f); done",
+                        s->home, agent, in, s->project);
+                _cleanup_free_ char *told = text_of(
+                        "-other%s/a.jsonl theirs\n-sub%s/a.jsonl evil\n%s/a.jsonl evil\n", in, in, in);
+                _cleanup_outcome_ struct outcome o = {0};
+
+                lay_file(s->home, other, "theirs\n");
+                RUN(s, &o, "--agent", agent, "--", "sh", "-c", script);
+                expect_status(&o, 0);
+                expect_in(o.err, "the host gets nothing of projects/");
+                on_host(s, look, &o);
+                expect_out(&o, told);
+        }
+}
+
+/* gemini's names of folders are in a file that the host has: new ones are the project's. */
+TEST(a_projects_folder_that_the_host_names_is_no_other_projects) {
+        static const char script[] =
+                "cd ~/.gemini; for d in mine theirs new; do mkdir -p tmp/$d/chats; echo evil >tmp/$d/logs.json\n"
+                "echo evil >tmp/$d/chats/a.jsonl; done; echo '{\"projects\":{}}' >projects.json";
+        const struct site *s = *state;
+        _cleanup_free_ char *registry = text_of(
+                                    "{\"projects\":{\"%s\":\"mine\",\"/other\":\"theirs\",\"/third\":[1]}}",
+                                    s->project),
+                            *look = text_of(
+                                    "cd '%s/.gemini/tmp'; for f in */* */*/*; do [ -d $f ] || echo $f $(cat "
+                                    "$f); done",
+                                    s->home);
         _cleanup_outcome_ struct outcome o = {0};
 
-        lay_file(s->home, ".claude/projects/-other/a.jsonl", "theirs\n");
-        RUN(s, &o, "--agent", "claude", "--env", project, "--", "sh", "-c", script);
+        lay_file(s->home, ".gemini/projects.json", registry);
+        lay_file(s->home, ".gemini/tmp/mine/logs.json", "old\n");
+        lay_file(s->home, ".gemini/tmp/theirs/logs.json", "old\n");
+        RUN(s, &o, "--agent", "gemini", "--", "sh", "-c", script);
         expect_status(&o, 0);
-        expect_in(o.err, "the host gets nothing of projects/");
+        expect_in(o.err, "the host gets nothing of tmp/theirs (the next run in this project does: ");
         on_host(s, look, &o);
-        expect_out(&o, "-other/a.jsonl theirs\n-sub/a.jsonl evil\n/a.jsonl evil\n");
+        expect_out(&o, "mine/logs.json evil\nnew/logs.json evil\ntheirs/logs.json old\n"
+                       "mine/chats/a.jsonl evil\nnew/chats/a.jsonl evil\n");
+        /* One that is damaged names nobody's: gemini begins with an empty one. */
+        lay_file(s->home, ".gemini/projects.json", "{");
+        RUN(s, &o, "--agent", "gemini", "--", "sh", "-c", "echo again >~/.gemini/tmp/theirs/logs.json");
+        expect_home_file(s, ".gemini/tmp/theirs/logs.json", "again\n");
 }
 
 int main(void) {

@@ -54,7 +54,7 @@ static const struct row {
         {"pi", ".pi/agent", "", NULL, "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "openrouter.ai", false},
         {"qoder", ".qoder", "", NULL, "QODER_PERSONAL_ACCESS_TOKEN", "ANTHROPIC_API_KEY", "*.qoder.sh",
          false},
-        {"qwen", ".qwen", ".qwen/projects/a/chats/a.jsonl .qwen/todos/a.json .qwen/oauth_creds.json", NULL,
+        {"qwen", ".qwen", ".qwen/projects/@/chats/a.jsonl .qwen/todos/a.json .qwen/oauth_creds.json", NULL,
          "DASHSCOPE_API_KEY", "OPENAI_API_KEY", "dashscope.aliyuncs.com", false},
 };
 
