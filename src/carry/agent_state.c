@@ -210,6 +210,9 @@ static void add_time(struct strbuf *b, const struct timespec *t) {
         strbuf_add_bytes(b, "", 1);
 }
 
+/* The last of the texts: a kill may cut them, before the command begins. */
+static const char written_down[] = ".";
+
 /* What whoever comes after a kill needs (carried_recover()): texts with a NUL behind each. */
 static int write_down_carried(const struct carried *carried, char *const *lines, const struct rundir *u) {
         _cleanup_close_ int fd = -EBADF;
@@ -233,6 +236,7 @@ static int write_down_carried(const struct carried *carried, char *const *lines,
         add_text(&b, "");
         STRV_FOREACH (mode, carried->modes)
                 add_text(&b, *mode);
+        strbuf_add_bytes(&b, written_down, sizeof(written_down));
         if (b.has_failed)
                 return -ENOMEM;
         fd = openat(u->dir_fd, RUNDIR_CARRIED, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -557,7 +561,10 @@ static int read_down_carried(const struct rundir *u, const char *base, struct ca
 
         if (r < 0)
                 return r;
-        d = (struct reading_down){bytes, bytes + n};
+        if (n < sizeof(written_down) ||
+            memcmp(bytes + n - sizeof(written_down), written_down, sizeof(written_down)) != 0)
+                return -EBADMSG;
+        d = (struct reading_down){bytes, bytes + n - sizeof(written_down)};
         text = next_text(&d);
         if (!text || !take_time(next_text(&d), &c->since))
                 return -EBADMSG;

@@ -183,6 +183,25 @@ TEST(a_kill_loses_no_state_and_a_sessions_comes_at_its_end) {
         expect_out(&kept, "mine\nfirst\nk\ns\n");
 }
 
+/* Killed while that was written down no command has begun. */
+TEST(what_is_written_down_in_part_is_not_followed) {
+        const struct site *s = *state;
+        _cleanup_free_ char *script = text_of(
+                "%s run --agent claude -- sh -c 'echo >go; exec sleep 1000' & p=$!; until [ -e go ]; do :; done\n"
+                "kill -9 $p; wait $p; cd ~/.cache/nsrun; d=$(echo workspace-*); chmod -R u+rwx $d\n"
+                "until flock -n $d true; do :; done; cp -a $d ../saved; n=$(stat -c %%s $d/carried)\n"
+                "for i in $(seq 0 19 $n) $((n - 1)); do rm -rf $d; cp -a ../saved $d; truncate -s $i $d/carried\n"
+                "%s run --project '%s' --agent qwen -- true || echo $i: $?; ! [ -e $d ] || echo $i; done; rm -rf ../saved",
+                program(), program(), s->project);
+        _cleanup_outcome_ struct outcome o = {0};
+
+        lay_file(s->home, ".claude.json", "{\"numStartups\": 3}");
+        on_host(s, script, &o);
+        collect_orphans();
+        expect_out(&o, "");
+        expect_not_in(o.err, "nsrun");
+}
+
 TEST(of_claudes_own_file_the_host_gets_members_that_name_no_program) {
         const struct site *s = *state;
         _cleanup_free_ char *file = path_of(s->home, ".claude.json"), *line = NULL, *text = NULL,
