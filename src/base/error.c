@@ -136,6 +136,13 @@ const char *error_limit_hint(int resource, uint64_t least) {
         return NULL;
 }
 
+/* Whether a write may have met it; what nsrun itself reads no further than some bytes is too large, too. */
+static bool is_size_limited(void) {
+        uint64_t own[2];
+
+        return syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, own) == 0 && own[0] != UINT64_MAX;
+}
+
 bool error_is_behind_filter(void) {
         return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 2;
 }
@@ -165,7 +172,7 @@ int error_set(struct nsrun_error *err, enum nsrun_stage stage, int r, const char
                 hint = error_limit_hint(RLIMIT_NOFILE, 64);
         if (r == -ENFILE)
                 hint = "raise the host's limit of open files (sudo sysctl -w fs.file-max=1000000)";
-        if (r == -EFBIG && !is_unsaid)
+        if (r == -EFBIG && !is_unsaid && is_size_limited())
                 hint = error_limit_hint(RLIMIT_FSIZE, 1 << 20);
         if (!hint && !is_unsaid && may_be_filtered(stage, r))
                 hint = "a seccomp filter, as containers and services have one, may refuse a call of it: " ALLOWED_BY_FILTER;

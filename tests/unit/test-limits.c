@@ -23,6 +23,26 @@ static struct nsrun_policy *new_policy(void) {
         return p;
 }
 
+/* What nsrun itself reads no further than so far is too large for no limit. */
+TEST(a_limit_of_sizes_is_advised_only_where_there_is_one) {
+        struct rlimit was, limit;
+        struct nsrun_error err = {0};
+
+        assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+        limit = was;
+        limit.rlim_cur = limit.rlim_max;
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        assert_int_equal(error_set(&err, NSRUN_STAGE_USAGE, -EFBIG, "/f", "it can't be read", NULL), -EFBIG);
+        assert_string_equal(err.hint, "");
+        limit.rlim_cur = 1 << 30;
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        err = (struct nsrun_error){0};
+        assert_int_equal(error_set(&err, NSRUN_STAGE_USAGE, -EFBIG, "/f", "it can't be written", NULL),
+                         -EFBIG);
+        assert_string_equal(err.hint, "raise the limit of files' sizes (ulimit -f unlimited)");
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+}
+
 TEST(each_bad_limit_is_named) {
         static const struct {
                 const char *value, *line;
