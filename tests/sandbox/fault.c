@@ -6,6 +6,7 @@
  *     NSRUN_FAULT=fail:N:ERRNO   the Nth call is not made and fails with that number
  *     NSRUN_FAULT=kill:N         before the Nth call the supervisor is killed
  *     NSRUN_FAULT=slow:N:MS      the Nth call is made so many milliseconds later
+ *     NSRUN_FAULT=later:CALL:N:MS  the same of the Nth that the supervisor makes after its first CALL
  *     NSRUN_FAULT_LOG=FILE       the page (struct fault_page) is this file */
 #include "fault.h"
 
@@ -24,7 +25,9 @@ static struct {
         struct fault_page *page; /* NULL: nothing was asked for */
         int *is_supervisor; /* 1 in the supervisor: a page with MADV_WIPEONFORK, which a fork's child finds
                                zeroed and a vfork's does not */
-        unsigned nth;
+        unsigned nth, n_after;
+        char after[16]; /* "": the calls of all are counted */
+        bool is_after;
         int error; /* 0: kill */
         int slow_ms;
 } fault;
@@ -115,6 +118,8 @@ static void fault_prepare(void) {
                 return;
         if (sscanf(wanted, "slow:%u:%d", &fault.nth, &fault.slow_ms) == 2 && fault.slow_ms > 0)
                 return;
+        if (sscanf(wanted, "later:%15[^:]:%u:%d", fault.after, &fault.nth, &fault.slow_ms) == 3)
+                return;
         if (sscanf(wanted, "kill:%u", &fault.nth) != 1 || fault.nth == 0)
                 fault_give_up("NSRUN_FAULT");
         fault.error = 0;
@@ -133,6 +138,18 @@ static int be_killed(void) {
         return 0;
 }
 
+/* Whether it is the call that was meant. */
+static bool is_wanted(const char *call) {
+        if (!fault.after[0])
+                return atomic_fetch_add(&fault.page->calls, 1) + 1 == fault.nth;
+        if (!*fault.is_supervisor)
+                return false;
+        if (fault.is_after)
+                return ++fault.n_after == fault.nth;
+        fault.is_after = streq(call, fault.after);
+        return false;
+}
+
 /* Runs between clone and exec, too: it touches the shared page and makes plain system calls, nothing else.
  */
 int fault_next(const char *call) {
@@ -141,7 +158,7 @@ int fault_next(const char *call) {
         if (!fault.is_ready)
                 fault_prepare();
         page = fault.page;
-        if (!page || atomic_fetch_add(&page->calls, 1) + 1 != fault.nth)
+        if (!page || !is_wanted(call))
                 return 0;
         page->is_supervisors = *fault.is_supervisor;
         for (size_t i = 0; call[i] && i + 1 < sizeof(page->call); i++)

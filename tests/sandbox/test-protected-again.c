@@ -350,6 +350,19 @@ TEST(what_is_done_on_the_host_meanwhile_stays_done) {
         expect_out(&o, "a\nb\na\nb\nc\n1/entry/a\n2/entry/mine\n");
 }
 
+TEST(a_name_as_long_as_they_come_is_kept_aside) {
+        static const char script[] = "cat /dev/null >$(printf '%252s' | tr ' ' a).mk; >b.mk; ls | wc -l";
+        const struct site *s = *state;
+        _cleanup_outcome_ struct outcome o = {0};
+
+        RUN(s, &o, "--protect=*.mk", "--", "sh", "-c", script);
+        expect_status(&o, 0);
+        expect_out(&o, "2\n");
+        expect_in(o.err, "nsrun: note: 2 kept aside: nsrun review --project ");
+        on_host(s, "ls", &o);
+        expect_out(&o, "");
+}
+
 int main(void) {
         return run_all_tests();
 }

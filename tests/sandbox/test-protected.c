@@ -25,13 +25,13 @@ static const char make_all[] =
         "    .git/commondir|.git/config.worktree|.git/objects/info/alternates) : >$name ;;\n"
         "    *) echo real >$name ;;\n"
         "  esac\n"
-        "done <../names\n";
+        "done <../names; cp ../names ../all\n";
 
 /* On the host: all that there is of the names. */
 static const char list_all[] =
         "while read -r name; do\n"
         "  find $name -printf '%p %y %m %i %T@ ' -type f -exec cat {} + -o -printf '\\n' 2>/dev/null\n"
-        "done <../names; true\n";
+        "done <../all; true\n";
 
 /* Inside: all that could change a name, which it says where it worked and not in a folder of its own.  The
  * symlinks are to the command's own versions (test-carry). */
@@ -99,6 +99,16 @@ static void run_by(const struct site *s, enum way way, const char *script, struc
         }
 }
 
+/* By run all of them, by the others a third each, and git's hooks; commondir's look in the end, where a
+ * short command has ended before, moves it aside. */
+static void take_names(const struct site *s, enum way way) {
+        _cleanup_free_ char *some =
+                text_of("sed -n '/commondir$/d;%d~3p;/^.git.hooks$/p' ../all | sort -u >../names", (int)way);
+
+        if (way != BY_RUN)
+                make_repository(s, some);
+}
+
 TEST_WITH(what_is_there_can_not_be_changed, setup, site_teardown) {
         const struct site *s = *state;
         _cleanup_outcome_ struct outcome o = {0};
@@ -114,6 +124,7 @@ TEST_WITH(what_is_there_can_not_be_changed, setup, site_teardown) {
         for (enum way way = BY_RUN; way < N_WAYS; way++) {
                 _cleanup_outcome_ struct outcome before = {0}, after = {0};
 
+                take_names(s, way);
                 on_host(s, list_all, &before);
                 expect_in(before.out, ".vscode/file f ");
                 run_by(s, way, attack, &o);
@@ -128,6 +139,7 @@ TEST_WITH(what_is_there_can_not_be_changed, setup, site_teardown) {
                 assert_string_equal(after.out, before.out);
         }
         /* The same without protection. */
+        make_repository(s, "grep -x -e .git/config -e .git/hooks -e .envrc -e .vscode ../all >../names");
         RUN(s, &o, "--no-protect", "*", "--ro", names, "--env", root, "--env", "OPEN=1", "--", "sh", "-c",
             attack);
         expect_in(o.out, "wrote .git/config\n");
@@ -146,16 +158,9 @@ TEST_WITH(what_is_made_is_kept_aside, setup, site_teardown) {
 
         make_repository(
                 s,
-                "git init -q . && rm -rf .git/branches .git/config .git/hooks .git/info && cp -r .git ../kept");
-        make_repository(s, "cp ../names ../all");
+                "git init -q . && rm -rf .git/branches .git/config .git/hooks .git/info && cp ../names ../all");
         for (enum way way = BY_RUN; way < N_WAYS; way++) {
-                /* By run all of them, by the others a third each, and git's hooks; commondir's look in the
-                 * end, where a short command has ended before, moves it aside. */
-                _cleanup_free_ char *some = text_of(
-                        "sed -n '/commondir$/d;%d~3p;/^.git.hooks$/p' ../all | sort -u >../names", (int)way);
-
-                if (way != BY_RUN)
-                        make_repository(s, some);
+                take_names(s, way);
                 run_by(s, way, plant, &o);
                 expect_not_in(o.out, "not ");
                 expect_in(o.err,
@@ -177,19 +182,6 @@ TEST(what_agents_execute_of_a_repository_is_kept_aside) {
             ".github/copilot-instructions.md; do echo evil >$f; done");
         run_outside(s, &o, "find .clinerules .github -type f");
         expect_out(&o, ".github/copilot-instructions.md\n");
-}
-
-TEST(a_name_as_long_as_they_come_is_kept_aside) {
-        static const char script[] = "cat /dev/null >$(printf '%252s' | tr ' ' a).mk; >b.mk; ls | wc -l";
-        const struct site *s = *state;
-        _cleanup_outcome_ struct outcome o = {0};
-
-        RUN(s, &o, "--protect=*.mk", "--", "sh", "-c", script);
-        expect_status(&o, 0);
-        expect_out(&o, "2\n");
-        expect_in(o.err, "nsrun: note: 2 kept aside: nsrun review --project ");
-        on_host(s, "ls", &o);
-        expect_out(&o, "");
 }
 
 /* A name that is renamed since it can't be kept: here a pipe. */
