@@ -210,8 +210,8 @@ static void add_time(struct strbuf *b, const struct timespec *t) {
         strbuf_add_bytes(b, "", 1);
 }
 
-/* The last of the texts: a kill may cut them, before the command begins. */
-static const char written_down[] = ".";
+/* Behind the texts, which a kill may cut before the command begins: an empty one and the last. */
+static const char written_down[] = "\0.";
 
 /* What whoever comes after a kill needs (carried_recover()): texts with a NUL behind each. */
 static int write_down_carried(const struct carried *carried, char *const *lines, const struct rundir *u) {
@@ -427,9 +427,7 @@ static void carry_keep_rest(const struct carrying *c) {
                 say_of(c, "", "what the command wrote here can't be kept for the next run");
 }
 
-/* Which folders the host's files give to other projects.  One that is damaged gives none, to the agent
- * either.
- */
+/* Which folders the host's files give to other projects.  A damaged one gives none, to the agent either. */
 static int find_others(const struct carried_folder *f, const char *project, char ***ret) {
         int r = 0;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "json_members.h"
 
+#include "base/path.h"
 #include "base/str.h"
 
 enum {
@@ -243,7 +244,7 @@ int members_of_others(const char *members, const char *project, const char *host
         for (size_t k = all + 1; all > 0 && k < map.nodes[all].end && r >= 0; k = map.nodes[k].end) {
                 const char *name = json_text(map.nodes[k].value);
 
-                if (name && !(project && streq(map.nodes[k].key, project)))
+                if (name && !(project && path_is_beneath(map.nodes[k].key, project)))
                         r = strv_consume(ret, str_concat(in, "/", name));
         }
         json_map_clear(&map);

@@ -18,6 +18,6 @@ int members_add(const char *members, const char *project, const char *kept, cons
  * nothing, with what neither `base` nor `kept` has.  0, or as members_take(). */
 int members_left(const char *members, const char *project, const char *base, const char *inside,
                  const char *kept, int (*left)(void *data, const char *key), void *data);
-/* Of a member "projects/@=FOLDER" the "FOLDER/NAME" of each other project that `host` names, added to *ret.
- * 0, or as members_take(). */
+/* Of a member "projects/@=FOLDER" the "FOLDER/NAME" of each project that `host` names and that isn't in
+ * `project`, added to *ret. 0, or as members_take(). */
 int members_of_others(const char *members, const char *project, const char *host, char ***ret);

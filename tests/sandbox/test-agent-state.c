@@ -409,16 +409,16 @@ TEST(a_project_has_its_own_sessions_and_no_others) {
 /* gemini's names of folders are in a file that the host has: new ones are the project's. */
 TEST(a_projects_folder_that_the_host_names_is_no_other_projects) {
         static const char script[] =
-                "cd ~/.gemini; for d in mine theirs new; do mkdir -p tmp/$d/chats; echo evil >tmp/$d/logs.json\n"
+                "cd ~/.gemini; for d in mine sub theirs new; do mkdir -p tmp/$d/chats; echo evil >tmp/$d/logs.json\n"
                 "echo evil >tmp/$d/chats/a.jsonl; done; echo '{\"projects\":{}}' >projects.json";
         const struct site *s = *state;
-        _cleanup_free_ char *registry = text_of(
-                                    "{\"projects\":{\"%s\":\"mine\",\"/other\":\"theirs\",\"/third\":[1]}}",
-                                    s->project),
-                            *look = text_of(
-                                    "cd '%s/.gemini/tmp'; for f in */* */*/*; do [ -d $f ] || echo $f $(cat "
-                                    "$f); done",
-                                    s->home);
+        _cleanup_free_ char *
+                registry = text_of(
+                       "{\"projects\":{\"%s\":\"mine\",\"%s/a\":\"sub\",\"%sx\":\"theirs\",\"/third\":[1]}}",
+                       s->project, s->project, s->project),
+               *look = text_of("cd '%s/.gemini/tmp'; for f in */* */*/*; do [ -d $f ] || echo $f $(cat "
+                               "$f); done",
+                               s->home);
         _cleanup_outcome_ struct outcome o = {0};
 
         lay_file(s->home, ".gemini/projects.json", registry);
@@ -428,8 +428,8 @@ TEST(a_projects_folder_that_the_host_names_is_no_other_projects) {
         expect_status(&o, 0);
         expect_in(o.err, "the host gets nothing of tmp/theirs (the next run in this project does: ");
         on_host(s, look, &o);
-        expect_out(&o, "mine/logs.json evil\nnew/logs.json evil\ntheirs/logs.json old\n"
-                       "mine/chats/a.jsonl evil\nnew/chats/a.jsonl evil\n");
+        expect_out(&o, "mine/logs.json evil\nnew/logs.json evil\nsub/logs.json evil\ntheirs/logs.json old\n"
+                       "mine/chats/a.jsonl evil\nnew/chats/a.jsonl evil\nsub/chats/a.jsonl evil\n");
         /* One that is damaged names nobody's: gemini begins with an empty one. */
         lay_file(s->home, ".gemini/projects.json", "{");
         RUN(s, &o, "--agent", "gemini", "--", "sh", "-c", "echo again >~/.gemini/tmp/theirs/logs.json");
