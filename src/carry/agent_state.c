@@ -428,7 +428,7 @@ static void carry_keep_rest(const struct carrying *c) {
 }
 
 /* Which folders the host's files give to other projects.  A damaged one gives none, to the agent either. */
-static int find_others(const struct carried_folder *f, const char *project, char ***ret) {
+static int find_others_folders(const struct carried_folder *f, const char *project, char ***ret) {
         int r = 0;
 
         for (size_t i = 0; i < f->n_mixed && r != -ENOMEM; i++) {
@@ -453,7 +453,7 @@ static void carry_folder(struct carrying *c, const struct rundir *u) {
         c->upper = c->layer < 0 ? c->layer : open_for_removal(c->layer, upper_name);
         c->host = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         c->rest = f->has_rest ? open(f->rest, O_PATH | O_DIRECTORY | O_CLOEXEC) : -EBADF;
-        r = c->upper < 0 || c->host < 0 ? -EIO : find_others(f, c->all->project, &others);
+        r = c->upper < 0 || c->host < 0 ? -EIO : find_others_folders(f, c->all->project, &others);
         if (r >= 0)
                 r = carry_files(&(struct carried_files){.upper = c->upper,
                                                         .host = c->host,
