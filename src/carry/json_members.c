@@ -14,6 +14,7 @@ enum {
 
 struct taking {
         struct json_document base, seed, inside, host;
+        char **others; /* members_of_others() of the host's */
         bool has_taken;
 };
 
@@ -58,8 +59,9 @@ static bool may_be_taken(const struct json_value *value, bool is_tree) {
         return line && strlen(line) <= TREE_MOST;
 }
 
-/* One member, by the keys on its way. */
-static int take_member(struct taking *t, const char *const *keys, size_t n, bool is_tree) {
+/* One member, by the keys on its way; `folder`: what is behind its "=", or NULL. */
+static int take_member(struct taking *t, const char *const *keys, size_t n, bool is_tree,
+                       const char *folder) {
         const struct json_value *base = t->base.root, *seed = t->seed.root, *inside = t->inside.root,
                                 *host = t->host.root;
         struct json_value *to = t->host.root;
@@ -75,6 +77,12 @@ static int take_member(struct taking *t, const char *const *keys, size_t n, bool
         r = inside ? is_same_value(inside, seed) : 1;
         if (r != 0 || !may_be_taken(inside, is_tree))
                 return r < 0 ? r : 0;
+        if (folder && json_text(inside)) {
+                _cleanup_free_ char *path = str_concat(folder, "/", json_text(inside));
+
+                if (!path || strv_contains(t->others, path))
+                        return path ? 0 : -ENOMEM;
+        }
         r = is_same_value(host, base);
         if (r <= 0)
                 return r;
@@ -102,6 +110,7 @@ static int take_all(struct taking *t, const char *members, const char *project) 
                 const char *keys[PARTS_MOST];
                 size_t n = 0, end = strcspn(member, "+=");
                 bool is_tree = member[end] == '+';
+                const char *folder = member[end] == '=' ? member + end + 1 : NULL;
                 char *key;
 
                 member[end] = '\0';
@@ -109,7 +118,7 @@ static int take_all(struct taking *t, const char *members, const char *project) 
                         continue;
                 while (n < PARTS_MOST && (key = strsep(&member, "/")))
                         keys[n++] = streq(key, "@") ? project : key;
-                r = take_member(t, keys, n, is_tree);
+                r = take_member(t, keys, n, is_tree, folder);
         }
         return r;
 }
@@ -125,6 +134,8 @@ int members_take(const char *members, const char *project, const char *base, con
                 r = read_object(&t.inside, inside);
         if (r >= 0)
                 r = read_object(&t.host, host);
+        if (r >= 0 && host)
+                r = members_of_others(members, project, host, &t.others);
         if (r >= 0)
                 r = take_all(&t, members, project);
         if (r >= 0 && t.has_taken)
@@ -133,6 +144,7 @@ int members_take(const char *members, const char *project, const char *base, con
                 free(TAKE_PTR(*ret));
                 r = -EINVAL;
         }
+        strv_free(t.others);
         json_close(&t.base);
         json_close(&t.seed);
         json_close(&t.inside);

@@ -410,26 +410,33 @@ TEST(a_project_has_its_own_sessions_and_no_others) {
 TEST(a_projects_folder_that_the_host_names_is_no_other_projects) {
         static const char script[] =
                 "cd ~/.gemini; for d in mine sub theirs new; do mkdir -p tmp/$d/chats; echo evil >tmp/$d/logs.json\n"
-                "echo evil >tmp/$d/chats/a.jsonl; done; echo '{\"projects\":{}}' >projects.json";
+                "echo evil >tmp/$d/chats/a.jsonl; done; echo \"{\\\"projects\\\":{\\\"$P\\\":\\\"$N\\\"}}\" >projects.json";
         const struct site *s = *state;
-        _cleanup_free_ char *
-                registry = text_of(
-                       "{\"projects\":{\"%s\":\"mine\",\"%s/a\":\"sub\",\"%sx\":\"theirs\",\"/third\":[1]}}",
-                       s->project, s->project, s->project),
-               *look = text_of("cd '%s/.gemini/tmp'; for f in */* */*/*; do [ -d $f ] || echo $f $(cat "
-                               "$f); done",
-                               s->home);
+        _cleanup_free_ char *project = text_of("P=%s", s->project),
+                            *fresh = text_of("\"%s\": \"fresh\"", s->project),
+                            *file = path_of(s->home, ".gemini/projects.json"), *text = NULL, *after = NULL;
+        _cleanup_free_ char *registry = text_of(
+                "{\"projects\":{\"%s\":\"mine\",\"%s/a\":\"sub\",\"%sx\":\"theirs\",\"/third\":[1]}}",
+                s->project, s->project, s->project);
+        _cleanup_free_ char *look = text_of(
+                "cd '%s/.gemini/tmp'; for f in */* */*/*; do [ -d $f ] || echo $f $(cat $f); done", s->home);
         _cleanup_outcome_ struct outcome o = {0};
 
         lay_file(s->home, ".gemini/projects.json", registry);
         lay_file(s->home, ".gemini/tmp/mine/logs.json", "old\n");
         lay_file(s->home, ".gemini/tmp/theirs/logs.json", "old\n");
-        RUN(s, &o, "--agent", "gemini", "--", "sh", "-c", script);
+        RUN(s, &o, "--agent", "gemini", "--env", project, "--env", "N=theirs", "--", "sh", "-c", script);
         expect_status(&o, 0);
         expect_in(o.err, "the host gets nothing of tmp/theirs (the next run in this project does: ");
         on_host(s, look, &o);
         expect_out(&o, "mine/logs.json evil\nnew/logs.json evil\nsub/logs.json evil\ntheirs/logs.json old\n"
                        "mine/chats/a.jsonl evil\nnew/chats/a.jsonl evil\nsub/chats/a.jsonl evil\n");
+        text = file_text(file);
+        assert_string_equal(text, registry);
+        RUN(s, &o, "--agent", "gemini", "--env", project, "--env", "N=fresh", "--", "sh", "-c", script);
+        after = file_text(file);
+        expect_in(after, fresh);
+        expect_in(after, "theirs");
         /* One that is damaged names nobody's: gemini begins with an empty one. */
         lay_file(s->home, ".gemini/projects.json", "{");
         RUN(s, &o, "--agent", "gemini", "--", "sh", "-c", "echo again >~/.gemini/tmp/theirs/logs.json");
