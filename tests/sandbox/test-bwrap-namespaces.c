@@ -221,6 +221,22 @@ TEST(a_sandbox_shares_another_ones_processes) {
         expect_in(two.out, " sh cat\n");
 }
 
+/* Where that has more than one of them; with another uid there is no power left to mount, as with
+ * bubblewrap. */
+TEST_IF(geteuid() == 0, a_gid_is_taken_in_a_given_user_namespace, site_setup, site_teardown) {
+        static const char script[] =
+                "unshare -U sleep 1000 >/dev/null 2>&1 & until readlink /proc/$!/exe | grep -q sleep; do :; done\n"
+                "for m in uid gid; do echo 0 0 4294967295 >/proc/$!/${m}_map; done; exec 9</proc/$!/ns/user\n"
+                "for i in '' '--gid 8' '--uid 0 --gid 8'; do\n"
+                "\"$0\" --userns 9 $i --ro-bind / / sh -c 'echo $(id -u) $(id -g)' || echo $?; done; kill $!; wait";
+        const struct site *s = *state;
+        const char *const argv[] = {"sh", "-c", script, our_bwrap(), NULL};
+        _cleanup_outcome_ struct outcome o = {0};
+
+        run(&(struct request){.argv = argv, .cwd = s->root}, &o);
+        expect_out(&o, "0 0\n0 8\n0 8\n");
+}
+
 /* The status of a sandbox beneath a given pid namespace is its command's, and its pid the caller's number.
  */
 TEST(a_sandbox_beneath_a_given_pid_namespace_ends_as_its_command) {
